@@ -21,13 +21,14 @@
 mod list;
 #[cfg(any(feature = "wds", feature = "folder"))]
 mod members;
+mod of_splits;
 mod shards;
 #[cfg(any(feature = "wds", feature = "parquet"))]
 mod sidecars;
 
 pub mod index;
 
-pub use list::{is_path, open, open_within};
+pub use list::{OpenOptions, is_image_folder, is_path, open, open_with, recognise};
 
 /// One line for each format: the module below this folder, and a value of its type. They are asked
 /// in this order whether a path is theirs.

@@ -1,7 +1,33 @@
-use crate::formats;
-use fdconvert_core::{Error, MaxDecompressed, Reader, Result};
+use crate::{formats, of_splits};
+use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Reader, Result, SplitChoice};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
+
+/// Options for opening a dataset.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Limit for what is compressed.
+    pub max_decompressed: MaxDecompressed,
+    /// Splits that are taken.
+    pub splits: SplitChoice,
+    /// How a folder of images is read.
+    #[cfg(feature = "folder")]
+    pub folder: crate::folder::Folder,
+}
+
+impl OpenOptions {
+    /// The same with other splits.
+    #[must_use]
+    pub fn splits(self, splits: SplitChoice) -> Self {
+        Self { splits, ..self }
+    }
+
+    /// The same with another limit for what is compressed; `None` for the one there is by default.
+    #[must_use]
+    pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
+        Self { max_decompressed: MaxDecompressed(bytes), ..self }
+    }
+}
 
 /// Returns whether a text is a path in the file system, which another process may need in full: URLs
 /// and recipes are the same everywhere.
@@ -12,24 +38,28 @@ pub fn is_path(path: impl AsRef<Path>) -> bool {
 }
 
 /// Opens a dataset with the first format that recognises its content, or the recipe that stands in
-/// the place of a path.
+/// the place of a path. All of its splits are taken.
 ///
 /// # Errors
 /// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
 /// says.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
-    open_within(path, MaxDecompressed::default())
+    open_with(path, &OpenOptions::default())
 }
 
-/// As [`open`], with this limit for what is compressed.
+/// Opens a dataset as [`open`] does, with these options.
 ///
 /// # Errors
-/// As for [`open`]; `Limit`.
-pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+/// As for [`open`]; `Limit`; `Usage`, naming the splits there are, for one that is not among them.
+pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
+    of_splits::choose(open_whole(path, options)?, &options.splits)
+}
+
+fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let formats = formats();
     if let Some(format) = formats.iter().find(|format| format.is_recipe(path)) {
-        return format.open_within(path, limit);
+        return format.open_within(path, options.max_decompressed);
     }
     let kind = place::look_at(path)?;
     let recognised = formats.iter().find(|format| format.detect(path));
@@ -38,11 +68,45 @@ pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
-        Some(format) => format.open_within(path, limit),
+        #[cfg(feature = "folder")]
+        Some(format) if format.capabilities().layout == Layout::Images => {
+            let mut folder = options.folder.clone().max_decompressed(options.max_decompressed);
+            if let SplitChoice::Named(wanted) = &options.splits {
+                folder = folder.select_splits(wanted.clone());
+            }
+            Ok(Box::new(folder.open_folder(path)?))
+        }
+        Some(format) => format.open_within(path, options.max_decompressed),
+        #[cfg(feature = "folder")]
+        None if is_file && crate::folder::is_image_name(path) => {
+            let what = format!("{} is one image; give the folder that it lies in", path.display());
+            Err(Error::usage("source", what))
+        }
         None => {
             let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
             let what = format!("{} is none of: {}", path.display(), names.join(", "));
             Err(Error::usage("dataset", what))
         }
     }
+}
+
+/// The format that opens what lies there, by its content; `None` where none recognises it.
+#[must_use]
+pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
+    let path = path.as_ref();
+    formats().into_iter().find(|format| format.is_recipe(path) || format.detect(path))
+}
+
+/// Returns whether nothing in a folder, or in a zip of one, says that it is more than a folder of
+/// images.
+///
+/// # Errors
+/// `Io` for one that cannot be looked at.
+pub fn is_image_folder(path: impl AsRef<Path>) -> Result<bool> {
+    let path = path.as_ref();
+    if is_path(path) || place::is_url(path) {
+        place::look_at(path)?;
+    }
+    let format = recognise(path);
+    Ok(format.is_some_and(|format| format.capabilities().layout == Layout::Images))
 }

@@ -577,6 +577,9 @@ pub(crate) struct UnpackArgs {
     pub(crate) dataset: PathBuf,
     /// Folder to write; must not exist or be empty
     pub(crate) out: PathBuf,
+    /// Only these splits [default: all]
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
     /// Handling of samples that cannot be read
     #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
     pub(crate) on_error: OnErrorArg,

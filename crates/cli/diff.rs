@@ -1,5 +1,11 @@
 //! `fdconvert diff`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    listen::Listener,
+    output,
+    reading::{ReadingArgs, splits},
+};
 use clap::Args;
 use fdconvert::{Changed, DiffOptions, Differences, diff_with};
 use fdconvert_core::{Result, Shown};
@@ -30,6 +36,7 @@ pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
     options.max_pixels = args.reading.max_pixels;
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
+    options.split = splits(&args.reading.split);
     let datasets: [&Path; 2] = [&args.first, &args.second];
     let found = diff_with(datasets, &options, listener.context())?;
     if args.common.json {

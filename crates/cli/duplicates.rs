@@ -1,5 +1,11 @@
 //! `fdconvert find-duplicates`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    listen::Listener,
+    output,
+    reading::{ReadingArgs, splits},
+};
 use clap::{Args, value_parser};
 use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates_with};
 use fdconvert_core::{Result, Shown};
@@ -45,6 +51,7 @@ pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
     options.max_pixels = args.reading.max_pixels;
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
+    options.split = splits(&args.reading.split);
     let found = find_duplicates_with(&args.datasets, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.datasets, &options))?;

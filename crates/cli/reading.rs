@@ -1,6 +1,7 @@
 //! Flags of commands that read whole datasets.
 use clap::Args;
 use fdconvert::ByteCount;
+use fdconvert_core::SplitChoice;
 
 /// How whole datasets are read, to check or to compare them.
 #[derive(Debug, Args)]
@@ -11,7 +12,15 @@ pub(crate) struct ReadingArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
+    /// Only these splits [default: all]
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
     /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
+}
+
+/// The splits that a command which looks at whole datasets takes.
+pub(crate) fn splits(named: &[String]) -> SplitChoice {
+    if named.is_empty() { SplitChoice::All } else { SplitChoice::named(named) }
 }

@@ -1,5 +1,11 @@
 //! `fdconvert sheet`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    listen::Listener,
+    output,
+    reading::{ReadingArgs, splits},
+};
 use clap::{Args, value_parser};
 use fdconvert::{SheetOptions, sheet_with};
 use fdconvert_core::{Result, Shown};
@@ -49,6 +55,7 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
     options.max_pixels = args.reading.max_pixels;
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
+    options.split = splits(&args.reading.split);
     let made = sheet_with(&args.dataset, &args.out, &options, listener.context())?;
     if args.common.json {
         session.print_document(&made.document(&args.dataset, &args.out))?;

@@ -1,5 +1,11 @@
 //! `fdconvert stats`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    listen::Listener,
+    output,
+    reading::{ReadingArgs, splits},
+};
 use clap::Args;
 use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats_with};
 use fdconvert_core::{Result, Shown};
@@ -42,6 +48,7 @@ pub(crate) fn run(args: &StatsArgs, session: &Session) -> Result<Outcome> {
     options.max_pixels = args.reading.max_pixels;
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
+    options.split = splits(&args.reading.split);
     let found = stats_with(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset))?;

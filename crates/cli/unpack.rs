@@ -15,6 +15,7 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let listener = Listener { packing: "unpacking", ..Listener::new(session, quiet) };
     let options = PackOptions::default().max_decompressed(args.max_decompressed);
+    let options = args.split.iter().fold(options, PackOptions::select_split);
     let pack = Pack::new([&args.dataset], &args.out)
         .options(options)
         .unpacking()

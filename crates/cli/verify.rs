@@ -1,5 +1,11 @@
 //! `fdconvert verify`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    listen::Listener,
+    output,
+    reading::{ReadingArgs, splits},
+};
 use clap::Args;
 use fdconvert::{Verified, VerifyOptions, verify_with};
 use fdconvert_core::{Result, Shown};
@@ -27,6 +33,7 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     options.max_pixels = args.reading.max_pixels;
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
+    options.split = splits(&args.reading.split);
     let found = verify_with(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset, &options))?;

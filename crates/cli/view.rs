@@ -19,6 +19,9 @@ pub(crate) struct ViewArgs {
     /// Print the address only, and open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
+    /// Only these splits [default: all]
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
     /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
@@ -35,10 +38,15 @@ pub(crate) fn run(_args: &ViewArgs, _session: &Session) -> Result<Outcome> {
 
 #[cfg(feature = "view")]
 pub(crate) fn run(args: &ViewArgs, session: &Session) -> Result<Outcome> {
+    use crate::reading::splits;
+    use fdconvert_reader::OpenOptions;
     use std::io::{self, IsTerminal};
 
-    let first = served::open(&args.dataset, args.max_decompressed)?;
-    let second = args.compare.as_ref().map(|other| served::open(other, args.max_decompressed));
+    let how = OpenOptions::default()
+        .max_decompressed(args.max_decompressed.map(|bytes| bytes.0))
+        .splits(splits(&args.split));
+    let first = served::open(&args.dataset, &how)?;
+    let second = args.compare.as_ref().map(|other| served::open(other, &how));
     let server = fdconvert_view::Server::bind(first, second.transpose()?, args.port)?;
     let address = server.address();
     // First of all, for those who read it to open it.
@@ -64,17 +72,15 @@ pub(crate) fn run(args: &ViewArgs, session: &Session) -> Result<Outcome> {
 
 #[cfg(feature = "view")]
 mod served {
-    use fdconvert::ByteCount;
-    use fdconvert_core::{MaxDecompressed, Result};
+    use fdconvert_core::Result;
+    use fdconvert_reader::OpenOptions;
     use fdconvert_view::Opened;
     use std::path::Path;
 
     /// Opens a dataset, and says of which format it is.
-    pub(super) fn open(path: &Path, limit: Option<ByteCount>) -> Result<Opened> {
-        let limit = MaxDecompressed(limit.map(|bytes| bytes.0));
-        let reader = fdconvert_reader::open_within(path, limit)?.into();
-        let formats = fdconvert_reader::formats();
-        let recognised = formats.iter().find(|it| it.is_recipe(path) || it.detect(path));
+    pub(super) fn open(path: &Path, how: &OpenOptions) -> Result<Opened> {
+        let reader = fdconvert_reader::open_with(path, how)?.into();
+        let recognised = fdconvert_reader::recognise(path);
         let format = recognised.map_or("unknown", |format| format.name()).to_owned();
         Ok(Opened { reader, path: path.display().to_string(), format })
     }

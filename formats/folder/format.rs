@@ -11,7 +11,7 @@ use fdconvert_storage::place;
 use std::path::Path;
 
 /// Folders of image files, and zips of such folders.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Folder {
     pub(crate) limits: Limits,
     pub(crate) max_decompressed: MaxDecompressed,
@@ -20,6 +20,21 @@ pub struct Folder {
     pub(crate) selected_splits: Vec<String>,
     pub(crate) beside: Vec<String>,
     pub(crate) written_splits: Splits,
+}
+
+/// As every command reads folders: folders called as splits are, are splits.
+impl Default for Folder {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            max_decompressed: MaxDecompressed::default(),
+            follow_links: false,
+            split_folders: true,
+            selected_splits: Vec::new(),
+            beside: Vec::new(),
+            written_splits: Splits::new(),
+        }
+    }
 }
 
 impl Folder {
@@ -37,7 +52,7 @@ impl Folder {
     }
 
     /// Takes first-level folders with the names of splits for splits, and the folders in them for
-    /// classes.
+    /// classes, which is the default.
     #[must_use]
     pub fn split_folders(self, split_folders: bool) -> Self {
         Self { split_folders, ..self }

@@ -53,6 +53,8 @@ mod look;
 #[cfg(feature = "turbo")]
 mod messages;
 #[cfg(feature = "turbo")]
+mod open_splits;
+#[cfg(feature = "turbo")]
 mod options;
 #[cfg(feature = "turbo")]
 mod overwrite;

@@ -15,6 +15,9 @@ pub(crate) struct BenchArgs {
     /// Further datasets to read in turn with it, for a fair comparison
     #[arg(long, value_name = "DATASET", num_args = 1..)]
     pub(crate) compare: Vec<PathBuf>,
+    /// Splits to read, or `all`; needed where there are several
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
     /// Decoding threads [default: one per core]
     #[arg(long, value_name = "C", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,

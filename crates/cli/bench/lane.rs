@@ -7,7 +7,7 @@ use super::{
 use crate::Session;
 use cpu_time::ProcessTime;
 use fdconvert::threads;
-use fdconvert_core::{Codec, Error, Result, Shown};
+use fdconvert_core::{Codec, Error, Result, Shown, SplitChoice};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
@@ -51,7 +51,11 @@ pub(super) fn open(
     session: &Session,
 ) -> Result<(Vec<Lane>, Access)> {
     // Once: a recipe may have to search for its categories.
-    let opened = paths.iter().map(|path| Ok((*path, Datasets::open(path)?)));
+    let splits = match &args.split[..] {
+        [] => SplitChoice::Only,
+        names => SplitChoice::named(names),
+    };
+    let opened = paths.iter().map(|path| Ok((*path, Datasets::open_split(path, splits.clone())?)));
     let opened: Vec<(&Path, Datasets)> = opened.collect::<Result<_>>()?;
     let open = |access: Access| -> Result<Vec<Lane>> {
         let depths = &args.queue_depth;

@@ -1,7 +1,7 @@
 //! `fdconvert inspect`.
 mod stats;
 
-use crate::{Outcome, Session, args::Common, listen::Listener, output};
+use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::splits};
 use clap::Args;
 use fdconvert::{ByteCount, InspectOptions, Inspected, inspect_with};
 use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
@@ -28,6 +28,9 @@ pub(crate) struct InspectArgs {
     /// whatever their formats
     #[arg(long)]
     pub(crate) hash: bool,
+    /// Only these splits [default: all]
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
     /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     (options.samples, options.stats) = (args.samples, args.stats);
     options.hash = args.hash;
     options.max_decompressed = args.max_decompressed;
+    options.split = splits(&args.split);
     let found = inspect_with(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document())?;

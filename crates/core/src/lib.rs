@@ -72,5 +72,7 @@ pub use run_lengths::{RunLengths, StoredRunLengths};
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};
 pub use source::{Drawn, Extent, Reader, Source};
-pub use splits::{Splits, packed_splits, split_named, split_names, split_ranges};
+pub use splits::{
+    SplitChoice, Splits, packed_splits, split_named, split_names, split_ranges, split_sizes,
+};
 pub use units::{bandwidth, images_per_s, size};

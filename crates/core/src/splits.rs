@@ -1,9 +1,52 @@
 //! Names of splits, and which samples of a source are in which.
 use crate::Shard;
+use serde::Deserialize;
 use std::ops::Range;
 
 /// Parts of a source: names, and indices that cover it once. A name may have several ranges.
 pub type Splits = Vec<(String, Range<u64>)>;
+
+/// Which splits of a dataset are taken when it is opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Names")]
+pub enum SplitChoice {
+    /// All of them.
+    #[default]
+    All,
+    /// The only one there is, or all of a dataset without splits. Several are an error that names
+    /// them: what trains must not mix them by accident.
+    Only,
+    /// Those of these names.
+    Named(Vec<String>),
+}
+
+impl SplitChoice {
+    /// What stands for all splits in the place of a name.
+    pub const ALL: &'static str = "all";
+
+    /// Those of these names, or all where the one name is [`all`](Self::ALL).
+    pub fn named<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        if names == [Self::ALL] { Self::All } else { Self::Named(names) }
+    }
+}
+
+/// One name, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl From<Names> for SplitChoice {
+    fn from(names: Names) -> Self {
+        match names {
+            Names::One(name) => Self::named([name]),
+            Names::Several(names) => Self::named(names),
+        }
+    }
+}
 
 /// Names that the parts of a divided dataset have, in folders and files of whatever origin.
 const NAMES: [&str; 5] = ["train", "val", "valid", "validation", "test"];
@@ -57,6 +100,16 @@ pub fn split_names(splits: &[(String, Range<u64>)]) -> Vec<&str> {
         }
     }
     names
+}
+
+/// The different names, each with its number of samples.
+#[must_use]
+pub fn split_sizes(splits: &[(String, Range<u64>)]) -> Vec<(String, u64)> {
+    let size = |name: &str| {
+        let ranges = splits.iter().filter(|(other, _)| other == name);
+        ranges.map(|(_, range)| range.end - range.start).sum()
+    };
+    split_names(splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
 }
 
 #[cfg(test)]

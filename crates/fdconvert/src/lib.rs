@@ -96,9 +96,8 @@ pub use fdconvert_core::{
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{Cancel, Dataset, LeaseCounts, Observer, OnError, Part, Plan, Report};
 pub use fdconvert_profile::Report as ProfileReport;
-pub use fdconvert_reader::formats;
+pub use fdconvert_reader::{OpenOptions, formats, open_with};
 
-use fdconvert_core::MaxDecompressed;
 pub use fdconvert_storage::place::ReadingStopped;
 use std::path::Path;
 
@@ -108,7 +107,7 @@ use std::path::Path;
 /// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
 /// says.
 pub fn open(dataset: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
-    fdconvert_reader::open_within(dataset.as_ref(), MaxDecompressed::default())
+    fdconvert_reader::open(dataset)
 }
 
 /// Sets options of the stores that URLs lead to, for the process as a whole: `endpoint`, `region`,

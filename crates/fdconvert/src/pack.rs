@@ -11,7 +11,7 @@ use crate::{
     sources::Opening,
     splits::{self, SplitReport},
 };
-use fdconvert_core::{Error, MaxDecompressed, Message, Result, Source, named, split_names};
+use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
 use fdconvert_formats::folder::Folder;
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
@@ -379,8 +379,12 @@ impl Pack {
         let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
         };
-        let limit = MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0));
-        let source: Box<dyn Source> = fdconvert_reader::open_within(dataset, limit)?;
+        let split = match &*self.options.select_splits {
+            [] => SplitChoice::All,
+            names => SplitChoice::named(names),
+        };
+        let how = crate::sources::opening(self.options.max_decompressed, &split);
+        let source: Box<dyn Source> = fdconvert_reader::open_with(dataset, &how)?;
         let source: Arc<dyn Source> = source.into();
         let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
         let splits = source.splits();

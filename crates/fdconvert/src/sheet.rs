@@ -3,12 +3,12 @@ use crate::{
     ByteCount, Context, Stage, document,
     options::from_object,
     pack::threads,
+    sources::opening,
     stats::{check_place, write},
 };
 use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
-    Codec, Error, KeyedRandom, Limits, MaxDecompressed, Message, Pixels, Reader, Result, Value,
-    named,
+    Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
 };
 use fdconvert_pipeline::{Cancel, Condition, OnError};
 use fdconvert_storage::sigbus;
@@ -44,6 +44,8 @@ pub struct SheetOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl Default for SheetOptions {
@@ -58,6 +60,7 @@ impl Default for SheetOptions {
             max_pixels: Limits::DEFAULT.max_pixels,
             threads: None,
             max_decompressed: None,
+            split: SplitChoice::All,
         }
     }
 }
@@ -121,8 +124,8 @@ pub fn sheet_with(
     check_place("output", Some(out), options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let how = opening(options.max_decompressed, &options.split);
+    let reader = fdconvert_reader::open_with(dataset, &how)?;
     let reader = &*reader;
     if reader.schema().first_image().is_none() {
         return Err(Error::usage("dataset", "its samples have no images"));

@@ -1,10 +1,11 @@
 //! Opening what is to be packed.
-use crate::{Context, Event, PackOptions, Stage, out, prefix};
-use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, message, named};
+use crate::{ByteCount, Context, Event, PackOptions, Stage, out, prefix};
+use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
-use fdconvert_storage::place::{self, Kind};
+use fdconvert_reader::OpenOptions;
+use fdconvert_storage::place;
 use std::path::{Path, PathBuf};
 
 /// Options for opening sources.
@@ -84,7 +85,7 @@ impl Opening<'_> {
             self.refuse_beside(path)?;
             return Ok(Box::new(open_recipe(recipe, self.context)?));
         }
-        let kind = place::look_at(path)?;
+        place::look_at(path)?;
         // A million files take a while to list.
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
@@ -94,16 +95,15 @@ impl Opening<'_> {
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));
         }
-        if matches!(kind, Kind::File) && fdconvert_formats::folder::is_image_name(path) {
-            let what = format!("{} is one image; give the folder that it lies in", path.display());
-            return Err(Error::usage("source", what));
-        }
         self.reader(path)
     }
 
     fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
         self.refuse_beside(path)?;
-        Ok(fdconvert_reader::open_within(path, self.max_decompressed())?)
+        Ok(fdconvert_reader::open_with(
+            path,
+            &opening(self.options.max_decompressed, &SplitChoice::All),
+        )?)
     }
 
     /// Samples of what is not a folder have all their fields.
@@ -113,10 +113,6 @@ impl Opening<'_> {
         }
         let what = format!("{} is not a folder of images; leave it out", path.display());
         Err(Error::usage(named::BESIDE, what))
-    }
-
-    fn max_decompressed(self) -> MaxDecompressed {
-        MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0))
     }
 
     /// A cache keeps the listing of one folder, and lies outside of it.
@@ -154,7 +150,7 @@ impl Opening<'_> {
     }
 
     fn is_image_folder(self, path: &Path) -> Result<bool> {
-        Ok(self.options.labels.is_none() && is_plain_folder(path)?)
+        Ok(self.options.labels.is_none() && fdconvert_reader::is_image_folder(path)?)
     }
 
     fn folder(self) -> Folder {
@@ -163,7 +159,7 @@ impl Opening<'_> {
             .split_folders(!self.options.no_split_folders)
             .select_splits(self.options.select_splits.clone())
             .beside(self.options.beside.clone())
-            .max_decompressed(self.max_decompressed())
+            .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)))
     }
 
     /// Returns what a plan records of a source, so that other runs need not look again; and the
@@ -220,20 +216,8 @@ impl Opening<'_> {
     }
 }
 
-/// Returns whether nothing in a folder, or in a zip of one, says that it is more than a folder of
-/// images.
-pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
-    if Recipe::in_place_of(path).is_some() {
-        return Ok(false);
-    }
-    let formats = fdconvert_reader::formats();
-    let is_packed =
-        |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
-    let is_packed = formats.iter().any(|format| is_packed(&**format));
-    // One that cannot be looked at is an error, not another kind of source.
-    let is_folder = match place::look_at(path)? {
-        Kind::Folder => true,
-        _ => Folder::default().detect(path),
-    };
-    Ok(!is_packed && is_folder)
+/// How a dataset is opened that is looked at as a whole.
+pub(crate) fn opening(max_decompressed: Option<ByteCount>, split: &SplitChoice) -> OpenOptions {
+    let bytes = max_decompressed.map(|bytes| bytes.0);
+    OpenOptions::default().max_decompressed(bytes).splits(split.clone())
 }

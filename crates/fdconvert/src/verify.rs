@@ -1,11 +1,11 @@
 //! Looking for damage in a dataset.
 use crate::{
     ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, pack::threads,
-    sources::is_plain_folder,
+    sources::opening,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, named,
+    Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
@@ -28,6 +28,8 @@ pub struct VerifyOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl Default for VerifyOptions {
@@ -37,6 +39,7 @@ impl Default for VerifyOptions {
             max_pixels: Limits::DEFAULT.max_pixels,
             threads: None,
             max_decompressed: None,
+            split: SplitChoice::All,
         }
     }
 }
@@ -100,13 +103,13 @@ pub fn verify_with(
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let mut found = match fdconvert_reader::open_within(dataset, limit) {
+    let how = opening(options.max_decompressed, &options.split);
+    let mut found = match fdconvert_reader::open_with(dataset, &how) {
         Ok(reader) => Verified {
             samples: reader.len(),
             has_images: reader.schema().first_image().is_some(),
             has_checksums: reader.has_checksums(),
-            is_plain_folder: is_plain_folder(dataset)?,
+            is_plain_folder: fdconvert_reader::is_image_folder(dataset)?,
             problems: pool.install(|| check(&*reader, options, context))?,
             seconds: 0.0,
         },

@@ -9,9 +9,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample, Value,
-    message,
+    Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample,
+    SplitChoice, Value, message,
 };
+use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -80,11 +81,22 @@ impl Datasets {
     }
 
     /// Opens one dataset of any format, or the images of a recipe such as `fractal:svd?classes=20`.
+    /// A dataset of several splits is opened with [`open_split`](Self::open_split).
     ///
     /// # Errors
-    /// As [`fdconvert_reader::open`] and [`one`](Self::one).
+    /// As [`fdconvert_reader::open`] and [`one`](Self::one); `Usage`, naming the splits, where there
+    /// are several.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::one(fdconvert_reader::open(path)?.into())
+        Self::open_split(path, SplitChoice::Only)
+    }
+
+    /// Opens these splits of one dataset.
+    ///
+    /// # Errors
+    /// As [`fdconvert_reader::open_with`] and [`one`](Self::one).
+    pub fn open_split(path: impl AsRef<Path>, splits: SplitChoice) -> Result<Self> {
+        let how = OpenOptions::default().splits(splits);
+        Self::one(fdconvert_reader::open_with(path, &how)?.into())
     }
 
     /// Several datasets, mixed evenly over every epoch. A weight says how often each sample of its

@@ -59,6 +59,11 @@ fn carry_out(
         "pack" | "unpack" => {
             let done = if command == "pack" { "packed" } else { "unpacked" };
             let dry = options.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
+            if command == "unpack"
+                && let Some(split) = options.remove("split")
+            {
+                options.insert("select_splits".into(), split);
+            }
             let pack = Pack::from_json(paths, last, options)?;
             let pack = if command == "unpack" { pack.unpacking() } else { pack };
             carry_out_pack(&pack, done, dry, context)

@@ -4,8 +4,8 @@ use crate::{
     error::{DataError, UsageError, raise},
     sample::{Decode, How, Picture, fetch, fetch_many, from_json, n_threads_of, to_dict},
 };
-use fdconvert_core::{Limits, Reader, Sample};
-use fdconvert_reader::sigbus;
+use fdconvert_core::{Limits, Reader, Sample, SplitChoice};
+use fdconvert_reader::{OpenOptions, sigbus};
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyIndexError, PyRuntimeError, PyTypeError},
@@ -26,7 +26,8 @@ const LABELS_PER_LOOK: u64 = 4096;
 /// as `get` returns them. Photos stay as the camera held them, unless `orient=True` turns them
 /// upright by their EXIF orientation, as `Loader` does by default. `transform` is called with every
 /// sample. `threads` is for several samples at once: by default one per core, and one alone in a
-/// process that multiprocessing has started. With `verify` samples are compared with their stored
+/// process that multiprocessing has started. `split` names the split to open, or several in a list;
+/// a dataset that has several is opened as a whole with `split="all"` only. With `verify` samples are compared with their stored
 /// checksums, where there are any, and a damaged one is an error. Images over the limits are refused.
 ///
 /// It can be pickled, and used on both sides of a fork: no threads are kept between calls.
@@ -39,6 +40,7 @@ pub(crate) struct Dataset {
     absolute: PathBuf,
     how: How,
     threads: Option<usize>,
+    split: Option<Py<PyAny>>,
     transform: Option<Py<PyAny>>,
 }
 
@@ -46,13 +48,14 @@ pub(crate) struct Dataset {
 impl Dataset {
     #[new]
     #[pyo3(signature = (
-        path, *, decode=Some("rgb"), transform=None, threads=None, verify=true,
+        path, *, split=None, decode=Some("rgb"), transform=None, threads=None, verify=true,
         max_pixels=100_000_000, max_file_bytes=1_073_741_824, orient=false
-    ), text_signature = "(path, *, decode='rgb', transform=None, threads=None, verify=True, max_pixels=100000000, max_file_bytes=1073741824, orient=False)")]
+    ), text_signature = "(path, *, split=None, decode='rgb', transform=None, threads=None, verify=True, max_pixels=100000000, max_file_bytes=1073741824, orient=False)")]
     #[allow(clippy::too_many_arguments, reason = "in Python they have names")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
+        split: Option<Py<PyAny>>,
         decode: Option<&str>,
         transform: Option<Py<PyAny>>,
         threads: Option<usize>,
@@ -77,11 +80,13 @@ impl Dataset {
         }
         let is_path = fdconvert_reader::is_path(&path);
         let absolute = if is_path { std::path::absolute(&path)? } else { path.clone() };
-        let open = || sigbus::caught(|| fdconvert_reader::open(&path));
+        let splits = splits_of(split.as_ref().map(|split| split.bind(py)))?;
+        let options = OpenOptions::default().splits(splits);
+        let open = || sigbus::caught(|| fdconvert_reader::open_with(&path, &options));
         let reader = interruptible(py, [&*path], open)?;
         let limits = Limits { max_pixels, max_file_bytes };
         let how = How { decode, orient, limits, verify };
-        Ok(Self { reader, path, absolute, how, threads, transform })
+        Ok(Self { reader, path, absolute, how, threads, split, transform })
     }
 
     /// Sample `index`, or a list of samples for a slice; negative positions count from the end.
@@ -232,6 +237,7 @@ impl Dataset {
     ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("decode", (self.how.decode == Decode::Rgb).then_some("rgb"))?;
+        options.set_item("split", &self.split)?;
         options.set_item("transform", &self.transform)?;
         options.set_item("threads", self.threads)?;
         options.set_item("verify", self.how.verify)?;
@@ -242,6 +248,7 @@ impl Dataset {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.split)?;
         visit.call(&self.transform)
     }
 }
@@ -303,6 +310,18 @@ impl Dataset {
             None => Ok(dict.into_any()),
         }
     }
+}
+
+/// The splits that a keyword names: one, or several in a list; without it the only one there is.
+pub(crate) fn splits_of(split: Option<&Bound<'_, PyAny>>) -> PyResult<SplitChoice> {
+    let Some(split) = split else { return Ok(SplitChoice::Only) };
+    if let Ok(name) = split.extract::<String>() {
+        return Ok(SplitChoice::named([name]));
+    }
+    let names = split.extract::<Vec<String>>().map_err(|_| {
+        PyTypeError::new_err("split: it is the name of a split, a list of names, or \"all\"")
+    })?;
+    Ok(SplitChoice::named(names))
 }
 
 fn path_object<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {

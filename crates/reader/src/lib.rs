@@ -17,8 +17,10 @@
 
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, Provenance, Reader, Result,
-    Sample, Schema, Skipped, Source, Value,
+    Sample, Schema, Skipped, Source, SplitChoice, Value,
 };
-pub use fdconvert_formats::{formats, is_path, open, open_within};
+pub use fdconvert_formats::{
+    OpenOptions, formats, is_image_folder, is_path, open, open_with, recognise,
+};
 /// Errors instead of the end of the process where a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;

@@ -16,11 +16,10 @@ use crate::{
     document,
     options::from_object,
     pack::threads,
+    sources::opening,
 };
 use fdconvert_codec::Decoder;
-use fdconvert_core::{
-    Ahead, Class, Error, Limits, MaxDecompressed, Message, Reader, Result, named,
-};
+use fdconvert_core::{Ahead, Class, Error, Limits, Message, Reader, Result, SplitChoice, named};
 use fdconvert_pipeline::Cancel;
 use fields::FieldPair;
 use rayon::prelude::*;
@@ -42,12 +41,20 @@ pub struct DiffOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
         let max_pixels = Limits::DEFAULT.max_pixels;
-        Self { pixels: false, max_pixels, threads: None, max_decompressed: None }
+        Self {
+            pixels: false,
+            max_pixels,
+            threads: None,
+            max_decompressed: None,
+            split: SplitChoice::All,
+        }
     }
 }
 
@@ -122,8 +129,8 @@ pub fn diff_with(
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let [a, b] = datasets.map(|path| fdconvert_reader::open_within(path, limit));
+    let how = opening(options.max_decompressed, &options.split);
+    let [a, b] = datasets.map(|path| fdconvert_reader::open_with(path, &how));
     let (a, b) = (a?, b?);
     let (pairs, fields_of_one) = fields::matched(a.schema(), b.schema());
     if pairs.is_empty() {

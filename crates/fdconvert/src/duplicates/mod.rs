@@ -26,10 +26,10 @@ use crate::{
     ByteCount, Context, document,
     options::from_object,
     pack::threads,
-    sources::is_plain_folder,
+    sources::opening,
     stats::{check_place, write},
 };
-use fdconvert_core::{Error, Limits, MaxDecompressed, Message, Reader, Result, named};
+use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
 use fdconvert_pipeline::Cancel;
 use scan::Scan;
 use serde::Deserialize;
@@ -63,6 +63,8 @@ pub struct DuplicatesOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl Default for DuplicatesOptions {
@@ -75,6 +77,7 @@ impl Default for DuplicatesOptions {
             max_pixels: Limits::DEFAULT.max_pixels,
             threads: None,
             max_decompressed: None,
+            split: SplitChoice::All,
         }
     }
 }
@@ -143,11 +146,11 @@ pub fn find_duplicates_with(
     check_place("keys", options.keys.as_deref(), options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let open = |path: &PathBuf| fdconvert_reader::open_within(path, limit);
+    let how = opening(options.max_decompressed, &options.split);
+    let open = |path: &PathBuf| fdconvert_reader::open_with(path, &how);
     let readers: Vec<Box<dyn Reader>> = datasets.iter().map(open).collect::<Result<_>>()?;
     let readers: Vec<&dyn Reader> = readers.iter().map(|reader| &**reader).collect();
-    let folders = datasets.iter().map(|path| is_plain_folder(path)).collect::<Result<_>>()?;
+    let folders = datasets.iter().map(fdconvert_reader::is_image_folder).collect::<Result<_>>()?;
     let set = Datasets::new(&readers, folders)?;
     let mut found = pool.install(|| {
         if options.keys.is_some() {

@@ -3,9 +3,10 @@ use crate::{
     ByteCount, Context, RootHash, Stats, document,
     options::from_object,
     root_hash_with,
-    stats::{UNASKED, count, split_sizes},
+    sources::opening,
+    stats::{UNASKED, count},
 };
-use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value};
+use fdconvert_core::{Encoded, Reader, Result, Sample, SplitChoice, Value, split_sizes};
 use fdconvert_pipeline::Cancel;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -26,6 +27,8 @@ pub struct InspectOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl InspectOptions {
@@ -69,8 +72,8 @@ pub fn inspect_with(
     options: &InspectOptions,
     context: Context<'_>,
 ) -> Result<Inspected> {
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let how = opening(options.max_decompressed, &options.split);
+    let reader = fdconvert_reader::open_with(dataset, &how)?;
     let first = (0..options.samples.min(reader.len())).map(|index| reader.get(index));
     let first = first.collect::<Result<Vec<_>>>()?;
     let is_counted = options.stats || reader.len() <= UNASKED;
@@ -83,7 +86,7 @@ impl Inspected {
     /// The splits of the dataset and how many samples each has.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
-        split_sizes(&*self.reader)
+        split_sizes(&self.reader.splits())
     }
 
     /// Returns what was found as a document.

@@ -10,8 +10,9 @@ pub use pixels::PixelStats;
 
 use crate::{
     ByteCount, Context, document, duplicates::count_exact, options::from_object, pack::threads,
+    sources::opening,
 };
-use fdconvert_core::{Error, Limits, MaxDecompressed, Reader, Result, named, split_names};
+use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
 use fdconvert_pipeline::Cancel;
 use fdconvert_storage::{refuse_special, replace, write_new};
 use serde::Deserialize;
@@ -39,6 +40,8 @@ pub struct StatsOptions {
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
+    /// Splits that are taken.
+    pub split: SplitChoice,
 }
 
 impl Default for StatsOptions {
@@ -50,6 +53,7 @@ impl Default for StatsOptions {
             max_pixels: Limits::DEFAULT.max_pixels,
             threads: None,
             max_decompressed: None,
+            split: SplitChoice::All,
         }
     }
 }
@@ -105,8 +109,8 @@ pub fn stats_with(
     check_place("html", options.html.as_deref(), options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
-    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
-    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let how = opening(options.max_decompressed, &options.split);
+    let reader = fdconvert_reader::open_with(dataset, &how)?;
     let reader = &*reader;
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let (counts, duplicates, pixels) = pool.install(|| {
@@ -117,7 +121,7 @@ pub fn stats_with(
     })?;
     let found = DatasetStats {
         samples: reader.len(),
-        splits: split_sizes(reader),
+        splits: split_sizes(&reader.splits()),
         counts,
         duplicates,
         pixels,
@@ -143,16 +147,6 @@ pub(crate) fn check_place(
 /// Writes a file as a whole.
 pub(crate) fn write(file: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
     if overwrite { replace(file, bytes) } else { write_new(file, bytes) }
-}
-
-/// The splits of a dataset and how many samples each has.
-pub(crate) fn split_sizes(reader: &dyn Reader) -> Vec<(String, u64)> {
-    let splits = reader.splits();
-    let size = |name: &str| {
-        let ranges = splits.iter().filter(|(other, _)| other == name);
-        ranges.map(|(_, range)| range.end - range.start).sum()
-    };
-    split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
 }
 
 impl DatasetStats {

@@ -140,27 +140,38 @@ def unpack(
     path: StrPath,
     out: StrPath,
     *,
+    split: str | Iterable[str] | None = None,
     on_error: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write a dataset's images back as files in class folders and return the report."""
-    named: dict[str, Option] = {"on_error": on_error, "threads": threads}
+    """Write a dataset's images back as files in class folders and return the report.
+
+    ``split`` names the split that is written, or several; by default all are.
+    """
+    named: dict[str, Option] = {"split": split, "on_error": on_error, "threads": threads}
     return _run("unpack", [path, out], named, progress)
 
 
-def inspect(path: StrPath, *, samples: int = 0, hash: bool = False) -> dict[str, Any]:
+def inspect(
+    path: StrPath,
+    *,
+    split: str | Iterable[str] | None = None,
+    samples: int = 0,
+    hash: bool = False,
+) -> dict[str, Any]:
     """Tell what is in a dataset and how it was made; ``first`` lists the first ``samples``.
 
     With ``hash``, all samples are read, and ``root_hash`` is the hash of what they hold: equal for
     datasets of the same samples in the same order, whatever their formats.
     """
-    return _run("inspect", [path], {"samples": samples, "hash": hash}, None)
+    return _run("inspect", [path], {"split": split, "samples": samples, "hash": hash}, None)
 
 
 def verify(
     path: StrPath,
     *,
+    split: str | Iterable[str] | None = None,
     deep: bool = False,
     max_pixels: int | None = None,
     threads: int | None = None,
@@ -171,7 +182,12 @@ def verify(
     What is wrong is listed in ``problems``, each with its ``error`` and, when it is about one
     sample, ``index`` and ``key``. Damage is a result here, no exception.
     """
-    named: dict[str, Option] = {"deep": deep, "max_pixels": max_pixels, "threads": threads}
+    named: dict[str, Option] = {
+        "split": split,
+        "deep": deep,
+        "max_pixels": max_pixels,
+        "threads": threads,
+    }
     return _run("verify", [path], named, progress)
 
 
@@ -179,6 +195,7 @@ def diff(
     first: StrPath,
     second: StrPath,
     *,
+    split: str | Iterable[str] | None = None,
     pixels: bool = False,
     max_pixels: int | None = None,
     threads: int | None = None,
@@ -189,13 +206,19 @@ def diff(
     ``changed`` lists samples that both have and that differ, ``only_in_first`` and
     ``only_in_second`` those of one alone. Differences are a result here, no exception.
     """
-    named: dict[str, Option] = {"pixels": pixels, "max_pixels": max_pixels, "threads": threads}
+    named: dict[str, Option] = {
+        "split": split,
+        "pixels": pixels,
+        "max_pixels": max_pixels,
+        "threads": threads,
+    }
     return _run("diff", [first, second], named, progress)
 
 
 def stats(
     path: StrPath,
     *,
+    split: str | Iterable[str] | None = None,
     pixels: bool = False,
     html: StrPath | None = None,
     overwrite: bool = False,
@@ -210,6 +233,7 @@ def stats(
     cannot be read are counted, and raise nothing.
     """
     named: dict[str, Option] = {
+        "split": split,
         "pixels": pixels,
         "html": html,
         "overwrite": overwrite,
@@ -223,6 +247,7 @@ def sheet(
     path: StrPath,
     out: StrPath,
     *,
+    split: str | Iterable[str] | None = None,
     count: int = 100,
     side: int = 128,
     columns: int | None = None,
@@ -239,6 +264,7 @@ def sheet(
     arguments give the same bytes. Samples that cannot be read are crosses, and listed.
     """
     named: dict[str, Option] = {
+        "split": split,
         "count": count,
         "side": side,
         "columns": columns,
@@ -254,6 +280,7 @@ def sheet(
 def find_duplicates(
     paths: StrPath | Iterable[StrPath],
     *,
+    split: str | Iterable[str] | None = None,
     near: bool = False,
     distance: int | None = None,
     keys: StrPath | None = None,
@@ -270,6 +297,7 @@ def find_duplicates(
     """
     datasets = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     named: dict[str, Option] = {
+        "split": split,
         "near": near,
         "distance": distance,
         "keys": keys,

@@ -113,7 +113,7 @@ class DeviceArray:
 
 @final
 class BatchSource:
-    def __new__(cls, parts: Sequence[tuple[str, float]], options: dict[str, Any]) -> Self: ...
+    def __new__(cls, parts: Sequence[tuple[str, float, str | Sequence[str] | None]], options: dict[str, Any]) -> Self: ...
     def next(
         self, out: Any | None = None
     ) -> (
@@ -167,6 +167,7 @@ class Dataset:
         cls,
         path: str | os.PathLike[str],
         *,
+        split: str | Sequence[str] | None = None,
         decode: str | None = "rgb",
         transform: Callable[[dict[str, Any]], Any] | None = None,
         threads: int | None = None,

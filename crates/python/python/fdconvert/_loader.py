@@ -25,8 +25,11 @@ from fdconvert._outputs import (
 from fdconvert._paths import StrPath, absolute
 from fdconvert._ranks import rank_of_process
 
-Part: TypeAlias = StrPath | tuple[StrPath, float]
-"""A dataset, or a dataset with how often each of its samples comes in an epoch."""
+Split: TypeAlias = str | Sequence[str]
+"""The name of a split, several names, or ``"all"``."""
+
+Part: TypeAlias = StrPath | tuple[StrPath, float] | tuple[StrPath, float, Split | None]
+"""A dataset, or a dataset with how often each of its samples comes in an epoch, and its split."""
 
 Pair: TypeAlias = tuple[Any, ...]
 """Images and labels, and with ``fields`` a dictionary of them; ``None`` for the labels with
@@ -40,6 +43,9 @@ class Loader:
 
     ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
     is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
+    ``split`` names the split to load, or several in a list; a dataset that has several is loaded as
+    a whole with ``split="all"`` only. In a list of datasets it is that of all which have none of
+    their own behind the weight: ``[("a.wds", 1, "train"), "b.beton"]``.
 
     Contents and order of batches depend only on these; not on threads, prefetching or the failures of
     other samples:
@@ -146,6 +152,7 @@ class Loader:
         path: StrPath | Iterable[Part],
         batch_size: int = 64,
         *,
+        split: Split | None = None,
         seed: int = 0,
         threads: int = 0,
         size: int | tuple[int, int] = 224,
@@ -206,7 +213,7 @@ class Loader:
         pin_memory: bool = False,
         out: Any = None,
     ) -> None:
-        parts = _parts(path)
+        parts = _parts(path, split)
         rank, world_size = rank_of_process(rank, world_size)
         if drop_last:
             if last == "pad":
@@ -410,7 +417,7 @@ class Loader:
         self.close()
 
     def __repr__(self) -> str:
-        paths = [path if weight == 1 else (path, weight) for path, weight in self._parts]
+        paths = [path if weight == 1 else (path, weight) for path, weight, _ in self._parts]
         shown = repr(paths[0] if len(paths) == 1 else paths)
         ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
         return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']}{ranks})"
@@ -545,19 +552,21 @@ class _Pairs(_Batches):
         return batch.images, batch.labels
 
 
-def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
+def _parts(
+    path: StrPath | Iterable[Part], split: Split | None
+) -> list[tuple[str, float, Split | None]]:
     parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     # Another process may run in another folder.
-    return [(absolute(path), weight) for path, weight in map(_weighted, parts)]
+    return [_weighted(part, split) for part in parts]
 
 
-def _weighted(part: Any) -> tuple[StrPath, float]:
+def _weighted(part: Any, split: Split | None) -> tuple[str, float, Split | None]:
     if isinstance(part, (str, os.PathLike)):
-        return part, 1.0
+        return absolute(part), 1.0, split
     match part:
-        case (str() | os.PathLike()) as path, weight:
+        case ((str() | os.PathLike()) as path, weight, *own) if len(own) <= 1:
             try:
-                return path, float(weight)
+                return absolute(path), float(weight), own[0] if own else split
             except (TypeError, ValueError):
                 raise TypeError(f"path: the weight of {path} is {weight!r}, not a number") from None
     what = 'is neither a path nor a path with its weight; write ["a.beton", ("b.beton", 0.5)]'
@@ -566,7 +575,7 @@ def _weighted(part: Any) -> tuple[StrPath, float]:
 
 def _restored(
     kind: type[Loader],
-    parts: list[tuple[str, float]],
+    parts: list[tuple[str, float, Split | None]],
     options: dict[str, Any],
     state: dict[str, Any],
 ) -> Loader:

@@ -10,12 +10,13 @@ mod unused;
 use crate::{
     array::{Array, DeviceArray, Target},
     attended::interruptible,
+    dataset::splits_of,
     error::{UsageError, raise, raise_option},
     sample::from_json,
 };
 use fdconvert_core::{ArraySpec, DType, Error, Reader};
 use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
-use fdconvert_reader::sigbus;
+use fdconvert_reader::{OpenOptions, sigbus};
 use pyo3::{
     exceptions::{PyRuntimeError, PyRuntimeWarning},
     prelude::*,
@@ -58,16 +59,22 @@ impl BatchSource {
     #[new]
     fn new(
         py: Python<'_>,
-        parts: Vec<(PathBuf, f64)>,
+        parts: Vec<(PathBuf, f64, Option<Bound<'_, PyAny>>)>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
-        let paths: Vec<_> = parts.iter().map(|(path, _)| path.clone()).collect();
+        let parts = parts
+            .into_iter()
+            .map(|(path, weight, split)| Ok((path, weight, splits_of(split.as_ref())?)))
+            .collect::<PyResult<Vec<_>>>()?;
+        let paths: Vec<_> = parts.iter().map(|(path, ..)| path.clone()).collect();
         let open = || {
             let readers = parts
                 .into_iter()
-                .map(|(path, weight)| {
-                    Ok((sigbus::caught(|| fdconvert_reader::open(&path))?.into(), weight))
+                .map(|(path, weight, splits)| {
+                    let how = OpenOptions::default().splits(splits);
+                    let open = || fdconvert_reader::open_with(&path, &how);
+                    Ok((sigbus::caught(open)?.into(), weight))
                 })
                 .collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?;
             let is_drawn = readers.iter().any(|(reader, _)| reader.drawn().is_some());

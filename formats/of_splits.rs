@@ -1,0 +1,349 @@
+//! A dataset of which only some splits are taken.
+use bytes::Bytes;
+use fdconvert_core::{
+    Ahead, Codec, Drawn, Encoded, Error, Extent, Ignored, Image, LanesImage, Message, Provenance,
+    Reader, Result, Sample, Schema, Source, SplitChoice, Splits, Value, message, named,
+    split_names, split_sizes,
+};
+use std::{ops::Range, sync::OnceLock};
+use xxhash_rust::xxh3::Xxh3;
+
+/// The splits of `reader` that are chosen; the reader itself where these are all there are.
+///
+/// # Errors
+/// `Usage`, naming the splits there are, for a name that is none of them, and for several splits
+/// where only one is expected.
+pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Box<dyn Reader>> {
+    let wanted = match choice {
+        SplitChoice::All => return Ok(reader),
+        SplitChoice::Only => {
+            let splits = split_sizes(&reader.splits());
+            return if splits.len() > 1 { Err(several(&*reader, &splits)) } else { Ok(reader) };
+        }
+        SplitChoice::Named(wanted) => wanted,
+    };
+    let splits = reader.splits();
+    let names = split_names(&splits);
+    if wanted.is_empty() {
+        let what = format!("it names none; the splits are {}", names.join(", "));
+        return Err(Error::usage(named::SPLIT, what));
+    }
+    if let Some(unknown) = wanted.iter().find(|name| !names.contains(&name.as_str())) {
+        return Err(missing(&*reader, unknown, &names));
+    }
+    if names.iter().all(|name| wanted.iter().any(|wanted| wanted == name)) {
+        return Ok(reader);
+    }
+    let taken = splits.into_iter().filter(|(name, _)| wanted.contains(name));
+    Ok(Box::new(OfSplits::new(reader, taken)))
+}
+
+fn missing(reader: &dyn Reader, unknown: &str, names: &[&str]) -> Error {
+    let of = reader.name();
+    let what = match names {
+        [] => message!("{of} has no splits, so none is called `{unknown}`; leave it out"),
+        [only] => message!("`{unknown}` is no split of {of}, which has only {only}"),
+        _ => message!("`{unknown}` is none of the splits of {of}: {}", names.join(", ")),
+    };
+    Error::usage(named::SPLIT, what)
+}
+
+fn several(reader: &dyn Reader, splits: &[(String, u64)]) -> Error {
+    let sized: Vec<_> = splits.iter().map(|(name, n)| format!("{name} {n}")).collect();
+    let first = splits.first().map_or("train", |(name, _)| name);
+    let train = splits.iter().find(|(name, _)| name == "train").map_or(first, |(name, _)| name);
+    let what = message!(
+        "{} has {} splits ({}), which are not mixed unless that is said: take one with {}, or all \
+         of them with {}",
+        reader.name(),
+        splits.len(),
+        sized.join(", "),
+        named::SPLIT.with(train),
+        named::SPLIT.with(SplitChoice::ALL)
+    );
+    Error::usage(named::SPLIT, what)
+}
+
+/// The samples of some splits of a dataset, in its order.
+struct OfSplits {
+    inner: Box<dyn Reader>,
+    len: u64,
+    /// In the dataset's order, none of them empty.
+    pieces: Vec<Piece>,
+    splits: Splits,
+    /// The dataset has more than one stratum.
+    has_strata: bool,
+    /// Of each stratum of the dataset the runs of positions that are taken.
+    strata: OnceLock<Vec<Vec<Piece>>>,
+}
+
+/// Samples that follow each other, here and in the dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    start: u64,
+    inner: Range<u64>,
+}
+
+/// The number that the one at `index` has in the dataset.
+fn inner_of(pieces: &[Piece], index: u64) -> Option<u64> {
+    let at = pieces.partition_point(|piece| piece.start <= index).checked_sub(1)?;
+    let piece = pieces.get(at)?;
+    let inner = piece.inner.start + (index - piece.start);
+    piece.inner.contains(&inner).then_some(inner)
+}
+
+/// The number that the one at `inner` of the dataset has here, if it is taken.
+fn outer_of(pieces: &[Piece], inner: u64) -> Option<u64> {
+    let at = pieces.partition_point(|piece| piece.inner.start <= inner).checked_sub(1)?;
+    let piece = pieces.get(at).filter(|piece| piece.inner.contains(&inner))?;
+    Some(piece.start + (inner - piece.inner.start))
+}
+
+impl OfSplits {
+    fn new(inner: Box<dyn Reader>, taken: impl Iterator<Item = (String, Range<u64>)>) -> Self {
+        let (mut len, mut pieces, mut splits) = (0, Vec::new(), Splits::new());
+        for (name, range) in taken.filter(|(_, range)| !range.is_empty()) {
+            let (start, inner) = (len, range.clone());
+            len += range.end - range.start;
+            pieces.push(Piece { start, inner });
+            match splits.last_mut() {
+                Some((last, range)) if *last == name => range.end = len,
+                _ => splits.push((name, start..len)),
+            }
+        }
+        let has_strata = inner.strata().len() > 1;
+        Self { inner, len, pieces, splits, has_strata, strata: OnceLock::new() }
+    }
+
+    /// The same samples of the dataset in another form.
+    fn again(&self, inner: Option<Box<dyn Reader>>) -> Option<Box<dyn Reader>> {
+        let again = |inner| Self {
+            inner,
+            len: self.len,
+            pieces: self.pieces.clone(),
+            splits: self.splits.clone(),
+            has_strata: self.has_strata,
+            strata: OnceLock::new(),
+        };
+        inner.map(|inner| Box::new(again(inner)) as _)
+    }
+
+    fn at(&self, index: u64) -> Result<u64> {
+        inner_of(&self.pieces, index).ok_or_else(|| {
+            let what = format!("there is no sample {index}, only {}", self.len);
+            Error::usage("sample", what)
+        })
+    }
+
+    /// As [`at`](Self::at), for questions that have no error: a number that no sample has.
+    fn or_none(&self, index: u64) -> u64 {
+        inner_of(&self.pieces, index).unwrap_or(u64::MAX)
+    }
+
+    /// The runs of each stratum, found by one look at every position of a dataset of several strata.
+    fn runs(&self) -> &[Vec<Piece>] {
+        self.strata.get_or_init(|| {
+            let lens = self.inner.strata();
+            (0..).zip(lens).map(|(stratum, len)| self.runs_of(stratum, len)).collect()
+        })
+    }
+
+    fn runs_of(&self, stratum: usize, len: u64) -> Vec<Piece> {
+        let (mut runs, mut n_taken) = (Vec::<Piece>::new(), 0);
+        for position in 0..len {
+            let inner = self.inner.stratum_sample(stratum, position);
+            if outer_of(&self.pieces, inner).is_none() {
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if run.inner.end == position => run.inner.end += 1,
+                _ => runs.push(Piece { start: n_taken, inner: position..position + 1 }),
+            }
+            n_taken += 1;
+        }
+        runs
+    }
+
+    fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        hash.update(&fingerprint);
+        for Piece { inner, .. } in &self.pieces {
+            hash.update(&inner.start.to_le_bytes());
+            hash.update(&inner.end.to_le_bytes());
+        }
+        hash.digest128().to_le_bytes()
+    }
+}
+
+impl Source for OfSplits {
+    fn schema(&self) -> &Schema {
+        self.inner.schema()
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.inner.read(self.at(index)?)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.inner.reads_ahead()
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let indices: Vec<_> = indices.iter().filter_map(|it| inner_of(&self.pieces, *it)).collect();
+        self.inner.read_ahead(&indices)
+    }
+
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        self.inner.ahead_bytes(self.or_none(index))
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.inner.key(self.or_none(index))
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        self.inner.label(self.at(index)?)
+    }
+
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        self.inner.plain_value(self.at(index)?, field)
+    }
+
+    fn knows_plain_values(&self) -> bool {
+        self.inner.knows_plain_values()
+    }
+
+    fn keeps_pixels(&self, field: usize) -> bool {
+        self.inner.keeps_pixels(field)
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        self.inner.codec_hint(self.or_none(index))
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        self.inner.member_name(field)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        self.inner.image_bytes(self.or_none(index))
+    }
+
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        self.inner.planned_bytes(self.at(index)?)
+    }
+
+    fn splits(&self) -> Splits {
+        self.splits.clone()
+    }
+
+    fn remarks(&self) -> Vec<Message> {
+        self.inner.remarks()
+    }
+
+    fn left_out(&self) -> Ignored {
+        self.inner.left_out()
+    }
+
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.hashed(self.inner.fingerprint())
+    }
+
+    fn stamp(&self) -> Result<[u8; 16]> {
+        self.inner.stamp().map(|stamp| self.hashed(stamp))
+    }
+
+    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
+        self.inner.checked_fingerprint(spare_samples).map(|found| self.hashed(found))
+    }
+}
+
+impl Reader for OfSplits {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        self.inner.get(self.at(index)?)
+    }
+
+    fn get_many(&self, indices: &[u64]) -> Vec<Result<Sample<Encoded>>> {
+        let inner: Vec<_> = indices.iter().map(|index| self.or_none(*index)).collect();
+        self.inner.get_many(&inner)
+    }
+
+    fn at_epoch(&self, epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        self.inner.at_epoch(epoch).map(|inner| self.again(inner))
+    }
+
+    fn drawn(&self) -> Option<Drawn> {
+        self.inner.drawn()
+    }
+
+    fn drawn_at(&self, side: u32) -> Result<Option<Box<dyn Reader>>> {
+        self.inner.drawn_at(side).map(|inner| self.again(inner))
+    }
+
+    fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
+        self.inner.lanes(self.at(index)?)
+    }
+
+    fn strata(&self) -> Vec<u64> {
+        if !self.has_strata {
+            return vec![self.len];
+        }
+        let len = |runs: &Vec<Piece>| {
+            runs.last().map_or(0, |it| it.start + it.inner.end - it.inner.start)
+        };
+        // Codecs that only other splits have are no strata of these.
+        self.runs().iter().map(len).filter(|len| *len > 0).collect()
+    }
+
+    fn stratum_sample(&self, stratum: usize, position: u64) -> u64 {
+        if !self.has_strata {
+            return position;
+        }
+        let taken = (0..).zip(self.runs()).filter(|(_, runs)| !runs.is_empty()).nth(stratum);
+        let inner = taken.and_then(|(stratum, runs)| {
+            Some(self.inner.stratum_sample(stratum, inner_of(runs, position)?))
+        });
+        // What does not exist has no number either.
+        inner.and_then(|inner| outer_of(&self.pieces, inner)).unwrap_or(u64::MAX)
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        self.inner.image_extent(self.at(index)?)
+    }
+
+    fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        self.inner.entry_points(self.at(index)?, field)
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        self.inner.provenance()
+    }
+
+    fn details(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.inner.details()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        self.inner.verify_layout()
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        self.inner.verify_sample(self.at(index)?)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        self.inner.verify_row(self.at(index)?)
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.inner.has_checksums()
+    }
+}
