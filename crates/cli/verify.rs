@@ -45,6 +45,7 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
 
 fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> {
     let (problems, seconds) = (&found.problems, found.seconds);
+    let n_problems = problems.len() as u64 + found.problems_left_out;
     let mut text = String::new();
     for problem in problems.iter().take(SHOWN) {
         match &problem.sample {
@@ -56,7 +57,12 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         }
     }
     if problems.len() > SHOWN {
-        text.push_str(&format!("... and {} more; --json lists all\n", problems.len() - SHOWN));
+        let all = match found.problems_left_out {
+            0 => "all".to_owned(),
+            _ => format!("the first {}", output::count(problems.len() as u64)),
+        };
+        let n_more = output::count(n_problems - SHOWN as u64);
+        text.push_str(&format!("... and {n_more} more; --json lists {all}\n"));
     }
     if !args.common.quiet || !problems.is_empty() {
         // Plain files have no checksums that they could be compared with.
@@ -69,9 +75,9 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
             (false, _, false) => "structure and checksums",
         };
         let n = output::counted(found.samples, "sample");
-        let verdict = match problems.len() {
+        let verdict = match n_problems {
             0 => format!("OK ({what})"),
-            n => output::counted(n as u64, "problem"),
+            n => output::counted(n, "problem"),
         };
         let dataset = output::path(&args.dataset);
         text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));

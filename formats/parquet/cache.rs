@@ -1,5 +1,6 @@
 //! Decoded rows that are kept for the samples beside the one that was asked for.
 use super::values::Rows;
+use fdconvert_core::{Error, Result};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
@@ -7,6 +8,9 @@ use std::{
 
 /// Bytes that are kept at most.
 const KEPT_BYTES: usize = 128 << 20;
+
+/// Failures that are kept at most.
+const KEPT_FAILURES: usize = 1 << 16;
 
 /// Which rows: file, row group, column, page.
 pub(crate) type Place = (usize, usize, usize, usize);
@@ -21,6 +25,9 @@ struct Kept {
     /// In the order in which they came.
     order: VecDeque<Place>,
     bytes: usize,
+    /// Why rows cannot be decoded: trying again for each row of a damaged page, or for each row that
+    /// a file only claims to have, would take the square of the time.
+    failures: BTreeMap<Place, Error>,
 }
 
 impl Cache {
@@ -43,8 +50,40 @@ impl Cache {
         }
     }
 
+    /// # Errors
+    /// The failure that is known of a place.
+    pub(crate) fn check(&self, place: Place) -> Result<()> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.failures.get(&place).and_then(of_data).map_or(Ok(()), Err)
+    }
+
+    /// Remembers a failure of the data at a place, and gives it back.
+    pub(crate) fn failed(&self, place: Place, error: Error) -> Error {
+        if let Some(copy) = of_data(&error) {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.failures.len() < KEPT_FAILURES {
+                kept.failures.insert(place, copy);
+            }
+        }
+        error
+    }
+
     /// Forgets all of them: what was read may have been damaged for a while only.
     pub(crate) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
+}
+
+/// The same error, if it is one of the data: what the system refuses may work the next time.
+fn of_data(error: &Error) -> Option<Error> {
+    Some(match error {
+        Error::Corrupt { format, path, offset, what } => {
+            let (path, what) = (path.clone(), what.clone());
+            Error::Corrupt { format, path, offset: *offset, what }
+        }
+        Error::Limit { what, limit, asked } => {
+            Error::Limit { what: what.clone(), limit: limit.clone(), asked: *asked }
+        }
+        _ => return None,
+    })
 }

@@ -1,6 +1,7 @@
 //! One value of a column, whatever its type, and the JSON that stands for it.
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use fdconvert_core::objects::short;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
@@ -25,6 +26,22 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
+    /// The path of a file in it whose bytes are not.
+    pub(crate) fn path_alone(&self) -> Option<&[u8]> {
+        match self {
+            Self::List(cells) => cells.iter().find_map(Self::path_alone),
+            Self::Map(pairs) => pairs.iter().find_map(|(_, value)| value.path_alone()),
+            Self::Struct(members) => {
+                let member = |name: &str| members.iter().find(|it| *it.0 == *name).map(|it| &it.1);
+                match (member("bytes"), member("path")) {
+                    (Some(Self::Null), Some(Self::Text(path))) => Some(path),
+                    _ => members.iter().find_map(|(_, cell)| cell.path_alone()),
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// The document that stands for it. Numbers that JSON does not know (NaN, infinity) are null,
     /// byte strings are base64, and a map is an object where all of its keys are texts.
     pub(crate) fn to_json(&self) -> Result<Json, String> {
@@ -33,11 +50,7 @@ impl Cell {
             Self::Bool(truth) => Json::Bool(*truth),
             Self::Int(int) => (*int).into(),
             Self::UInt(int) => (*int).into(),
-            // As short as a single is written, not as the double that is next to it.
-            Self::Single(single) => {
-                let short = single.to_string().parse().ok();
-                short.and_then(Number::from_f64).map_or(Json::Null, Json::Number)
-            }
+            Self::Single(single) => short(*single),
             Self::Float(float) => Number::from_f64(*float).map_or(Json::Null, Json::Number),
             Self::Text(text) => Json::String(utf8(text)?),
             Self::Bytes(bytes) => Json::String(STANDARD.encode(bytes)),
@@ -74,44 +87,4 @@ fn map(pairs: &[(Cell, Cell)]) -> Result<Json, String> {
 pub(crate) fn utf8(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes);
     text.map(str::to_owned).map_err(|_| "its text is not UTF-8".to_owned())
-}
-
-/// Annotations of objects as [the guide](https://huggingface.co/docs/datasets) has them: an object
-/// of lists. A list of objects becomes that, and the names of the categories stand beside their
-/// numbers where they are known.
-pub(crate) fn objects(document: Json, category_names: Option<&[String]>) -> Json {
-    let mut lists = match document {
-        Json::Object(lists) => lists,
-        Json::Array(objects) if objects.iter().all(Json::is_object) => transposed(&objects),
-        other => return other,
-    };
-    let names = category_names.filter(|_| !lists.contains_key("category_name"));
-    if let (Some(names), Some(Json::Array(numbers))) = (names, lists.get("category")) {
-        let name = |number: &Json| {
-            let position = usize::try_from(number.as_u64()?).ok()?;
-            names.get(position).map(|name| Json::String(name.clone()))
-        };
-        let found = numbers.iter().map(|number| name(number).unwrap_or(Json::Null)).collect();
-        lists.insert("category_name".into(), Json::Array(found));
-    }
-    Json::Object(lists)
-}
-
-fn transposed(objects: &[Json]) -> Map<String, Json> {
-    let mut lists = Map::new();
-    for (number, object) in objects.iter().enumerate() {
-        for (name, value) in object.as_object().into_iter().flatten() {
-            let list = lists.entry(name.clone()).or_insert_with(|| Json::Array(Vec::new()));
-            if let Json::Array(list) = list {
-                list.resize(number, Json::Null);
-                list.push(value.clone());
-            }
-        }
-    }
-    for list in lists.values_mut() {
-        if let Json::Array(list) = list {
-            list.resize(objects.len(), Json::Null);
-        }
-    }
-    lists
 }

@@ -4,17 +4,16 @@ use super::{
     file::File,
     leaf::{Leaf, LeafKind, Node, Shape},
 };
-use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind};
+use fdconvert_core::{
+    ArraySpec, DType, Encoded, FieldSpec, Kind, Value,
+    objects::{Member, Members},
+};
 use std::sync::Arc;
-
-/// The field whose JSON holds annotations of objects.
-const OBJECTS: &str = "objects";
 
 /// A field, and where its values lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) field: FieldSpec,
-    pub(crate) node: Node,
     pub(crate) how: How,
 }
 
@@ -38,12 +37,7 @@ pub(crate) enum How {
     /// A text that is a document.
     JsonText(usize),
     /// A nested value, written as a document.
-    Json {
-        /// True for annotations of objects.
-        objects: bool,
-        /// Names of the categories of objects.
-        categories: Option<Arc<[String]>>,
-    },
+    Json(Nested),
     Array {
         leaf: usize,
         /// Shape in the file.
@@ -51,6 +45,22 @@ pub(crate) enum How {
         /// Bytes of an element in the file.
         size: u64,
     },
+    /// Nothing but nulls, in this file.
+    Null,
+    /// The same in all rows: the name of the folder tells it.
+    Constant(Value<Encoded>),
+}
+
+/// A value that is put together from several columns, or from lists.
+#[derive(Debug, Clone)]
+pub(crate) struct Nested {
+    pub(crate) node: Node,
+    /// The members of annotations of objects.
+    pub(crate) members: Option<Members>,
+    /// Structs of bytes and a path are in it, of which either may be missing.
+    pub(crate) has_files: bool,
+    /// Bytes of a struct that may turn out to be those of an image.
+    image: Option<(usize, Option<usize>)>,
 }
 
 /// The columns of a file, where `documents` are texts that this tool has written as JSON.
@@ -67,7 +77,7 @@ pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
             _ => None,
         };
         let field = FieldSpec { name: name.to_string(), kind, class_names };
-        Column { field, node: node.clone(), how }
+        Column { field, how }
     };
     file.roots.iter().map(column).collect()
 }
@@ -108,7 +118,8 @@ fn kind(
             Some(LeafKind::Bytes) => {
                 (Kind::Bytes, How::Bytes { bytes: leaf, path: None, may_be_image: true })
             }
-            _ => json(name, feature),
+            Some(LeafKind::Null) => (Kind::Json, How::Null),
+            _ => json(name, node, leaves, feature),
         };
     }
     if let Some((bytes, path)) = file_struct(node, leaves) {
@@ -119,20 +130,55 @@ fn kind(
             None => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: true }),
         };
     }
+    let json = || json(name, node, leaves, feature);
     match feature.and_then(Feature::array) {
-        Some(spec) => array(node, leaves, spec).unwrap_or_else(|| json(name, feature)),
-        None => json(name, feature),
+        Some(spec) => array(node, leaves, spec).unwrap_or_else(json),
+        None => json(),
     }
 }
 
-fn json(name: &str, feature: Option<Feature<'_>>) -> (Kind, How) {
-    let objects = name == OBJECTS;
-    let category = feature.filter(|_| objects).and_then(|feature| {
-        feature.member("category").or_else(|| feature.element()?.member("category"))
-    });
-    let categories = category
-        .and_then(|category| category.class_names().or_else(|| category.element()?.class_names()));
-    (Kind::Json, How::Json { objects, categories })
+fn json(name: &str, node: &Node, leaves: &[Leaf], feature: Option<Feature<'_>>) -> (Kind, How) {
+    let members = Members::of(name, members(node, feature));
+    let has_files = has_files(node, leaves);
+    let image = image_struct(node, leaves);
+    (Kind::Json, How::Json(Nested { node: node.clone(), members, has_files, image }))
+}
+
+/// The members of the structs in a list, or of a struct of lists.
+fn members(node: &Node, feature: Option<Feature<'_>>) -> Vec<Member> {
+    let Shape::Struct(members) = &node.element().unwrap_or(node).shape else { return Vec::new() };
+    let of = |(key, _): &(Arc<str>, Node)| {
+        let feature = feature
+            .and_then(|feature| feature.member(key).or_else(|| feature.element()?.member(key)));
+        let class_names = feature
+            .and_then(|feature| feature.class_names().or_else(|| feature.element()?.class_names()));
+        Member { key: key.to_string(), class_names, is_single: false }
+    };
+    members.iter().map(of).collect()
+}
+
+/// Returns whether structs of bytes and a path are somewhere in it.
+fn has_files(node: &Node, leaves: &[Leaf]) -> bool {
+    match &node.shape {
+        Shape::Leaf(_) => false,
+        Shape::Struct(members) => {
+            file_struct(node, leaves).is_some()
+                || members.iter().any(|(_, member)| has_files(member, leaves))
+        }
+        Shape::List { element, .. } | Shape::Map { entry: element, .. } => {
+            has_files(element, leaves)
+        }
+    }
+}
+
+/// The columns of `bytes`, and of `path` where there is one, of a struct that has other members than
+/// those of a file.
+fn image_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, Option<usize>)> {
+    let bytes = node.member_leaf("bytes")?;
+    let is_bytes = leaves.get(bytes)?.kind == LeafKind::Bytes;
+    let path = node.member_leaf("path");
+    let path = path.filter(|path| leaves.get(*path).is_some_and(|it| it.kind == LeafKind::Text));
+    is_bytes.then_some((bytes, path))
 }
 
 /// The columns of `bytes` and `path`, if a struct has those and nothing else.
@@ -167,28 +213,83 @@ fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
     fits.then(|| (Kind::Array(spec), How::Array { leaf, shape, size: dtype.size() }))
 }
 
-impl How {
+impl Column {
+    /// A column of which all rows have the value that a folder's name tells.
+    pub(crate) fn constant(field: FieldSpec, value: Value<Encoded>) -> Self {
+        Self { field, how: How::Constant(value) }
+    }
+
     /// Returns whether a first value decides what the column is.
     pub(crate) fn may_be_image(&self) -> bool {
-        matches!(self, Self::Bytes { may_be_image: true, .. })
-    }
-}
-
-impl Column {
-    /// The same as another file of the dataset has it.
-    pub(crate) fn same_field(&self, other: &Self) -> bool {
-        let (mine, theirs) = (&self.field, &other.field);
-        let class_names = mine.class_names == theirs.class_names;
-        let how = std::mem::discriminant(&self.how) == std::mem::discriminant(&other.how);
-        mine.name == theirs.name && mine.kind == theirs.kind && class_names && how
-    }
-
-    /// Makes a column of bytes one of images.
-    pub(crate) fn becomes_image(&mut self) {
-        if let How::Bytes { bytes, path, .. } = self.how {
-            self.how = How::Image { bytes, path };
-            self.field.kind = Kind::Image;
+        match &self.how {
+            How::Bytes { may_be_image, .. } => *may_be_image,
+            How::Json(nested) => nested.image.is_some(),
+            _ => false,
         }
+    }
+
+    /// Returns whether its values lie in the file.
+    pub(crate) fn is_stored(&self) -> bool {
+        !matches!(self.how, How::Constant(_))
+    }
+
+    /// The first of its columns in the file, where it has values there.
+    pub(crate) fn first_leaf(&self) -> Option<usize> {
+        match &self.how {
+            How::Image { bytes: leaf, .. }
+            | How::Bytes { bytes: leaf, .. }
+            | How::Int(leaf)
+            | How::Float(leaf)
+            | How::Text(leaf)
+            | How::JsonText(leaf)
+            | How::Array { leaf, .. } => Some(*leaf),
+            How::Json(nested) => Some(nested.node.leaves().start),
+            How::Null | How::Constant(_) => None,
+        }
+    }
+
+    /// The column of the bytes that decide it.
+    pub(crate) fn bytes_leaf(&self) -> Option<usize> {
+        match &self.how {
+            How::Bytes { bytes, .. } | How::Image { bytes, .. } => Some(*bytes),
+            How::Json(Nested { image, .. }) => image.map(|(bytes, _)| bytes),
+            _ => None,
+        }
+    }
+
+    /// Makes a column of bytes one of images. Returns the members of the struct that are no part of
+    /// an image.
+    pub(crate) fn becomes_image(&mut self) -> Vec<String> {
+        let mut others = Vec::new();
+        self.how = match &self.how {
+            How::Bytes { bytes, path, .. } => How::Image { bytes: *bytes, path: *path },
+            How::Json(Nested { image: Some((bytes, path)), node, .. }) => {
+                if let Shape::Struct(members) = &node.shape {
+                    let is_other = |name: &&(Arc<str>, Node)| !matches!(&*name.0, "bytes" | "path");
+                    others.extend(members.iter().filter(is_other).map(|it| it.0.to_string()));
+                }
+                How::Image { bytes: *bytes, path: *path }
+            }
+            _ => return others,
+        };
+        self.field.kind = Kind::Image;
+        others
+    }
+
+    /// What another file has in its place, where that is something else: this one, and the other.
+    pub(crate) fn difference(&self, other: &Self) -> Option<(String, String)> {
+        let (mine, theirs) = (&self.field, &other.field);
+        let names = |field: &FieldSpec| field.class_names.clone().unwrap_or_default();
+        if mine.kind != theirs.kind {
+            return Some((kind_text(&mine.kind), kind_text(&theirs.kind)));
+        }
+        let (a, b) = (names(mine), names(theirs));
+        if a != b {
+            let at = a.iter().zip(b.iter()).position(|(a, b)| a != b);
+            let at = at.unwrap_or(a.len().min(b.len()));
+            return Some((class_text(&a, at), class_text(&b, at)));
+        }
+        None
     }
 
     /// The kind of field that this tool has written under that description.
@@ -202,5 +303,23 @@ impl Column {
             (mine, theirs) => mine == theirs,
         };
         kind && self.field.name == written.name
+    }
+}
+
+fn kind_text(kind: &Kind) -> String {
+    match kind {
+        Kind::Array(ArraySpec { dtype, shape, .. }) => {
+            format!("array of {} {shape:?}", dtype.name())
+        }
+        kind => format!("values of kind {}", kind.name()),
+    }
+}
+
+/// What the classes are from number `at` on, where they differ.
+fn class_text(names: &[String], at: usize) -> String {
+    match names.get(at) {
+        Some(name) => format!("`{name}` as class {at}"),
+        None if names.is_empty() => "numbers without names".to_owned(),
+        None => format!("{} classes", names.len()),
     }
 }

@@ -89,10 +89,15 @@ impl File {
         let roots = roots.map_err(|what| corrupt(footer_at, what))?;
         let (mut groups, mut n_rows) = (Vec::new(), 0_u64);
         for (number, group) in metadata.row_groups().iter().enumerate() {
-            let group = group_of(group, n_rows, footer_at, leaves.len())
+            let group = group_of(group, n_rows, footer_at, &leaves)
                 .map_err(|what| corrupt(footer_at, format!("row group {number}: {what}")))?;
-            n_rows = n_rows.saturating_add(group.n_rows);
-            groups.push(group);
+            n_rows = n_rows.saturating_add(group.as_ref().map_or(0, |group| group.n_rows));
+            groups.extend(group);
+        }
+        let said = metadata.file_metadata().num_rows();
+        if u64::try_from(said) != Ok(n_rows) {
+            let what = format!("it is said to have {said} rows, and its row groups have {n_rows}");
+            return Err(corrupt(footer_at, what));
         }
         if n_rows > data.len().saturating_mul(ROWS_PER_BYTE) {
             let what = format!("{n_rows} rows do not fit {} bytes", data.len());
@@ -103,7 +108,7 @@ impl File {
         let pairs: &[KeyValue] = pairs.map_or(&[], Vec::as_slice);
         let value = |key: &str| pairs.iter().find(|pair| pair.key == key)?.value.as_deref();
         let n_tables = groups.len().saturating_mul(leaves.len());
-        Ok(Self {
+        let file = Self {
             path: path.into(),
             fixed_lists: value(arrow::KEY).map(arrow::fixed_lists).unwrap_or_default(),
             features: value(features::KEY).map(Features::parse).unwrap_or_default(),
@@ -116,7 +121,26 @@ impl File {
             roots,
             groups,
             n_rows,
-        })
+        };
+        file.check_rows()?;
+        Ok(file)
+    }
+
+    /// Looks for the pages of a column of each row group, where there are more rows than bytes:
+    /// nothing but equal values takes so little, and whatever is done with samples takes time and
+    /// memory for each row that is claimed.
+    fn check_rows(&self) -> Result<()> {
+        if self.n_rows <= self.data.len() {
+            return Ok(());
+        }
+        for group in &self.groups {
+            let columns = self.leaves.iter().zip(&group.chunks);
+            let flat = columns.filter(|(leaf, _)| leaf.descr.max_rep_level() == 0);
+            let Some((leaf, chunk)) = flat.min_by_key(|(_, chunk)| chunk.len) else { continue };
+            // An offset index says where pages lie, and not what is in them.
+            self.walk(group, chunk, leaf)?;
+        }
+        Ok(())
     }
 
     /// The index block, of a file of ours; or why it cannot be used.
@@ -172,15 +196,23 @@ impl File {
 
     fn make_table(&self, group: usize, leaf: usize) -> Result<Table> {
         let (group, chunk, leaf) = self.chunk(group, leaf)?;
-        let failed = |what: String| {
-            let column = leaf.descr.path().string();
-            self.corrupt(chunk.start, format!("column `{column}`: {what}"))
+        let failed = |what| self.failed(chunk, leaf, what);
+        let Some((offset, len)) = chunk.offset_index else {
+            return self.walk(group, chunk, leaf);
         };
-        if let Some((offset, len)) = chunk.offset_index {
-            let bytes = self.data.read(offset, len)?;
-            let bytes = bytes.ok_or_else(|| failed("its offset index is outside".into()))?;
-            return indexed(&bytes, chunk, group.n_rows).map_err(failed);
-        }
+        let bytes = self.data.read(offset, len)?;
+        let bytes = bytes.ok_or_else(|| failed("its offset index is outside".into()))?;
+        indexed(&bytes, chunk, group.n_rows).map_err(failed)
+    }
+
+    fn failed(&self, chunk: &Chunk, leaf: &Leaf, what: String) -> Error {
+        let column = leaf.descr.path().string();
+        self.corrupt(chunk.start, format!("column `{column}`: {what}"))
+    }
+
+    /// The pages of a column of a row group, by their headers.
+    fn walk(&self, group: &Group, chunk: &Chunk, leaf: &Leaf) -> Result<Table> {
+        let failed = |what| self.failed(chunk, leaf, what);
         let bytes = self.data.read(chunk.start, chunk.len)?;
         let bytes = bytes.ok_or_else(|| failed("it is outside the file".into()))?;
         let is_flat = leaf.descr.max_rep_level() == 0;
@@ -289,18 +321,28 @@ fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
     Ok(serde_json::from_str(text).ok())
 }
 
+/// A row group, or nothing for one without rows: writers leave the places of its columns open.
 fn group_of(
     group: &RowGroupMetaData,
     first_row: u64,
     footer_at: u64,
-    n_leaves: usize,
-) -> Result<Group, String> {
+    leaves: &[Leaf],
+) -> Result<Option<Group>, String> {
     let n_rows = u64::try_from(group.num_rows()).map_err(|_| "a negative number of rows")?;
-    if group.columns().len() != n_leaves {
-        return Err(format!("{} columns, not {n_leaves}", group.columns().len()));
+    if group.columns().len() != leaves.len() {
+        return Err(format!("{} columns, not {}", group.columns().len(), leaves.len()));
     }
-    let chunk = |chunk: &ColumnChunkMetaData| {
+    if n_rows == 0 && group.columns().iter().all(|chunk| chunk.num_values() == 0) {
+        return Ok(None);
+    }
+    let chunk = |(chunk, leaf): (&ColumnChunkMetaData, &Leaf)| {
         let what = |what: &str| format!("column `{}`: {what}", chunk.column_path().string());
+        // Where no list is around a value each row has one, and else one or more.
+        let n_values = u64::try_from(chunk.num_values()).unwrap_or(0);
+        let is_flat = leaf.descr.max_rep_level() == 0;
+        if n_values < n_rows || (is_flat && n_values > n_rows) {
+            return Err(what(&format!("{n_values} values for {n_rows} rows")));
+        }
         let number = |number: i64| u64::try_from(number).map_err(|_| what("a negative place"));
         let data = number(chunk.data_page_offset())?;
         // Some writers say 0 where there is no dictionary.
@@ -317,8 +359,8 @@ fn group_of(
         });
         Ok(Chunk { start, len, compression: chunk.compression(), offset_index: index })
     };
-    let chunks = group.columns().iter().map(chunk).collect::<Result<_, _>>()?;
-    Ok(Group { first_row, n_rows, chunks })
+    let chunks = group.columns().iter().zip(leaves).map(chunk).collect::<Result<_, _>>()?;
+    Ok(Some(Group { first_row, n_rows, chunks }))
 }
 
 /// Refuses what no page could be decompressed of.

@@ -2,8 +2,8 @@
 use super::writer::{ParquetWriter, finished};
 use super::{
     ParquetReader,
+    files::{Listing, is_parquet},
     layout::{FORMAT, MAX_VALUE_BYTES},
-    open::{files, is_parquet},
 };
 use crate::sidecars;
 use fdconvert_core::{
@@ -65,9 +65,13 @@ impl Format for Parquet {
                 let is_of_folder = |file: &Path| {
                     matches!(place::look(&file.with_extension("")), Ok(Some(place::Kind::Folder)))
                 };
-                files(path).is_ok_and(|files| {
-                    files.first().is_some_and(|first| is_parquet(first) && !is_of_folder(first))
-                })
+                match Listing::of(path) {
+                    Ok(Listing::Files(files)) => files
+                        .first()
+                        .is_some_and(|first| is_parquet(&first.path) && !is_of_folder(&first.path)),
+                    Ok(Listing::Configurations(_)) => true,
+                    Err(_) => false,
+                }
             }
             _ => false,
         }

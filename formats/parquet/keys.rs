@@ -1,7 +1,7 @@
 //! Keys of samples in files of others: the path beside the image, or the number of the row. The
 //! latter has no extension: that would take a look into every image.
-use super::{ParquetReader, cell::Cell, columns::How};
-use fdconvert_core::{Codec, Result};
+use super::{ParquetReader, cell::Cell, columns::How, open::Part};
+use fdconvert_core::{Codec, Kind, Result};
 use std::{collections::BTreeMap, ops::Range};
 
 /// Longer paths are not names.
@@ -11,8 +11,6 @@ const MAX_KEY_BYTES: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     by_index: BTreeMap<u64, Box<str>>,
-    /// The column of the paths.
-    path: usize,
     /// Samples whose paths could not be read.
     pub(crate) unread: Vec<Range<u64>>,
 }
@@ -21,28 +19,26 @@ impl Keys {
     /// Reads the paths of all samples. Where one cannot be read, its number stands for it, and
     /// reading the sample is [an error](Self::check).
     pub(crate) fn read(reader: &ParquetReader) -> Self {
-        let path = reader.columns.iter().find_map(|column| match column.how {
-            How::Image { path, .. } => Some(path),
-            _ => None,
-        });
-        let Some(path) = path.flatten() else { return Self::default() };
-        let mut keys = BTreeMap::new();
-        let mut taken = BTreeMap::new();
-        let (mut index, mut unread) = (0, Vec::new());
-        while index < reader.n_samples {
-            match reader.flat(index, path) {
-                Ok(Cell::Text(text)) => {
-                    if let Some(key) = std::str::from_utf8(&text).ok().and_then(safe) {
-                        keys.insert(index, unique(key, &mut taken).into_boxed_str());
+        let (mut keys, mut taken, mut unread) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for part in &reader.parts {
+            let Some(path) = path_of(part) else { continue };
+            let end = part.first.saturating_add(part.file.n_rows);
+            let mut index = part.first;
+            while index < end {
+                match reader.flat(index, path) {
+                    Ok(Cell::Text(text)) => {
+                        if let Some(key) = std::str::from_utf8(&text).ok().and_then(safe) {
+                            keys.insert(index, unique(key, &mut taken).into_boxed_str());
+                        }
+                        index += 1;
                     }
-                    index += 1;
-                }
-                Ok(_) => index += 1,
-                // Its row group is damaged: to try each of its rows would take long.
-                Err(_) => {
-                    let end = reader.group_end(index);
-                    unread.push(index..end);
-                    index = end;
+                    Ok(_) => index += 1,
+                    // Its row group is damaged: to try each of its rows would take long.
+                    Err(_) => {
+                        let end = reader.group_end(index);
+                        unread.push(index..end);
+                        index = end;
+                    }
                 }
             }
         }
@@ -51,7 +47,7 @@ impl Keys {
             let stem = |key: &str| Codec::strip_extension(key).unwrap_or(key).to_owned();
             keys.retain(|_, key| !stem(key).bytes().all(|byte| byte.is_ascii_digit()));
         }
-        Self { by_index: keys, path, unread }
+        Self { by_index: keys, unread }
     }
 
     pub(crate) fn get(&self, index: u64) -> Option<&str> {
@@ -66,9 +62,21 @@ impl Keys {
         if !self.unread.iter().any(|range| range.contains(&index)) {
             return Ok(());
         }
-        reader.flat(index, self.path)?;
+        let (_, part, _) = reader.part_of(index)?;
+        if let Some(path) = path_of(part) {
+            reader.flat(index, path)?;
+        }
         // A file in a store that was not to be had for a while, or a row behind the damaged one.
         Err(reader.bad(index, "paths of its row group could not be read, so its name is not known"))
+    }
+}
+
+/// The column of the paths of the first images.
+fn path_of(part: &Part) -> Option<usize> {
+    let mut images = part.columns.iter().filter(|column| column.field.kind == Kind::Image);
+    match images.next()?.how {
+        How::Image { path, .. } => path,
+        _ => None,
     }
 }
 

@@ -19,6 +19,7 @@ mod croissant;
 mod details;
 mod features;
 mod file;
+mod files;
 mod format;
 #[cfg(feature = "write")]
 mod group;
@@ -27,10 +28,10 @@ mod layout;
 mod leaf;
 mod open;
 mod pages;
+mod parts;
 mod reader;
 #[cfg(feature = "write")]
 mod sink;
-mod splits;
 #[cfg(feature = "write")]
 mod stage;
 #[cfg(feature = "write")]

@@ -2,28 +2,23 @@
 use super::{
     ParquetReader,
     cache::Cache,
-    columns::{Column, columns},
+    cell::Cell,
+    columns::Column,
     file::File,
+    files::{Found, Listing},
     keys::Keys,
-    layout::{FORMAT, MAGIC},
-    splits,
+    layout::FORMAT,
+    parts,
 };
 use crate::index::Index;
 use bytes::Bytes;
-use fdconvert_core::{Error, Kind, MaxDecompressed, Result, Schema, Shard, Value, split_named};
+use fdconvert_core::{Error, Kind, MaxDecompressed, Result, Schema, Shard, message};
 use fdconvert_storage::{
     Blob, open_all,
     place::{self, Kind as PlaceKind},
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::{path::Path, sync::OnceLock};
 
-/// Name of the table of a folder of images, which is not a dataset.
-const METADATA: &str = "metadata.parquet";
-/// Folders that datasets have their files in, beside those that are called after splits.
-const FOLDERS: [&str; 2] = ["data", "default"];
 /// Rows that are looked at for a first value.
 const LOOKED_AT: u64 = 16;
 
@@ -34,6 +29,8 @@ pub(crate) struct Part {
     /// Samples of the dataset before it.
     pub(crate) first: u64,
     pub(crate) split: String,
+    /// How its columns become the fields, in their order.
+    pub(crate) columns: Vec<Column>,
     /// The index block, of a file of ours.
     pub(crate) index: Option<Index>,
     /// Why the index block that is there is not used.
@@ -54,14 +51,13 @@ impl ParquetReader {
     /// # Errors
     /// As for [`open`](Self::open).
     pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let named = match place::look_at(path)? {
-            PlaceKind::Folder => splits::with_splits(path, files(path)?),
-            _ => vec![(path.to_path_buf(), Shard::DEFAULT_SPLIT.to_owned())],
+        let found = match place::look_at(path)? {
+            PlaceKind::Folder => Listing::of(path)?.files(path)?,
+            _ => vec![alone(path)],
         };
-        let opened = open_all(path, &named, |(path, _)| File::open(path));
+        let opened = open_all(path, &found, |found| File::open(&found.path));
         let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
-        let splits = named.into_iter().map(|(_, split)| split);
-        let reader = Self::new(path, files.into_iter().zip(splits), limit)?;
+        let reader = Self::new(path, files, found, limit)?;
         Ok(Self { is_stored: true, ..reader })
     }
 
@@ -72,106 +68,131 @@ impl ParquetReader {
     #[doc(hidden)]
     pub fn from_bytes(bytes: Bytes, path: &Path, limit: MaxDecompressed) -> Result<Self> {
         let file = File::new(Blob::from(bytes), path)?;
-        Self::new(path, [(file, Shard::DEFAULT_SPLIT.to_owned())], limit)
+        Self::new(path, vec![file], vec![alone(path)], limit)
     }
 
     fn new(
         path: &Path,
-        files: impl IntoIterator<Item = (File, String)>,
+        files: Vec<File>,
+        found: Vec<Found>,
         limit: MaxDecompressed,
     ) -> Result<Self> {
         let mut parts = Vec::new();
         let mut n_samples = 0_u64;
-        for (file, split) in files {
+        let columns = parts::columns(&files, &found)?;
+        for ((file, found), columns) in files.into_iter().zip(found).zip(columns) {
+            let split = found.split;
             let (index, problem) = match file.index()? {
                 Ok(index) => (index, None),
                 Err(problem) => (None, Some(problem)),
             };
             let n_rows = file.n_rows;
-            parts.push(Part { file, first: n_samples, split, index, problem });
+            parts.push(Part { file, first: n_samples, split, columns, index, problem });
             n_samples = n_samples.saturating_add(n_rows);
         }
         let Some(first) = parts.first() else {
             return Err(Error::corrupt(FORMAT, path, 0, "it holds no .parquet file"));
         };
-        let columns = columns_of(&first.file);
-        if columns.is_empty() {
+        if first.columns.is_empty() {
             return Err(first.file.corrupt(0, "it has no columns"));
         }
-        for part in parts.iter().skip(1) {
-            same_columns(&first.file, &columns, &part.file)?;
-        }
-        let schema = Schema::new(columns.iter().map(|column| column.field.clone()).collect())
+        let schema = Schema::new(first.columns.iter().map(|column| column.field.clone()).collect())
             .map_err(|error| first.file.corrupt(0, error.to_string()))?;
         let mut reader = Self {
             path: path.into(),
             is_stored: false,
             parts,
-            columns,
             schema,
             n_samples,
             limit,
             cache: Cache::default(),
             keys: OnceLock::new(),
+            remarks: Vec::new(),
         };
         reader.recognise_images()?;
+        let fields = parts::unified(&mut reader.parts)?;
+        reader.schema = Schema { fields };
         reader.take_indexes();
         Ok(reader)
     }
 
-    /// Makes columns of bytes whose first value is an image fields of images.
+    /// Makes columns of bytes whose first value is an image, or that are images in another file, fields
+    /// of images.
     fn recognise_images(&mut self) -> Result<()> {
-        for at in 0..self.columns.len() {
-            let Some(column) = self.columns.get(at) else { break };
-            if !column.how.may_be_image() {
+        for at in 0..self.schema.fields.len() {
+            let columns = || self.parts.iter().filter_map(|part| part.columns.get(at));
+            if !columns().any(Column::may_be_image) {
                 continue;
             }
-            let mut is_image = false;
-            for index in 0..self.n_samples.min(LOOKED_AT) {
-                match self.value(index, column) {
-                    Ok(Value::Bytes(bytes)) => {
-                        is_image = fdconvert_core::probe::probe(&bytes).is_ok();
-                        break;
-                    }
-                    Err(error @ Error::Io { .. }) => return Err(error),
-                    // A null, or damage that reading the sample will tell.
-                    _ => {}
-                }
+            let is_known = columns().any(|column| column.field.kind == Kind::Image);
+            if !is_known && !self.begins_with_image(at)? {
+                continue;
             }
-            if let Some(column) = self.columns.get_mut(at).filter(|_| is_image) {
-                column.becomes_image();
+            let columns = self.parts.iter_mut().filter_map(|part| part.columns.get_mut(at));
+            let mut others = Vec::new();
+            for column in columns.filter(|column| column.may_be_image()) {
+                others = column.becomes_image();
+            }
+            if !others.is_empty() {
+                let name = self.schema.fields.get(at).map_or("", |field| &field.name);
+                self.remarks.push(message!(
+                    "the members `{}` of `{name}` are left out: an image has `bytes` and `path`",
+                    others.join("`, `")
+                ));
             }
         }
-        let fields = self.columns.iter().map(|column| column.field.clone()).collect();
-        self.schema = Schema { fields };
         // An error may have asked for them before it was known which columns are images.
         self.keys = OnceLock::new();
         Ok(())
     }
 
+    /// Returns whether the first value of a column of bytes is an image.
+    fn begins_with_image(&self, at: usize) -> Result<bool> {
+        for index in 0..self.n_samples.min(LOOKED_AT) {
+            let (_, part, _) = self.part_of(index)?;
+            let Some(leaf) = part.columns.get(at).and_then(Column::bytes_leaf) else { continue };
+            match self.flat(index, leaf) {
+                Ok(Cell::Bytes(bytes)) => return Ok(fdconvert_core::probe::probe(&bytes).is_ok()),
+                Err(error @ Error::Io { .. }) => return Err(error),
+                // A null, or damage that reading the sample will tell.
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+
     /// Takes over what the index blocks say of the schema, where all files have one that fits.
     fn take_indexes(&mut self) {
-        let fits = |index: &Index| {
-            let written = &index.meta().schema.fields;
-            let n_regions = written.iter().filter(|field| !is_cell(&field.kind)).count();
-            written.len() == self.columns.len()
-                && u32::try_from(n_regions) == Ok(index.regions_per_sample())
-                && self.columns.iter().zip(written).all(|(column, field)| column.agrees(field))
-        };
         for part in &mut self.parts {
+            let fits = |index: &Index| {
+                let written = &index.meta().schema.fields;
+                let n_regions = written.iter().filter(|field| !is_cell(&field.kind)).count();
+                let stored = || part.columns.iter().filter(|column| column.is_stored());
+                written.len() == stored().count()
+                    && u32::try_from(n_regions) == Ok(index.regions_per_sample())
+                    && stored().zip(written).all(|(column, field)| column.agrees(field))
+            };
             if part.index.as_ref().is_some_and(|index| !fits(index)) {
                 part.index = None;
-                part.problem = Some("its index block is about other columns".to_owned());
+                // The order of another file, whose index this one cannot be read by.
+                if !parts::is_reordered(&part.columns) {
+                    part.problem = Some("its index block is about other columns".to_owned());
+                }
             }
         }
         let schemas = self.parts.iter().map(|part| Some(&part.index.as_ref()?.meta().schema));
         let mut schemas = schemas.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter();
         let Some(schema) = schemas.next().cloned() else { return };
         if schemas.all(|other| *other == schema) {
-            for (column, field) in self.columns.iter_mut().zip(&schema.fields) {
-                column.field = field.clone();
+            // What folders tell stands behind what is stored.
+            for (mine, written) in self.schema.fields.iter_mut().zip(schema.fields) {
+                *mine = written;
             }
-            self.schema = schema;
+            for part in &mut self.parts {
+                for (column, field) in part.columns.iter_mut().zip(&self.schema.fields) {
+                    column.field = field.clone();
+                }
+            }
         }
     }
 
@@ -186,78 +207,7 @@ pub(crate) fn is_cell(kind: &Kind) -> bool {
     matches!(kind, Kind::Int | Kind::Float)
 }
 
-fn columns_of(file: &File) -> Vec<Column> {
-    let documents = file.note.as_ref().map_or(&[][..], |note| &note.json);
-    columns(file, documents)
-}
-
-/// Refuses a file whose columns are not those of the first.
-fn same_columns(first: &File, columns: &[Column], other: &File) -> Result<()> {
-    let others = columns_of(other);
-    let differs = columns.iter().zip(&others).find(|(column, other)| !column.same_field(other));
-    let what = match differs {
-        Some((column, other)) => format!(
-            "its column `{}` is another one than `{}` of {}",
-            other.field.name,
-            column.field.name,
-            first.path.display()
-        ),
-        None if columns.len() != others.len() => {
-            format!(
-                "it has {} columns, {} has {}",
-                others.len(),
-                first.path.display(),
-                columns.len()
-            )
-        }
-        None => return Ok(()),
-    };
-    let cure = "read the files one by one, or name them as sources";
-    let (format, path) = (FORMAT, other.path.to_path_buf());
-    Err(Error::Unsupported { format, path, what: format!("{what}; {cure}").into() })
-}
-
-/// Returns whether a path is called as such files are.
-pub(crate) fn is_named(path: &Path) -> bool {
-    let is_hidden = || {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        name.starts_with(b".") || name.starts_with(b"_")
-    };
-    path.extension().is_some_and(|extension| extension == FORMAT) && !is_hidden()
-}
-
-/// Returns whether a file begins as such files do.
-pub(crate) fn is_parquet(path: &Path) -> bool {
-    place::read_start(path, MAGIC.len()).is_ok_and(|start| start[..] == MAGIC)
-}
-
-/// The files of a folder, in the order of their names: those in it, else those of its folders.
-///
-/// # Errors
-/// `Io`.
-pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = place::list(folder)?;
-    let of = |entries: Vec<(PathBuf, PlaceKind)>| -> Vec<PathBuf> {
-        let is_file = |path: &PathBuf, kind: PlaceKind| kind == PlaceKind::File && is_named(path);
-        entries.into_iter().filter(|(path, kind)| is_file(path, *kind)).map(|it| it.0).collect()
-    };
-    // Others are classes of images, which need not be looked through.
-    let is_known = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        FOLDERS.contains(&&*name) || split_named(&name).is_some()
-    };
-    let folders =
-        entries.iter().filter(|(path, kind)| *kind == PlaceKind::Folder && is_known(path));
-    let folders: Vec<_> = folders.map(|(path, _)| path.clone()).collect();
-    let mut files = of(entries);
-    if !files.is_empty() {
-        // A table of the images beside it.
-        files.retain(|path| path.file_name().is_none_or(|name| name != METADATA));
-        return Ok(files);
-    }
-    for folder in folders {
-        files.extend(of(place::list(&folder)?));
-    }
-    files.retain(|path| path.file_name().is_none_or(|name| name != METADATA));
-    Ok(files)
+fn alone(path: &Path) -> Found {
+    let (path, split) = (path.to_path_buf(), Shard::DEFAULT_SPLIT.to_owned());
+    Found { path, split, partitions: Vec::new() }
 }

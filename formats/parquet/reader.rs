@@ -1,19 +1,19 @@
 use super::{
-    cell::{Cell, objects, utf8},
-    columns::{Column, How},
+    cell::{Cell, utf8},
+    columns::{How, Nested},
     features::repetition,
+    files,
     keys::Keys,
     layout::FORMAT,
     leaf::{Cursor, Node},
     open::{Part, is_cell},
-    splits,
     values::Rows,
 };
 use crate::index::{ImageFacts, Index, Region};
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, Kind, MaxDecompressed, Provenance, Reader, Result,
-    Sample, Schema, Source, Splits, Value, message,
+    Ahead, Codec, Encoded, Error, Extent, Image, Kind, MaxDecompressed, Message, Provenance,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message,
 };
 use fdconvert_storage::sigbus;
 use serde_json::Map;
@@ -35,12 +35,13 @@ pub struct ParquetReader {
     /// True if the bytes are those of the files or objects at `path`.
     pub(crate) is_stored: bool,
     pub(crate) parts: Vec<Part>,
-    pub(crate) columns: Vec<Column>,
     pub(crate) schema: Schema,
     pub(crate) n_samples: u64,
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
     pub(crate) keys: OnceLock<Keys>,
+    /// Notes on how the columns were taken.
+    pub(crate) remarks: Vec<Message>,
 }
 
 impl ParquetReader {
@@ -76,19 +77,29 @@ impl ParquetReader {
         let (number, part, row) = self.part_of(index)?;
         let group = part.file.group_of(row);
         let (group, row) = group.ok_or_else(|| part.file.corrupt(0, "no row group has the row"))?;
-        let (page, first) = part.file.page_of(group, leaf, row)?;
+        // No page has this number: it stands for all of them, which could not be found.
+        let all = (number, group, leaf, usize::MAX);
+        self.cache.check(all)?;
+        let found = part.file.page_of(group, leaf, row);
+        let (page, first) = found.map_err(|error| self.cache.failed(all, error))?;
         let at = usize::try_from(row - first).unwrap_or(usize::MAX);
         let place = (number, group, leaf, page);
         if let Some(rows) = self.cache.get(place) {
             return Ok((rows, at));
         }
+        self.cache.check(place)?;
         let (rows, is_sound) =
             sigbus::watched(|| part.file.rows(group, leaf, page, self.limit).map(Arc::new));
-        let rows = rows?;
-        if is_sound {
-            self.cache.put(place, &rows);
+        match rows {
+            Ok(rows) => {
+                if is_sound {
+                    self.cache.put(place, &rows);
+                }
+                Ok((rows, at))
+            }
+            Err(error) if is_sound => Err(self.cache.failed(place, error)),
+            Err(error) => Err(error),
         }
-        Ok((rows, at))
     }
 
     /// The first sample behind the row group of a sample.
@@ -126,8 +137,11 @@ impl ParquetReader {
         node.read(&mut cursors, leaves.start).map_err(failed)
     }
 
-    /// The value of a field.
-    pub(crate) fn value(&self, index: u64, column: &Column) -> Result<Value<Encoded>> {
+    /// The value of the field at that position.
+    fn value(&self, index: u64, field: usize) -> Result<Value<Encoded>> {
+        let (_, part, _) = self.part_of(index)?;
+        let column = part.columns.get(field);
+        let column = column.ok_or_else(|| part.file.corrupt(0, "a column is missing"))?;
         let name = &column.field.name;
         let wrong = |what: &str| self.bad_value(index, name, what);
         Ok(match &column.how {
@@ -165,19 +179,32 @@ impl ParquetReader {
                 Cell::Text(text) => Value::Json(text),
                 _ => Value::Json(Bytes::from_static(b"null")),
             },
-            How::Json { objects: is_objects, categories } => {
-                let document = self.nested(index, &column.node)?.to_json();
-                let document = document.map_err(|what| wrong(&what))?;
-                let document = match is_objects {
-                    true => objects(document, categories.as_deref()),
-                    false => document,
-                };
-                Value::Json(document.to_string().into())
-            }
+            How::Json(nested) => Value::Json(self.document(index, name, nested)?),
+            How::Null => match column.field.kind {
+                Kind::Json => Value::Json(Bytes::from_static(b"null")),
+                Kind::Float => Value::Float(f64::NAN),
+                Kind::Image => return Err(self.no_image(index, name, None)),
+                _ => return Err(self.null(index, name)),
+            },
+            How::Constant(value) => value.clone(),
             How::Array { leaf, shape, size } => {
                 Value::Array(self.array(index, name, *leaf, shape, *size)?)
             }
         })
+    }
+
+    fn document(&self, index: u64, name: &str, nested: &Nested) -> Result<Bytes> {
+        let wrong = |what: String| self.bad_value(index, name, &what);
+        let cell = self.nested(index, &nested.node)?;
+        if let Some(path) = cell.path_alone().filter(|_| nested.has_files) {
+            return Err(wrong(only_path(path)));
+        }
+        let document = cell.to_json().map_err(wrong)?;
+        let document = match &nested.members {
+            Some(members) => members.arrange(document),
+            None => document,
+        };
+        Ok(document.to_string().into())
     }
 
     fn array(
@@ -219,24 +246,17 @@ impl ParquetReader {
     fn no_image(&self, index: u64, field: &str, path: Option<usize>) -> Error {
         let named = path.map(|path| self.flat(index, path));
         match named {
-            Some(Ok(Cell::Text(path))) => {
-                let path = String::from_utf8_lossy(&path).into_owned();
-                let what = format!(
-                    "only the path `{path}` is stored and not the image; write the file again \
-                     with the images in it"
-                );
-                self.bad_value(index, field, &what)
-            }
+            Some(Ok(Cell::Text(path))) => self.bad_value(index, field, &only_path(&path)),
             _ => self.bad_value(index, field, "its image is null"),
         }
     }
 
     /// A sample by what its columns say, as other readers read it.
     pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
-        let mut values = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            values.push(self.value(index, column).map_err(|error| self.of_sample(index, error))?);
-        }
+        let n_fields = self.schema.fields.len();
+        let values = (0..n_fields).map(|field| self.value(index, field));
+        let values: Result<Vec<_>> = values.collect();
+        let values = values.map_err(|error| self.of_sample(index, error))?;
         Ok(Sample { key: self.key(index), values })
     }
 
@@ -256,9 +276,13 @@ impl ParquetReader {
         let key = block.key(row).map_err(damaged)?.ok_or_else(|| refuse("it has no key"))?;
         let cells = block.row(row).map_err(damaged)?.unwrap_or_default();
         let (mut cells, mut position) = (cells.as_chunks::<8>().0.iter(), 0);
-        let mut values = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
+        let mut values = Vec::with_capacity(part.columns.len());
+        for (field, column) in part.columns.iter().enumerate() {
             let kind = &column.field.kind;
+            if let How::Constant(value) = &column.how {
+                values.push(value.clone());
+                continue;
+            }
             if is_cell(kind) {
                 let cell = *cells.next().ok_or_else(|| refuse("its row is cut short"))?;
                 values.push(match kind {
@@ -278,7 +302,7 @@ impl ParquetReader {
                 (Kind::Image, None) => return Err(refuse("its index has no image")),
                 (_, Some(_)) => return Err(refuse("its index has an image where none is")),
                 (_, None) => {
-                    self.value(index, column).map_err(|error| self.of_sample(index, error))?
+                    self.value(index, field).map_err(|error| self.of_sample(index, error))?
                 }
             });
         }
@@ -293,6 +317,13 @@ impl ParquetReader {
             (0..block.regions_per_sample()).map_while(move |at| block.region(row, at).ok());
         Some(regions.filter(|region| region.image.is_some()))
     }
+}
+
+fn only_path(path: &[u8]) -> String {
+    let path = String::from_utf8_lossy(path);
+    format!(
+        "only the path `{path}` is stored and not the image; write the file again with the images in it"
+    )
 }
 
 impl Source for ParquetReader {
@@ -348,14 +379,19 @@ impl Source for ParquetReader {
         let Some(field) = self.schema.label() else { return Ok(None) };
         let (_, part, row) = self.part_of(index)?;
         if let Some(block) = &part.index {
+            if let Some(How::Constant(value)) = part.columns.get(field).map(|column| &column.how) {
+                return Ok(match value {
+                    Value::Int(label) => Some(*label),
+                    _ => None,
+                });
+            }
             let before = self.schema.fields.iter().take(field);
             let at = before.filter(|field| is_cell(&field.kind)).count() * 8;
             let cells = block.row(row).ok().flatten();
             let cell = cells.and_then(|cells| cells.get(at..)?.first_chunk::<8>());
             return Ok(cell.map(|cell| i64::from_le_bytes(*cell)));
         }
-        let Some(column) = self.columns.get(field) else { return Ok(None) };
-        match self.value(index, column).map_err(|error| self.of_sample(index, error))? {
+        match self.value(index, field).map_err(|error| self.of_sample(index, error))? {
             Value::Int(label) => Ok(Some(label)),
             _ => Ok(None),
         }
@@ -373,8 +409,12 @@ impl Source for ParquetReader {
         Some(self.image_regions(index)?.map(|region| region.len).sum())
     }
 
+    fn remarks(&self) -> Vec<Message> {
+        self.remarks.clone()
+    }
+
     fn splits(&self) -> Splits {
-        splits::of(self)
+        files::splits(self)
     }
 
     fn name(&self) -> String {

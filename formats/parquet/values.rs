@@ -150,13 +150,31 @@ impl Values {
                 Cell::Decimal(decimal(i128::from(*values.get(at)?), scale))
             }
             (Self::Int64(values), _) => Cell::Int(*values.get(at)?),
-            (Self::Int96(values), _) => Cell::Int(values.get(at)?.to_nanos()),
+            (Self::Int96(values), _) => match nanoseconds(values.get(at)?) {
+                Some(time) => Cell::Int(time),
+                None => return Some(Err(FAR.to_owned())),
+            },
             (Self::Single(values), _) => Cell::Single(*values.get(at)?),
             (Self::Double(values), _) => Cell::Float(*values.get(at)?),
             (Self::Bytes(values), _) => return Some(bytes_cell(slice(values.get(at)?), kind)),
             (Self::Fixed(values), _) => return Some(bytes_cell(slice(values.get(at)?), kind)),
         }))
     }
+}
+
+/// Why a time cannot be told.
+const FAR: &str = "its time is before the year 1678 or after 2261, and nanoseconds of 64 bits reach \
+                   no further; write the column again in microseconds";
+
+/// Nanoseconds since 1970 of a time that is stored as nanoseconds of a day and the day's Julian number;
+/// `None` where 64 bits do not hold them.
+fn nanoseconds(time: &Int96) -> Option<i64> {
+    const DAY_OF_1970: i128 = 2_440_588;
+    const DAY: i128 = 86_400_000_000_000;
+    let &[low, high, day] = time.data() else { return None };
+    let of_day = (u64::from(high) << 32 | u64::from(low)).cast_signed();
+    let days = i128::from(day.cast_signed()) - DAY_OF_1970;
+    i64::try_from(days * DAY + i128::from(of_day)).ok()
 }
 
 fn bytes_cell(bytes: Option<Bytes>, kind: LeafKind) -> Result<Cell, String> {

@@ -34,6 +34,7 @@ mod lanes;
 mod limits;
 mod message;
 pub mod named;
+pub mod objects;
 mod options;
 mod origin;
 mod panics;

@@ -35,6 +35,7 @@ mod diff;
 mod document;
 mod duplicates;
 mod formula;
+mod images;
 mod inputs;
 mod inspect;
 mod keys;

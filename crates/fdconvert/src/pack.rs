@@ -3,6 +3,7 @@ use crate::{
     ByteCount, Context, PackOptions, Stage,
     choose::{self, Chosen},
     formula::{self, FormulaOutput, FormulaReport},
+    images,
     inputs::{Inputs, no_recipe},
     keys, leased,
     options::from_object,
@@ -417,6 +418,8 @@ pub struct Samples {
     jpeg_index: Option<u32>,
     out: PathBuf,
     how: How,
+    /// That no field is an image.
+    image_note: Option<Message>,
     /// Every file is written where its name says, whatever split it is of.
     unpacks: bool,
 }
@@ -442,8 +445,11 @@ impl Samples {
             return Err(Error::usage(option, what));
         }
         let out = out.to_owned();
+        // Samples of a program may come once only.
+        let image_note = images::note(&*source, &plan, !paths.is_empty());
+        let unpacks = false;
         let mut samples =
-            Self { paths, source, plan, settings, jpeg_index, out, how, unpacks: false };
+            Self { paths, source, plan, settings, jpeg_index, out, how, image_note, unpacks };
         // What is packed as it comes was not before that.
         let may_be_older = !samples.how.overwrite && !samples.source.is_open();
         if samples.settings.plan.only_split.is_some() && may_be_older {
@@ -505,13 +511,16 @@ impl Samples {
         }
     }
 
-    /// Returns what became of the splits of the source, in sentences.
+    /// Returns what became of the splits of the source, and what else there is to know about it, in
+    /// sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Message> {
-        match &self.paths[..] {
+        let mut notes = match &self.paths[..] {
             [dataset] if self.unpacks => splits::unpacking_notes(dataset, &self.out, &*self.source),
             paths => splits::notes(paths, &*self.source, &self.plan, &self.settings.plan),
-        }
+        };
+        notes.extend(self.image_note.clone());
+        notes
     }
 
     /// Paths that are written: formats of one file have one for each split.

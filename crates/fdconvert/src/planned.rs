@@ -2,7 +2,7 @@
 use crate::{
     Context, PackOptions, PartOf, Stage, TimeSpan,
     choose::{self, Chosen},
-    document, find_part,
+    document, find_part, images,
     keys::{self, ListedKeys},
     leased,
     options::from_object,
@@ -211,7 +211,9 @@ impl Planned {
     /// Returns what became of the splits of the sources, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Message> {
-        splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan)
+        let mut notes = splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan);
+        notes.extend(images::note(&*self.source, &self.plan, true));
+        notes
     }
 
     /// Returns what was left out by what samples are, in sentences.

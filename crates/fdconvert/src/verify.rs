@@ -64,6 +64,9 @@ pub struct Problem {
     pub error: Message,
 }
 
+/// Problems that are kept one by one: a damaged table can have one for every sample that it claims.
+const MAX_PROBLEMS: usize = 100_000;
+
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -76,8 +79,10 @@ pub struct Verified {
     pub has_checksums: bool,
     /// It is a folder of files, of which no checksums are expected.
     pub is_plain_folder: bool,
-    /// Problems, in order.
+    /// Problems, in order: the first 100,000.
     pub problems: Vec<Problem>,
+    /// Number of further problems.
+    pub problems_left_out: u64,
     /// Wall-clock time.
     pub seconds: f64,
 }
@@ -105,14 +110,19 @@ pub fn verify_with(
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let mut found = match fdconvert_reader::open_with(dataset, &how) {
-        Ok(reader) => Verified {
-            samples: reader.len(),
-            has_images: reader.schema().first_image().is_some(),
-            has_checksums: reader.has_checksums(),
-            is_plain_folder: fdconvert_reader::is_image_folder(dataset)?,
-            problems: pool.install(|| check(&*reader, options, context))?,
-            seconds: 0.0,
-        },
+        Ok(reader) => {
+            let mut found = Verified {
+                samples: reader.len(),
+                has_images: reader.schema().first_image().is_some(),
+                has_checksums: reader.has_checksums(),
+                is_plain_folder: fdconvert_reader::is_image_folder(dataset)?,
+                problems: Vec::new(),
+                problems_left_out: 0,
+                seconds: 0.0,
+            };
+            pool.install(|| check(&*reader, options, context, &mut found))?;
+            found
+        }
         // A file that is there and cannot be read as a dataset is what verify looks for.
         Err(error) if error.class() == Class::Data => Verified {
             samples: 0,
@@ -120,6 +130,7 @@ pub fn verify_with(
             has_checksums: false,
             is_plain_folder: false,
             problems: vec![Problem { sample: None, error: error.message() }],
+            problems_left_out: 0,
             seconds: 0.0,
         },
         Err(error) => return Err(error),
@@ -129,6 +140,13 @@ pub fn verify_with(
 }
 
 impl Verified {
+    fn add(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        let mut problems = problems.into_iter();
+        let n_free = MAX_PROBLEMS.saturating_sub(self.problems.len());
+        self.problems.extend(problems.by_ref().take(n_free));
+        self.problems_left_out += problems.count() as u64;
+    }
+
     /// Returns what was found as a document.
     #[must_use]
     pub fn document(&self, dataset: &Path, options: &VerifyOptions) -> Json {
@@ -143,6 +161,7 @@ impl Verified {
         fields.insert("has_images".into(), json!(self.has_images));
         fields.insert("sample_checksums".into(), json!(self.has_checksums));
         fields.insert("problems".into(), problems.collect());
+        fields.insert("problems_left_out".into(), json!(self.problems_left_out));
         fields.insert("seconds".into(), json!(self.seconds));
         document("verify", fields)
     }
@@ -152,10 +171,10 @@ fn check(
     reader: &dyn Reader,
     options: &VerifyOptions,
     context: Context<'_>,
-) -> Result<Vec<Problem>> {
+    verified: &mut Verified,
+) -> Result<()> {
     let layout = reader.verify_layout();
-    let mut problems: Vec<Problem> =
-        layout.iter().map(|error| Problem { sample: None, error: error.message() }).collect();
+    verified.add(layout.iter().map(|error| Problem { sample: None, error: error.message() }));
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let steps = context.progress.stage(Stage::Verifying);
     steps.total(reader.len());
@@ -177,10 +196,10 @@ fn check(
             })
             .flatten()
             .collect();
-        problems.extend(found);
+        verified.add(found);
         chunk = next;
     }
-    Ok(problems)
+    Ok(())
 }
 
 fn check_sample(

@@ -5,3 +5,4 @@ mod golden;
 mod library;
 #[cfg(feature = "stores")]
 mod pages;
+mod tables;

@@ -6,8 +6,10 @@
 //!  "keypoints": [[100, 80, 2, 0, 0, 0]]}
 //! ```
 //!
-//! Lists of equal length, of which all but `bbox` may be missing; what else there is, such as
-//! `category_name`, is not looked at. Bytes from outside: nothing is taken for granted.
+//! Lists of equal length, of which all but `bbox` may be missing; a list of objects with these keys
+//! says the same. `document` finds them and says which list holds the classes. Bytes from outside:
+//! nothing is taken for granted.
+use super::document::{Document, Flag};
 use fdconvert_core::{RunLengths, StoredRunLengths};
 use serde::{
     Deserialize, Deserializer,
@@ -45,86 +47,51 @@ const MAX_BYTES: usize = 64 << 20;
 /// The largest coordinate: far beyond any image, and exact enough in whatever it is scaled to.
 const MAX_COORDINATE: f64 = 1e9;
 
-#[derive(Deserialize)]
-#[serde(expecting = "an object of lists")]
-struct Document<S> {
-    size: Option<[f64; 2]>,
-    bbox: Vec<[f64; 4]>,
-    category: Option<Vec<i64>>,
-    category_name: Option<Vec<IgnoredAny>>,
-    area: Option<Vec<f64>>,
-    iscrowd: Option<Vec<Flag>>,
-    id: Option<Vec<i64>>,
-    keypoints: Option<Vec<Vec<f64>>>,
-    // Said so, because it is of a type that the derive does not see through.
-    #[serde(default = "nothing")]
-    segmentation: Option<Vec<S>>,
-}
-
-fn nothing<T>() -> Option<T> {
-    None
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Flag {
-    Bool(bool),
-    Int(i64),
-}
-
 impl Annotations {
-    /// Reads a document; `segmentations` are only read where they are asked for. `null` stands for an
-    /// image without objects.
+    /// Reads a document; `segmentations` are only read where they are asked for. `null`, and a document
+    /// all of whose lists are empty, stand for an image without objects. Objects without anything that
+    /// could be a class have none.
     ///
     /// # Errors
     /// What is wrong with it, in words: text that is not such a document, lists of other lengths,
-    /// numbers that are not finite or no coordinates, and run lengths that do not add up or are of
+    /// classes that are texts or in a list that is not known for one, numbers that are not finite or no coordinates, and run lengths that do not add up or are of
     /// another size.
     pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
         if json.len() > MAX_BYTES {
             return Err(format!("{} bytes of JSON, more than {MAX_BYTES}", json.len()));
         }
         if segmentations {
-            let Some(document) = read::<Segmentation>(json)? else { return Ok(Self::default()) };
-            let (found, segmentations) = Self::of(document)?;
+            let (found, segmentations) = Self::of(Document::<Segmentation>::parse(json)?)?;
             let shapes = segmentations.map(shapes).transpose()?;
             let (polygons, run_lengths) = shapes.unzip();
             let run_lengths = run_lengths.filter(|masks| masks.iter().any(Option::is_some));
             Self { polygons, run_lengths, ..found }.checked()
         } else {
-            let Some(document) = read::<IgnoredAny>(json)? else { return Ok(Self::default()) };
-            Self::of(document)?.0.checked()
+            Self::of(Document::<IgnoredAny>::parse(json)?)?.0.checked()
         }
     }
 
     /// All but the segmentations, and these beside it.
-    fn of<S>(document: Document<S>) -> Result<(Self, Option<Vec<S>>), String> {
-        let n_objects = document.bbox.len();
-        let check = |name: &str, len: Option<usize>| match len {
-            Some(len) if len != n_objects => {
-                Err(format!("`{name}` has {len} entries for {n_objects} of `bbox`"))
-            }
-            _ => Ok(()),
-        };
-        check("category", document.category.as_ref().map(Vec::len))?;
-        check("category_name", document.category_name.as_ref().map(Vec::len))?;
-        check("area", document.area.as_ref().map(Vec::len))?;
-        check("iscrowd", document.iscrowd.as_ref().map(Vec::len))?;
-        check("id", document.id.as_ref().map(Vec::len))?;
-        check("keypoints", document.keypoints.as_ref().map(Vec::len))?;
-        check("segmentation", document.segmentation.as_ref().map(Vec::len))?;
+    fn of<S>(mut document: Document<S>) -> Result<(Self, Option<Vec<S>>), String> {
+        let category = document.classes()?;
         let flag = |flag: &Flag| match *flag {
             Flag::Bool(is) => i64::from(is),
             Flag::Int(flag) => flag,
+            Flag::None => 0,
+        };
+        let or_unknown =
+            |ids: Vec<Option<i64>>| ids.into_iter().map(|id| id.unwrap_or(-1)).collect();
+        let or_nan = |areas: Vec<Option<f64>>| {
+            areas.into_iter().map(|area| area.unwrap_or(f64::NAN)).collect()
         };
         let found = Self {
             size: document.size,
-            boxes: document.bbox,
-            category: document.category,
-            area: document.area,
+            boxes: document.boxes(),
+            category,
+            area: document.area.map(or_nan),
             iscrowd: document.iscrowd.map(|flags| flags.iter().map(flag).collect()),
-            id: document.id,
-            keypoints: document.keypoints.as_deref().map(keypoints).transpose()?,
+            id: document.id.map(or_unknown),
+            keypoints: document.keypoints.map(keypoints).transpose()?,
             polygons: None,
             run_lengths: None,
         };
@@ -161,11 +128,8 @@ impl Annotations {
     }
 }
 
-fn read<'a, S: Deserialize<'a>>(json: &'a [u8]) -> Result<Option<Document<S>>, String> {
-    serde_json::from_slice(json).map_err(|error| format!("its JSON cannot be read: {error}"))
-}
-
-fn keypoints(lists: &[Vec<f64>]) -> Result<Vec<Vec<[f64; 3]>>, String> {
+fn keypoints(lists: Vec<Option<Vec<f64>>>) -> Result<Vec<Vec<[f64; 3]>>, String> {
+    let lists: Vec<Vec<f64>> = lists.into_iter().map(Option::unwrap_or_default).collect();
     let most = lists.iter().map(Vec::len).max().unwrap_or_default();
     let each = lists.iter().enumerate().map(|(object, list)| match list.as_chunks::<3>() {
         (points, []) if points.is_empty() || list.len() == most => Ok(points.to_vec()),
@@ -272,8 +236,10 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (json, part) in [
             ("", "cannot be read"),
-            ("[]", "cannot be read"),
-            ("{}", "missing field `bbox`"),
+            ("{\"area\":[1]}", "it has no `bbox`, only `area`"),
+            ("{\"bbox\":null,\"kind\":[1]}", "it has no `bbox`, only `kind`"),
+            ("[{\"category\":1}]", "it has no `bbox`, only `category`"),
+            ("[1]", "cannot be read"),
             ("{\"bbox\":[[1,2,3]]}", "cannot be read"),
             ("{\"bbox\":[[1,2,3,NaN]]}", "cannot be read"),
             ("{\"bbox\":[[1,2,3,1e999]]}", "out of range"),

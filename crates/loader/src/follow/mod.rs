@@ -4,7 +4,8 @@
 //! roles        which of the fields that were asked for follow, and as what
 //! placement    Geometry, size of the image -> where its pixels come to lie (RowGeometry), and which
 //!              of them each pixel of the row shows, by the nearest neighbour (Nearest)
-//! annotations  the JSON of a sample's objects, checked
+//! document     the JSON of a sample's objects: its lists, and which of them holds the classes
+//! annotations  what it says, checked
 //! objects      the same in the pixels of the row, and the objects of all rows of a batch
 //! runs         masks of objects that are told as run lengths, by the same nearest neighbour
 //! follower     puts them together for one row; each thread that decodes has one
@@ -16,6 +17,7 @@
 //! Deliberately absent: colours of further images are not augmented, and nothing is normalised.
 
 mod annotations;
+mod document;
 mod follower;
 mod objects;
 mod placement;

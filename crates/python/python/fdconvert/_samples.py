@@ -8,7 +8,17 @@ from typing import Any
 
 from fdconvert._errors import UsageError
 from fdconvert._paths import StrPath
-from fdconvert._schema import Fields, SchemaLike, of_features, of_sample, of_schema, undecoded
+from fdconvert._schema import (
+    Documents,
+    FieldKind,
+    Fields,
+    SchemaLike,
+    is_transformed,
+    of_features,
+    of_sample,
+    of_schema,
+    undecoded,
+)
 
 
 @dataclass
@@ -17,7 +27,7 @@ class Sequenced:
 
     samples: Any
     name: str
-    schema: SchemaLike | None = None
+    schema: Mapping[str, FieldKind | Documents] | None = None
     """What the sequence itself says of its fields."""
 
 
@@ -27,7 +37,7 @@ class Streamed:
 
     samples: Iterator[Any]
     name: str
-    schema: SchemaLike | None = None
+    schema: Mapping[str, FieldKind | Documents] | None = None
     """What the iterable itself says of its fields."""
 
 
@@ -59,13 +69,16 @@ def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
             names = ", ".join(f"`{name}`" for name in sources)
             raise UsageError(f"sources: it has several datasets, {names}: pack each by itself")
         return Sequenced(Columns(sources), name)
-    features = _features_of(sources)
+    sources = _selected(sources)
+    is_known = _features_of(sources) is not None and not is_transformed(sources)
     if _is_sequence(sources):
-        if features is not None:
-            return Sequenced(undecoded(sources), name, of_features(features))
+        if is_known:
+            rows = undecoded(sources)
+            return Sequenced(rows, name, of_features(rows.features))
         return list(sources) if _begins_with_a_path(sources) else Sequenced(sources, name)
-    if features is not None:
-        return Streamed(iter(undecoded(sources)), name, of_features(features))
+    if is_known:
+        rows = undecoded(sources)
+        return Streamed(iter(rows), name, of_features(rows.features))
     samples = iter(sources)
     for first in samples:
         samples = chain([first], samples)
@@ -77,6 +90,21 @@ def _features_of(samples: Any) -> Mapping[str, Any] | None:
     """The features of a dataset of Hugging Face."""
     features = getattr(samples, "features", None)
     return features if isinstance(features, Mapping) else None
+
+
+def _selected(samples: Any) -> Any:
+    """Some rows of a dataset of Hugging Face that torch's ``Subset`` chooses, as such a dataset: its
+    images are not decoded, and its classes keep their names."""
+    inner = _inner(samples, "Subset", "dataset")
+    if _features_of(inner) is None or not hasattr(inner, "select") or is_transformed(inner):
+        return samples
+    return inner.select(list(samples.indices))
+
+
+def _inner(samples: Any, kind: str, name: str) -> Any:
+    """What a dataset of torch of that kind is made of."""
+    is_it = any(it.__name__ == kind for it in type(samples).__mro__)
+    return getattr(samples, name, None) if is_it else None
 
 
 def _begins_with_a_path(sources: Any) -> bool:
@@ -106,12 +134,34 @@ def fields_of(found: Sequenced | Streamed, schema: SchemaLike | None, first: Any
         return of_schema(schema)
     if found.schema is not None:
         return of_schema(found.schema, takes_some=False)
-    return of_sample(first, _classes_of(found.samples))
+    return of_sample(first, _classes_of(found.samples, isinstance(first, (tuple, list))))
 
 
-def _classes_of(samples: Any) -> list[str]:
-    """The class names that a dataset of torchvision has."""
+def _classes_of(samples: Any, of_pairs: bool) -> dict[str, list[str]]:
+    """The class names that a dataset of torchvision has, or those that others are made of; ``of_pairs``
+    for samples that are pairs of image and label."""
+    if (inner := _inner(samples, "Subset", "dataset")) is not None:
+        return _classes_of(inner, of_pairs)
+    if (several := _inner(samples, "ConcatDataset", "datasets")) is not None:
+        found = [_classes_of(it, of_pairs) for it in several]
+        for position, other in enumerate(found):
+            for name in other.keys() & found[0].keys():
+                if other[name] != found[0][name]:
+                    raise UsageError(
+                        f"sources: dataset {position} has other classes of `{name}` than dataset 0,"
+                        f" {_listed(other[name])} and {_listed(found[0][name])}, so that one number"
+                        " would be two classes: pack them one by one, and the results as sources"
+                    )
+        return found[0] if found and all(it.keys() == found[0].keys() for it in found) else {}
+    features = _features_of(samples)
+    if features is not None:
+        kinds = {} if is_transformed(samples) else of_features(features)
+        return {name: kind for name, kind in kinds.items() if isinstance(kind, list)}
     classes = getattr(samples, "classes", None)
-    if not isinstance(classes, (list, tuple)) or not all(isinstance(it, str) for it in classes):
-        return []
-    return list(classes)
+    if not of_pairs or not isinstance(classes, (list, tuple)):
+        return {}
+    return {"label": list(classes)} if all(isinstance(it, str) for it in classes) else {}
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -37,6 +37,14 @@ _ARRAYS = {
 
 
 @dataclass(frozen=True)
+class Documents:
+    """The kind of a field of JSON whose members a dataset of Hugging Face tells."""
+
+    members: list[dict[str, Any]]
+    """Key, names of classes and precision of each, as the compiled module takes them."""
+
+
+@dataclass(frozen=True)
 class Fields:
     """A schema for the compiled module."""
 
@@ -48,9 +56,11 @@ class Fields:
     """Samples may have more fields, which are left out."""
 
 
-def of_schema(schema: SchemaLike, takes_some: bool = True) -> Fields:
+def of_schema(
+    schema: SchemaLike | Mapping[str, FieldKind | Documents], takes_some: bool = True
+) -> Fields:
     """The fields that the caller names."""
-    fields, masks = [], []
+    fields, masks, members = [], [], {}
     if not isinstance(schema, Mapping):
         raise UsageError("schema: it is a dict of names and kinds")
     for position, (name, kind) in enumerate(schema.items()):
@@ -58,8 +68,11 @@ def of_schema(schema: SchemaLike, takes_some: bool = True) -> Fields:
             raise UsageError(f"schema: `{name}` is not the name of a field")
         if kind == "mask":
             masks.append(position)
+        if isinstance(kind, Documents):
+            members[name] = kind.members
+            kind = "json"
         fields.append({"name": name} | _field(name, kind))
-    return Fields(json.dumps({"fields": fields}), masks, takes_some)
+    return Fields(json.dumps({"fields": fields, "members": members}), masks, takes_some)
 
 
 def _field(name: str, kind: FieldKind) -> dict[str, Any]:
@@ -84,9 +97,9 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
     return {"kind": "int", "class_names": names}
 
 
-def of_sample(sample: Any, classes: Sequence[str] = ()) -> Fields:
-    """The fields that a sample has: names and kinds, in its order. The label of a pair is one of
-    ``classes``, where there are any."""
+def of_sample(sample: Any, classes: Mapping[str, Sequence[str]] | None = None) -> Fields:
+    """The fields that a sample has: names and kinds, in its order. Integers are numbers of
+    ``classes``, where there are any of that field."""
     if isinstance(sample, Mapping):
         named = {name: it for name, it in sample.items() if not str(name).startswith("__")}
     elif isinstance(sample, (tuple, list)):
@@ -106,8 +119,9 @@ def of_sample(sample: Any, classes: Sequence[str] = ()) -> Fields:
     if not named:
         raise UsageError("schema: the first sample has no fields")
     kinds = {str(name): _kind(name, it) for name, it in named.items()}
-    if classes and isinstance(sample, (tuple, list)) and kinds["label"] == "int":
-        kinds["label"] = list(classes)
+    for name, names in (classes or {}).items():
+        if kinds.get(name) == "int":
+            kinds[name] = list(names)
     return of_schema(kinds, takes_some=False)
 
 
@@ -147,12 +161,12 @@ def _kind(name: str, value: Any) -> FieldKind:
     return (dtype, shape)
 
 
-def of_features(features: Mapping[str, Any]) -> SchemaLike:
+def of_features(features: Mapping[str, Any]) -> dict[str, FieldKind | Documents]:
     """The fields of a dataset of Hugging Face, by its features."""
     return {name: _kind_of_feature(feature) for name, feature in features.items()}
 
 
-def _kind_of_feature(feature: Any) -> FieldKind:
+def _kind_of_feature(feature: Any) -> FieldKind | Documents:
     kind = type(feature).__name__
     dtype = str(getattr(feature, "dtype", ""))
     if kind == "ClassLabel" and getattr(feature, "names", None):
@@ -167,17 +181,58 @@ def _kind_of_feature(feature: Any) -> FieldKind:
             (("binary", "large_binary"), "bytes"),
         ]
         return next((name for starts, name in plain if dtype.startswith(starts)), "json")
-    return "json"
+    members = _members(feature)
+    return Documents(members) if members else "json"
+
+
+def _members(feature: Any) -> list[dict[str, Any]]:
+    """The members of a struct of lists, or of the structs in a list."""
+    structure = _element(feature)
+    if not isinstance(structure, Mapping):
+        return []
+    members = []
+    for key, member in structure.items():
+        while (inner := _element(member)) is not member:
+            member = inner
+        names = getattr(member, "names", None) if type(member).__name__ == "ClassLabel" else None
+        is_single = getattr(member, "dtype", None) == "float32"
+        members.append({"key": key, "class_names": names, "is_single": is_single})
+    return members
+
+
+def _element(feature: Any) -> Any:
+    """The feature of the elements of a list, or what is none."""
+    if isinstance(feature, list) and len(feature) == 1:
+        return feature[0]
+    return getattr(feature, "feature", feature)
+
+
+def is_transformed(dataset: Any) -> bool:
+    """Whether rows of a dataset of Hugging Face are what a function of the caller's makes of them:
+    its features do not say what they are."""
+    return (_format(dataset) or {}).get("type") == "custom"
+
+
+def _format(dataset: Any) -> Mapping[str, Any] | None:
+    found = getattr(dataset, "format", None)
+    return found if isinstance(found, Mapping) else None
 
 
 def undecoded(dataset: Any) -> Any:
     """A dataset of Hugging Face whose images are the bytes of their files and whose rows are plain
-    objects, as far as it can be asked for that."""
+    objects, as far as it can be asked for that. It has the columns that its format shows."""
+    shown = _format(dataset)
     if hasattr(dataset, "with_format"):
         dataset = dataset.with_format(None)
+    if shown is not None and not shown.get("output_all_columns"):
+        columns = [name for name in dataset.features if name in shown.get("columns", ())]
+        if columns and len(columns) < len(dataset.features):
+            dataset = dataset.select_columns(columns)
     for name, feature in dataset.features.items():
         if type(feature).__name__ == "Image" and getattr(feature, "decode", False):
-            if hasattr(dataset, "cast_column"):
+            # With a mode the images are others than those in the files.
+            is_stored = getattr(feature, "mode", None) is None
+            if is_stored and hasattr(dataset, "cast_column"):
                 stored = copy.copy(feature)
                 stored.decode = False
                 dataset = dataset.cast_column(name, stored)

@@ -1,12 +1,17 @@
 //! From a Python object to the values of a sample, as a schema has them.
 use super::image::{image, shared};
-use fdconvert_core::{ArraySpec, DType, FieldSpec, Image, Kind, Schema, Value};
+use bytes::Bytes;
+use fdconvert_core::{
+    ArraySpec, DType, FieldSpec, Image, Kind, Schema, Value,
+    objects::{Member, Members},
+};
 use pyo3::{
     exceptions::PyRuntimeError,
     intern,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyModule, PyString, PyTuple},
 };
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Why an object is not a sample.
@@ -31,6 +36,8 @@ pub(crate) struct Fields {
     names: Vec<Py<PyString>>,
     /// Numbers of classes by name, of fields that have such.
     classes: Vec<BTreeMap<String, i64>>,
+    /// The members of annotations of objects, of fields that hold such.
+    members: Vec<Option<Members>>,
     /// Samples may have more fields, which are left out.
     takes_some: bool,
     /// Python module that looks at objects of other libraries.
@@ -44,15 +51,19 @@ pub(crate) struct Values {
 }
 
 impl Fields {
-    /// Of a schema as JSON documents have it.
+    /// Of a schema as JSON documents have it, with the members of documents.
     pub(crate) fn new(
         py: Python<'_>,
         schema: &str,
         masks: Vec<usize>,
         takes_some: bool,
     ) -> PyResult<Self> {
-        let schema: Schema = serde_json::from_str(schema)
-            .map_err(|cause| PyRuntimeError::new_err(format!("no schema: {cause}")))?;
+        let no_schema = |cause| PyRuntimeError::new_err(format!("no schema: {cause}"));
+        let mut document: Json = serde_json::from_str(schema).map_err(no_schema)?;
+        let members = document.get_mut("members").map(Json::take).unwrap_or_else(|| json!({}));
+        let mut members: BTreeMap<String, Vec<Member>> =
+            serde_json::from_value(members).map_err(no_schema)?;
+        let schema: Schema = serde_json::from_value(document).map_err(no_schema)?;
         let schema = Schema::new(schema.fields).map_err(|error| crate::error::raise(&error))?;
         let name = |field: &FieldSpec| PyString::intern(py, &field.name).unbind();
         let numbers = |field: &FieldSpec| {
@@ -62,6 +73,9 @@ impl Fields {
         Ok(Self {
             names: schema.fields.iter().map(name).collect(),
             classes: schema.fields.iter().map(numbers).collect(),
+            members: (schema.fields.iter())
+                .map(|field| Members::of(&field.name, members.remove(&field.name)?))
+                .collect(),
             helper: py.import("fdconvert._values")?.unbind(),
             schema,
             masks,
@@ -165,7 +179,7 @@ impl Fields {
             }
             _ => Unfit::Raised(error),
         };
-        if object.is_none() {
+        if object.is_none() && field.kind != Kind::Json {
             return Err(unfit("; every sample needs a value"));
         }
         Ok(match &field.kind {
@@ -194,7 +208,11 @@ impl Fields {
             }),
             Kind::Json => {
                 let text = helper.call_method1("json_text", (object,));
-                Value::Json(text.and_then(|text| shared(&text)).map_err(said)?)
+                let text = text.and_then(|text| shared(&text)).map_err(said)?;
+                Value::Json(match self.members.get(at) {
+                    Some(Some(members)) => arranged(members, text),
+                    _ => text,
+                })
             }
             Kind::Array(spec) => {
                 let shape = PyTuple::new(helper.py(), &spec.shape)?;
@@ -230,6 +248,12 @@ impl Fields {
         let text = helper.call_method1(intern!(object.py(), "described"), (object,));
         text.map(|text| text.to_string()).unwrap_or_else(|_| object.get_type().to_string())
     }
+}
+
+/// Annotations in the form in which a table of the same dataset gives them.
+fn arranged(members: &Members, text: Bytes) -> Bytes {
+    let Ok(document) = serde_json::from_slice(&text) else { return text };
+    members.arrange(document).to_string().into()
 }
 
 fn names_of(dict: &Bound<'_, PyDict>) -> String {

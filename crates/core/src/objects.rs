@@ -1,0 +1,225 @@
+//! The one form that annotations of the objects in an image have, wherever they come from: an object
+//! of lists of equal length, one entry for each object.
+//!
+//! ```json
+//! {"bbox": [[10, 20, 300, 200]], "category": [17], "category_name": ["cat"]}
+//! ```
+//!
+//! Tables have it the other way round as often, as a list of objects with a box each, and call the
+//! classes as they like. Whoever makes such documents or reads them asks here.
+use serde::Deserialize;
+use serde_json::{Map, Number, Value as Json};
+use std::sync::Arc;
+
+/// The list of boxes, by which such documents are known.
+pub const BOXES: &str = "bbox";
+/// The list of the numbers of classes.
+pub const CLASSES: &str = "category";
+/// The list of their names.
+pub const CLASS_NAMES: &str = "category_name";
+
+/// The field that holds annotations, whatever is in it.
+const FIELD: &str = "objects";
+
+/// Returns whether a list of that name holds the classes of objects: `category`, `label` or `class`, in
+/// the plural or as the id, the index or the number of one.
+///
+/// ```
+/// use fdconvert_core::objects::is_class_key;
+///
+/// assert!(["category", "labels", "class_id", "categoryIds", "cls"].into_iter().all(is_class_key));
+/// assert!(!["category_name", "id", "area", "classified"].into_iter().any(is_class_key));
+/// ```
+#[must_use]
+pub fn is_class_key(key: &str) -> bool {
+    let mut word: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    word.make_ascii_lowercase();
+    let word = ["object", "obj", "bbox", "gt"]
+        .iter()
+        .find_map(|start| word.strip_prefix(start))
+        .unwrap_or(&word);
+    let ends = ["ids", "id", "indices", "index", "idx", "numbers", "number"];
+    let word = ends.iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+    let words = [
+        "category",
+        "categories",
+        "cat",
+        "class",
+        "classes",
+        "cls",
+        "label",
+        "labels",
+        "classlabel",
+        "classlabels",
+    ];
+    words.contains(&word)
+}
+
+/// A member of annotations, as the description of a column has it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Member {
+    /// Its key.
+    pub key: String,
+    /// The names of its numbers, if it is a class.
+    #[serde(default)]
+    pub class_names: Option<Arc<[String]>>,
+    /// Its numbers are floats of 32 bits, which are written as short as those are.
+    #[serde(default)]
+    pub is_single: bool,
+}
+
+/// What the description of a column says of its annotations.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Members(Vec<Member>);
+
+impl Members {
+    /// The members of the objects in the field `name`; `None` if these are no annotations.
+    #[must_use]
+    pub fn of(name: &str, members: Vec<Member>) -> Option<Self> {
+        let is_it = name == FIELD || members.iter().any(|member| member.key == BOXES);
+        (is_it && !members.is_empty()).then_some(Self(members))
+    }
+
+    /// The document as an object of lists. A list of objects becomes one that has a list for each
+    /// member, also where it is empty; the names of classes stand beside their numbers where they are
+    /// known. What is neither a list of objects nor an object stays what it is.
+    #[must_use]
+    pub fn arrange(&self, document: Json) -> Json {
+        let mut lists = match document {
+            Json::Object(lists) => lists,
+            Json::Array(objects) if objects.iter().all(Json::is_object) => {
+                transposed(self.0.iter().map(|member| &member.key), objects)
+            }
+            other => return other,
+        };
+        for member in self.0.iter().filter(|member| member.is_single) {
+            lists.get_mut(&member.key).into_iter().for_each(shorten);
+        }
+        if let Some((key, names)) = self.classes()
+            && !lists.contains_key(CLASS_NAMES)
+            && let Some(Json::Array(numbers)) = lists.get(key)
+        {
+            let name = |number: &Json| {
+                let position = usize::try_from(number.as_u64()?).ok()?;
+                names.get(position).map(|name| Json::String(name.clone()))
+            };
+            let found = numbers.iter().map(|number| name(number).unwrap_or(Json::Null)).collect();
+            lists.insert(CLASS_NAMES.into(), Json::Array(found));
+        }
+        Json::Object(lists)
+    }
+
+    /// The member that holds the classes, and their names.
+    fn classes(&self) -> Option<(&str, &[String])> {
+        let mut named: Vec<(&str, &[String])> = Vec::new();
+        named.extend(self.0.iter().filter_map(|it| Some((&*it.key, it.class_names.as_deref()?))));
+        if let Some(at) = named.iter().position(|(key, _)| *key == CLASSES) {
+            return named.get(at).copied();
+        }
+        if named.len() > 1 {
+            named.retain(|(key, _)| is_class_key(key));
+        }
+        match named[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// A list of objects as an object of lists, in which null stands for what an object lacks. The lists of
+/// `keys` are there in any case, and first.
+pub fn transposed<'a>(
+    keys: impl IntoIterator<Item = &'a String>,
+    objects: Vec<Json>,
+) -> Map<String, Json> {
+    let n_objects = objects.len();
+    let mut lists: Map<String, Json> = Map::new();
+    lists.extend(keys.into_iter().map(|key| (key.clone(), Json::Array(Vec::new()))));
+    for (number, object) in objects.into_iter().enumerate() {
+        let Json::Object(object) = object else { continue };
+        for (name, value) in object {
+            let list = lists.entry(name).or_insert_with(|| Json::Array(Vec::new()));
+            if let Json::Array(list) = list {
+                list.resize(number, Json::Null);
+                list.push(value);
+            }
+        }
+    }
+    for list in lists.values_mut() {
+        if let Json::Array(list) = list {
+            list.resize(n_objects, Json::Null);
+        }
+    }
+    lists
+}
+
+/// The float of 32 bits as it is written shortest, and not as the double that is next to it.
+#[must_use]
+pub fn short(single: f32) -> Json {
+    let short = single.to_string().parse().ok();
+    short.and_then(Number::from_f64).map_or(Json::Null, Json::Number)
+}
+
+fn shorten(value: &mut Json) {
+    match value {
+        Json::Array(list) => list.iter_mut().for_each(shorten),
+        Json::Number(number) => {
+            if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
+                *value = short(double as f32);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn member(key: &str, names: &[&str]) -> Member {
+        let class_names =
+            (!names.is_empty()).then(|| names.iter().map(|it| (*it).into()).collect());
+        Member { key: key.into(), class_names, is_single: key == BOXES }
+    }
+
+    fn arranged(members: &[Member], document: Json) -> String {
+        Members::of("digits", members.to_vec()).unwrap().arrange(document).to_string()
+    }
+
+    #[test]
+    fn an_empty_list_has_the_keys_of_the_others() {
+        let members = [member("bbox", &[]), member("label", &["cat", "dog"])];
+        assert_eq!(arranged(&members, json!([])), r#"{"bbox":[],"label":[],"category_name":[]}"#);
+        let double = f64::from(0.1_f32);
+        let one = json!([{"bbox": [double, 2.0], "label": 1}, {"label": -1, "bbox": null}]);
+        let expected = r#"{"bbox":[[0.1,2.0],null],"label":[1,-1],"category_name":["dog",null]}"#;
+        assert_eq!(arranged(&members, one), expected);
+        assert_eq!(arranged(&members, Json::Null), "null");
+        assert_eq!(arranged(&members, json!(["a"])), r#"["a"]"#);
+    }
+
+    #[test]
+    fn names_are_those_of_the_classes_and_not_of_other_lists() {
+        let (kind, label) = (member("kind", &["big", "small"]), member("label", &["cat"]));
+        let (bbox, category) = (member("bbox", &[]), member("category", &["dog"]));
+        let zeros = json!({"bbox": [], "kind": [0], "label": [0], "category": [0]});
+        let named = |members: &[Member]| {
+            let all = [&[bbox.clone()], members].concat();
+            let found: Json = serde_json::from_str(&arranged(&all, zeros.clone())).unwrap();
+            found[CLASS_NAMES].clone()
+        };
+        assert_eq!(named(&[kind.clone()]), json!(["big"]));
+        assert_eq!(named(&[kind.clone(), label.clone()]), json!(["cat"]));
+        assert_eq!(named(&[label.clone(), category, kind]), json!(["dog"]));
+        assert_eq!(named(&[label, member("class", &["eel"])]), Json::Null);
+    }
+
+    #[test]
+    fn what_has_no_boxes_is_no_annotation() {
+        assert_eq!(Members::of("people", vec![member("name", &[])]), None);
+        assert_eq!(Members::of("objects", Vec::new()), None);
+        assert!(Members::of("objects", vec![member("name", &[])]).is_some());
+    }
+}

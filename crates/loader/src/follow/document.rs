@@ -1,0 +1,344 @@
+//! The lists of a document of objects, and which of them holds the classes.
+use fdconvert_core::objects::{BOXES, CLASS_NAMES, CLASSES, is_class_key, transposed};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value as Json};
+use std::{fmt, marker::PhantomData};
+
+/// Lists that are no classes, though they may be of integers or of texts.
+const OTHERS: [&str; 14] = [
+    "attributes",
+    "bbox_id",
+    "difficult",
+    "ignore",
+    "image_id",
+    "num_keypoints",
+    "occluded",
+    "pose",
+    "score",
+    "scores",
+    "supercategory",
+    "track_id",
+    "truncated",
+    "visibility",
+];
+
+/// The lists as they are stored, where the shapes are read as `S`.
+pub(super) struct Document<S> {
+    pub(super) size: Option<[f64; 2]>,
+    bbox: Option<Vec<[f64; 4]>>,
+    pub(super) area: Option<Vec<Option<f64>>>,
+    pub(super) iscrowd: Option<Vec<Flag>>,
+    pub(super) id: Option<Vec<Option<i64>>>,
+    pub(super) keypoints: Option<Vec<Option<Vec<f64>>>>,
+    pub(super) segmentation: Option<Vec<S>>,
+    /// Lists of any other name that may hold the classes.
+    others: Vec<(String, Entries)>,
+}
+
+/// A flag, as a number or not.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Flag {
+    Bool(bool),
+    Int(i64),
+    None,
+}
+
+/// What a list holds, as far as it matters for classes.
+enum Entries {
+    /// Whole numbers, with -1 for null.
+    Numbers(Vec<i64>),
+    /// So many texts.
+    Texts(usize),
+    /// So many of anything else.
+    Others(usize),
+}
+
+impl<S> Default for Document<S> {
+    fn default() -> Self {
+        Self {
+            size: None,
+            bbox: None,
+            area: None,
+            iscrowd: None,
+            id: None,
+            keypoints: None,
+            segmentation: None,
+            others: Vec::new(),
+        }
+    }
+}
+
+impl<S: DeserializeOwned> Document<S> {
+    /// Reads a document; `null` is one without objects.
+    pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
+        let document: Self = serde_json::from_slice(json)
+            .map_err(|error| format!("its JSON cannot be read: {error}"))?;
+        match document.keys() {
+            keys if document.bbox.is_none() && !keys.is_empty() => {
+                Err(format!("it has no `{BOXES}`, only `{}`", keys.join("`, `")))
+            }
+            _ => Ok(document),
+        }
+    }
+}
+
+impl<S> Document<S> {
+    /// The boxes of the objects.
+    pub(super) fn boxes(&mut self) -> Vec<[f64; 4]> {
+        self.bbox.take().unwrap_or_default()
+    }
+
+    /// The lists beside the boxes that have entries.
+    fn keys(&self) -> Vec<&str> {
+        fn len<T>(list: &Option<Vec<T>>) -> usize {
+            list.as_ref().map_or(0, Vec::len)
+        }
+        let known = [
+            ("area", len(&self.area)),
+            ("iscrowd", len(&self.iscrowd)),
+            ("id", len(&self.id)),
+            ("keypoints", len(&self.keypoints)),
+            ("segmentation", len(&self.segmentation)),
+        ];
+        let others = self.others.iter().map(|(name, entries)| (name.as_str(), entries.len()));
+        known.into_iter().chain(others).filter(|(_, len)| *len > 0).map(|(name, _)| name).collect()
+    }
+
+    /// The numbers of the classes; `None` where nothing could be one. Lists of other lengths than that
+    /// of the boxes are refused.
+    pub(super) fn classes(&mut self) -> Result<Option<Vec<i64>>, String> {
+        let n_objects = self.bbox.as_ref().map_or(0, Vec::len);
+        let check = |name: &str, len: Option<usize>| match len {
+            Some(len) if len != n_objects => {
+                Err(format!("`{name}` has {len} entries for {n_objects} of `bbox`"))
+            }
+            _ => Ok(()),
+        };
+        for (name, entries) in &self.others {
+            if *name == CLASSES || *name == CLASS_NAMES {
+                check(name, Some(entries.len()))?;
+            }
+        }
+        check("area", self.area.as_ref().map(Vec::len))?;
+        check("iscrowd", self.iscrowd.as_ref().map(Vec::len))?;
+        check("id", self.id.as_ref().map(Vec::len))?;
+        check("keypoints", self.keypoints.as_ref().map(Vec::len))?;
+        check("segmentation", self.segmentation.as_ref().map(Vec::len))?;
+        let mut lists = std::mem::take(&mut self.others);
+        let by_name = lists.iter().find(|(name, _)| *name == CLASSES);
+        if let Some(numbers) = by_name.and_then(|(_, entries)| entries.numbers()) {
+            return Ok(Some(numbers.clone()));
+        }
+        if n_objects == 0 {
+            return Ok(None);
+        }
+        lists.retain(|(_, entries)| {
+            entries.len() == n_objects && !matches!(entries, Entries::Others(_))
+        });
+        let mut found = lists
+            .iter()
+            .filter(|(name, _)| is_class_key(name))
+            .filter_map(|(name, entries)| Some((name, entries.numbers()?)));
+        if let Some((name, numbers)) = found.next() {
+            return match found.find(|(_, others)| *others != numbers) {
+                Some((other, _)) => Err(format!(
+                    "`{name}` and `{other}` could both be the classes, and differ: call the one that \
+                     is `{CLASSES}`"
+                )),
+                None => Ok(Some(numbers.clone())),
+            };
+        }
+        let texts = lists.iter().find(|(name, _)| is_class_key(name) || *name == CLASS_NAMES);
+        if let Some((name, _)) = texts {
+            return Err(format!(
+                "its classes, `{name}`, are texts, and batches have numbers: give each class a number, \
+                 in a list `{CLASSES}`; the texts can stay beside it as `{CLASS_NAMES}`"
+            ));
+        }
+        match lists.iter().find(|(name, _)| !OTHERS.contains(&name.as_str())) {
+            Some(_) => {
+                let names: Vec<_> = lists.iter().map(|(name, _)| format!("`{name}`")).collect();
+                Err(format!(
+                    "no list of classes is known among {}: call the one with their numbers \
+                     `{CLASSES}`, or leave out what is none",
+                    names.join(", ")
+                ))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+impl Entries {
+    fn len(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Texts(len) | Self::Others(len) => *len,
+        }
+    }
+
+    fn numbers(&self) -> Option<&Vec<i64>> {
+        match self {
+            Self::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+}
+
+impl<'de, S: DeserializeOwned> Deserialize<'de> for Document<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<S>(PhantomData<S>);
+        impl<'de, S: DeserializeOwned> Visitor<'de> for Either<S> {
+            type Value = Document<S>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of lists, or a list of objects")
+            }
+
+            fn visit_unit<E>(self) -> Result<Document<S>, E> {
+                Ok(Document::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Document<S>, A::Error> {
+                let mut objects = Vec::new();
+                while let Some(object) = list.next_element::<Map<String, Json>>()? {
+                    objects.push(Json::Object(object));
+                }
+                let lists = Json::Object(transposed([], objects));
+                Document::deserialize(lists).map_err(A::Error::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document<S>, A::Error> {
+                let mut document = Document::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "size" => document.size = map.next_value()?,
+                        BOXES => document.bbox = map.next_value()?,
+                        "area" => document.area = map.next_value()?,
+                        "iscrowd" => document.iscrowd = map.next_value()?,
+                        "id" => document.id = map.next_value()?,
+                        "keypoints" => document.keypoints = map.next_value()?,
+                        "segmentation" => document.segmentation = map.next_value()?,
+                        _ => {
+                            let entries = map.next_value::<Option<Entries>>()?;
+                            document.others.extend(entries.map(|entries| (key, entries)));
+                        }
+                    }
+                }
+                Ok(document)
+            }
+        }
+        deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+/// What may be a list, and an entry that may be a class.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Anything {
+    List(Vec<Option<Entry>>),
+    NoList(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Whole(i64),
+    Float(f64),
+    Text(String),
+    Other(IgnoredAny),
+}
+
+impl Entry {
+    fn number(&self) -> Option<i64> {
+        match self {
+            Self::Whole(number) => Some(*number),
+            // As pandas has integers beside nulls.
+            Self::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => Some(*float as i64),
+            _ => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Anything::List(entries) = Anything::deserialize(deserializer)? else {
+            return Ok(Self::Others(1));
+        };
+        let known = || entries.iter().flatten();
+        if known().next().is_none() {
+            return Ok(Self::Others(entries.len()));
+        }
+        let number = |entry: &Option<Entry>| entry.as_ref().map_or(Some(-1), Entry::number);
+        let is_text = known().all(|entry| matches!(entry, Entry::Text(text) if !text.is_empty()));
+        Ok(match entries.iter().map(number).collect() {
+            Some(numbers) => Self::Numbers(numbers),
+            None if is_text => Self::Texts(entries.len()),
+            None => Self::Others(entries.len()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(json: &str) -> Result<Option<Vec<i64>>, String> {
+        Document::<IgnoredAny>::parse(json.as_bytes())?.classes()
+    }
+
+    #[test]
+    fn classes_are_found_under_their_many_names() {
+        for key in ["category", "categories", "label", "labels", "category_id", "class", "classId"]
+        {
+            let lists = format!("{{\"bbox\":[[1,2,3,4]],\"score\":[1],\"{key}\":[3]}}");
+            assert_eq!(classes(&lists), Ok(Some(vec![3])), "{key}");
+            let list = format!("[{{\"{key}\":3.0,\"bbox\":[1,2,3,4]}}]");
+            assert_eq!(classes(&list), Ok(Some(vec![3])), "{key}");
+        }
+        let texts_beside = r#"{"bbox":[[1,2,3,4]],"category":["cat"],"category_id":[7]}"#;
+        assert_eq!(classes(texts_beside), Ok(Some(vec![7])));
+        let both = r#"{"bbox":[[1,2,3,4]],"label":[2],"category":[7]}"#;
+        assert_eq!(classes(both), Ok(Some(vec![7])));
+        assert_eq!(classes(r#"{"bbox":[[1,2,3,4]],"label":[2],"class":[2]}"#), Ok(Some(vec![2])));
+    }
+
+    #[test]
+    fn what_could_be_a_class_and_is_none_is_refused_by_name() {
+        for (lists, what) in [
+            (
+                r#""label":[2],"class":[3]"#,
+                "`label` and `class` could both be the classes, and differ",
+            ),
+            (r#""label":["cat"]"#, "its classes, `label`, are texts"),
+            (r#""category_name":["cat"]"#, "its classes, `category_name`, are texts"),
+            (
+                r#""kind":[2],"score":[1]"#,
+                "no list of classes is known among `kind`, `score`: call",
+            ),
+            (r#""kind":["cat"]"#, "no list of classes is known among `kind`"),
+        ] {
+            let said = classes(&format!("{{\"bbox\":[[1,2,3,4]],{lists}}}")).unwrap_err();
+            assert!(said.contains(what), "{said}");
+        }
+    }
+
+    #[test]
+    fn objects_without_anything_like_a_class_have_none() {
+        for lists in [
+            r#"{"bbox":[[1,2,3,4]],"score":[0.5],"difficult":[1],"pose":[""],"mask":[null]}"#,
+            r#"{"bbox":[[1,2,3,4]],"image_id":5,"parts":[[1,2]],"hidden":[true],"category":null}"#,
+            r#"{"bbox":[],"label":[]}"#,
+            r#"{"category":[],"label":[]}"#,
+            "[]",
+            "{}",
+            "null",
+        ] {
+            assert_eq!(classes(lists), Ok(None), "{lists}");
+        }
+    }
+}

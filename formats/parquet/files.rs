@@ -1,0 +1,273 @@
+//! Which files of a folder are a dataset, and what the names of files and folders say of their rows.
+use super::{
+    ParquetReader,
+    layout::{FORMAT, MAGIC},
+};
+use fdconvert_core::{Error, Result, Shard, Splits, packed_splits, split_named};
+use fdconvert_storage::place::{self, Kind as PlaceKind};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Name of the table of a folder of images, which is not a dataset.
+const METADATA: &str = "metadata.parquet";
+/// Folders that datasets have their files in, beside those that are called after splits.
+const FOLDERS: [&str; 2] = ["data", "default"];
+/// Folders within folders, beyond which nobody divides a dataset.
+const MAX_DEPTH: usize = 8;
+/// Folders, and entries of each, that are looked at to see whether they are configurations: folders of
+/// classes can have millions of images.
+const LOOKED_AT: usize = 16;
+/// Starts of names that writers give the pieces of any split.
+const PIECES: [&str; 5] = ["part", "shard", "chunk", "data", "file"];
+
+/// A file of a dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    pub(crate) split: String,
+    /// Columns that its folders tell, `label=cat`, from the outside in.
+    pub(crate) partitions: Vec<(String, String)>,
+}
+
+/// Content of a folder.
+#[derive(Debug)]
+pub(crate) enum Listing {
+    /// The files of a dataset; none where there is none.
+    Files(Vec<Found>),
+    /// The names of folders that are a dataset each.
+    Configurations(Vec<String>),
+}
+
+impl Listing {
+    /// The files of a folder, in the order of their names: those in it, else those of its folders.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn of(folder: &Path) -> Result<Self> {
+        let mut paths = Vec::new();
+        walk(folder, 0, &mut paths)?;
+        if !paths.is_empty() {
+            return Ok(Self::Files(found(folder, paths)));
+        }
+        let mut configurations = configurations(folder)?;
+        Ok(match &mut configurations[..] {
+            [] => Self::Files(Vec::new()),
+            [(folder, paths)] => Self::Files(found(folder, std::mem::take(paths))),
+            several => Self::Configurations(
+                several.iter().map(|(folder, _)| name_of(folder).into_owned()).collect(),
+            ),
+        })
+    }
+
+    /// # Errors
+    /// `Unsupported` where the folder has several datasets.
+    pub(crate) fn files(self, folder: &Path) -> Result<Vec<Found>> {
+        match self {
+            Self::Files(files) => Ok(files),
+            Self::Configurations(names) => {
+                let first = names.first().map_or_else(PathBuf::new, |name| folder.join(name));
+                let what = format!(
+                    "its folders `{}` are datasets of their own: name one of them, as {}",
+                    names.join("`, `"),
+                    first.display()
+                );
+                Err(Error::Unsupported { format: FORMAT, path: folder.into(), what: what.into() })
+            }
+        }
+    }
+}
+
+fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = place::list(folder)?;
+    let before = files.len();
+    let of_dataset = |(path, kind): &&(PathBuf, PlaceKind)| {
+        // A table of the images beside it.
+        *kind == PlaceKind::File && is_named(path) && name_of(path) != METADATA
+    };
+    files.extend(entries.iter().filter(of_dataset).map(|(path, _)| path.clone()));
+    if files.len() > before || depth == MAX_DEPTH {
+        return Ok(());
+    }
+    for (path, kind) in &entries {
+        // Others are classes of images, which need not be looked through.
+        if *kind == PlaceKind::Folder && is_known(&name_of(path)) {
+            walk(path, depth + 1, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folders of a folder that have nothing but a dataset in them, and its files.
+fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
+    let is_url = place::is_url(folder);
+    if is_url && !folder.starts_with("hf:") {
+        return Ok(Vec::new());
+    }
+    let mut folders = place::list_folders(folder)?;
+    folders.retain(|folder| !is_hidden(folder));
+    let looked_at = folders.iter().take(LOOKED_AT);
+    if !is_url && !looked_at.clone().any(|folder| may_be_configuration(folder)) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for folder in folders {
+        if is_url || may_be_configuration(&folder) {
+            let mut files = Vec::new();
+            walk(&folder, 1, &mut files)?;
+            if !files.is_empty() {
+                found.push((folder, files));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether the first entries of a folder are files of a dataset, or folders of such.
+fn may_be_configuration(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let mut entries = entries.flatten().map(|entry| entry.path()).filter(|path| !is_hidden(path));
+    let mut entries = entries.by_ref().take(LOOKED_AT).peekable();
+    entries.peek().is_some() && entries.all(|path| is_named(&path) || is_known(&name_of(&path)))
+}
+
+fn found(folder: &Path, paths: Vec<PathBuf>) -> Vec<Found> {
+    let found = |path: PathBuf| {
+        let below = path.strip_prefix(folder).ok().and_then(Path::parent);
+        let names = below.into_iter().flatten().map(|name| name.to_string_lossy());
+        let (mut split, mut partitions) = (None, Vec::new());
+        for name in names {
+            match partition(&name) {
+                Some((key, value)) if key == "split" && split_named(&value).is_some() => {
+                    split = Some(value);
+                }
+                Some(partition) => partitions.push(partition),
+                None => split = split_of(&name).map(str::to_owned).or(split),
+            }
+        }
+        let split = split.unwrap_or_else(|| of_name(&path));
+        Found { path, split, partitions }
+    };
+    let mut files: Vec<Found> = paths.into_iter().map(found).collect();
+    // The samples of a split follow each other, the splits in the order of their first file.
+    let mut order: Vec<String> = Vec::new();
+    for file in &files {
+        if !order.contains(&file.split) {
+            order.push(file.split.clone());
+        }
+    }
+    files.sort_by_key(|file| order.iter().position(|known| *known == file.split));
+    files
+}
+
+fn is_known(folder: &str) -> bool {
+    FOLDERS.contains(&folder) || split_of(folder).is_some() || partition(folder).is_some()
+}
+
+/// The split of a folder; of large datasets the Hub converts a part.
+fn split_of(folder: &str) -> Option<&'static str> {
+    split_named(folder.strip_prefix("partial-").unwrap_or(folder))
+}
+
+/// `label` and `cat` of the folder `label=cat`, in which characters may stand as `%2F`.
+fn partition(folder: &str) -> Option<(String, String)> {
+    let (key, value) = folder.split_once('=').filter(|(key, _)| !key.is_empty())?;
+    Some((unescaped(key), unescaped(value)))
+}
+
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, others)) = rest.split_first() {
+        let digits = others.first_chunk::<2>().filter(|_| first == b'%');
+        let byte =
+            digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = byte.and_then(|_| others.get(2..)).unwrap_or(others);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `train` of `train-00000-of-00005.parquet` and of `train.parquet`; other names are those of a split
+/// only where they count its pieces as Hugging Face does.
+fn of_name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let start = stem.split('-').next().unwrap_or_default();
+    if let Some(split) = split_named(start) {
+        return split.to_owned();
+    }
+    let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = stem.rsplitn(4, '-');
+    let counted = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(all), Some("of"), Some(number), Some(name)) => {
+            (is_number(all) && is_number(number)).then_some(name)
+        }
+        _ => None,
+    };
+    let counted = counted.filter(|name| !name.is_empty() && !PIECES.contains(name));
+    counted.unwrap_or(Shard::DEFAULT_SPLIT).to_owned()
+}
+
+/// Returns whether a path is called as such files are.
+fn is_named(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == FORMAT) && !is_hidden(path)
+}
+
+fn is_hidden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(b".") || name.starts_with(b"_")
+}
+
+fn name_of(path: &Path) -> std::borrow::Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// Returns whether a file begins as such files do.
+pub(crate) fn is_parquet(path: &Path) -> bool {
+    place::read_start(path, MAGIC.len()).is_ok_and(|start| start[..] == MAGIC)
+}
+
+pub(crate) fn splits(reader: &ParquetReader) -> Splits {
+    packed_splits(reader.parts.iter().map(|part| (part.split.as_str(), part.file.n_rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_pieces_are_no_splits() {
+        for (name, split) in [
+            ("train-00000-of-00005", "train"),
+            ("Validation", "validation"),
+            ("seen-00000-of-00005", "seen"),
+            ("my-own-00000-of-00005", "my-own"),
+            ("part-00000-of-00005", "train"),
+            ("part-00000-ab-c000.snappy", "train"),
+            ("part-0", "train"),
+            ("0000", "train"),
+            ("dogs", "train"),
+            ("seen-00000", "train"),
+        ] {
+            let path = PathBuf::from(format!("{name}.parquet"));
+            assert_eq!(of_name(&path), split, "{name}");
+        }
+    }
+
+    #[test]
+    fn folders_tell_splits_and_columns() {
+        let root = Path::new("/r");
+        let of = |path: &str| {
+            let found = found(root, vec![root.join(path)]);
+            (found[0].split.clone(), found[0].partitions.clone())
+        };
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(of("default/partial-train/0000.parquet"), ("train".into(), vec![]));
+        let found = of("split=val/label=a%2Fb/year=2020/x.parquet");
+        assert_eq!(found, ("val".into(), vec![pair("label", "a/b"), pair("year", "2020")]));
+        assert_eq!(of("split=seen/x.parquet").1, [pair("split", "seen")]);
+        assert_eq!(partition("=x"), None);
+        assert_eq!(unescaped("100%%2"), "100%%2");
+    }
+}

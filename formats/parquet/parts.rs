@@ -1,0 +1,154 @@
+//! The columns of several files that are one dataset: found by name, and compared.
+use super::{
+    columns::{Column, How, columns as of_file},
+    file::File,
+    files::Found,
+    layout::FORMAT,
+    open::Part,
+};
+use fdconvert_core::{Encoded, Error, FieldSpec, Kind, Result, Value, objects::is_class_key};
+use std::path::Path;
+
+/// The value of a partition in the place of null.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The columns of each file, in the order of those of the first; then those that folders tell.
+///
+/// # Errors
+/// `Unsupported` where a file lacks a column of the first, or has another one.
+pub(crate) fn columns(files: &[File], found: &[Found]) -> Result<Vec<Vec<Column>>> {
+    let documents = |file: &File| file.note.clone().map_or_else(Vec::new, |note| note.json);
+    let mut all: Vec<_> = files.iter().map(|file| of_file(file, &documents(file))).collect();
+    let Some((first, others)) = all.split_first_mut() else { return Ok(all) };
+    let Some(first_file) = files.first() else { return Ok(Vec::new()) };
+    for (file, columns) in files.iter().skip(1).zip(others) {
+        *columns = arranged(first, std::mem::take(columns))
+            .map_err(|what| refused(file, first_file, &what))?;
+    }
+    for (field, values) in partitions(found)? {
+        for (columns, value) in all.iter_mut().zip(values) {
+            // What the rows say themselves is at hand, and of a type of its own.
+            if columns.iter().all(|column| column.field.name != field.name) {
+                columns.push(Column::constant(field.clone(), value));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn arranged(first: &[Column], mut columns: Vec<Column>) -> Result<Vec<Column>, String> {
+    let mut arranged = Vec::with_capacity(first.len());
+    for Column { field: FieldSpec { name, .. }, .. } in first {
+        let at = columns.iter().position(|column| column.field.name == *name);
+        let at = at.ok_or_else(|| format!("it has no column `{name}`, which {{}} has"))?;
+        arranged.push(columns.remove(at));
+    }
+    match columns.first() {
+        Some(more) => {
+            Err(format!("it has a column `{}`, which {{}} does not have", more.field.name))
+        }
+        None => Ok(arranged),
+    }
+}
+
+/// Gives all columns of one place the same field, in all files, and returns the fields.
+///
+/// # Errors
+/// `Unsupported` where they differ.
+pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
+    let n_columns = parts.first().map_or(0, |part| part.columns.len());
+    let mut fields = Vec::with_capacity(n_columns);
+    for at in 0..n_columns {
+        let is_told = |part: &&Part| {
+            part.columns.get(at).is_some_and(|column| !matches!(column.how, How::Null))
+        };
+        let Some(model) = parts.iter().find(is_told).or(parts.first()) else { break };
+        let Some(mine) = model.columns.get(at).cloned() else { break };
+        let differs = parts
+            .iter()
+            .filter(is_told)
+            .find_map(|part| Some((part, part.columns.get(at)?.difference(&mine)?)));
+        if let Some((part, (theirs, first))) = differs {
+            let what = format!(
+                "its column `{}` has {theirs}, and that of {{}} has {first}",
+                mine.field.name
+            );
+            return Err(refused(&part.file, &model.file, &what));
+        }
+        for part in &mut *parts {
+            if let Some(column) = part.columns.get_mut(at) {
+                column.field = mine.field.clone();
+            }
+        }
+        fields.push(mine.field);
+    }
+    Ok(fields)
+}
+
+/// Returns whether the fields have another order than the columns of the file.
+pub(crate) fn is_reordered(columns: &[Column]) -> bool {
+    !columns.iter().filter_map(Column::first_leaf).is_sorted()
+}
+
+/// `what` has `{}` in the place of the first file.
+fn refused(file: &File, first: &File, what: &str) -> Error {
+    let what = what.replace("{}", &first.path.display().to_string());
+    let cure = "write the files again alike; files that differ only in their classes can be named one by \
+                one as sources, and are numbered by name";
+    unsupported(&file.path, format!("{what}; {cure}"))
+}
+
+/// The fields that folders tell, with the value of each file: numbers, classes where the name is one of
+/// classes, else texts.
+fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> {
+    let Some(first) = found.first() else { return Ok(Vec::new()) };
+    let keys = |file: &Found| -> Vec<String> {
+        file.partitions.iter().map(|(key, _)| format!("{key}=...")).collect()
+    };
+    if let Some(other) = found.iter().find(|file| keys(file) != keys(first)) {
+        let folders = |file: &Found| match &keys(file)[..] {
+            [] => "no folder `column=value`".to_owned(),
+            keys => format!("`{}`", keys.join("/")),
+        };
+        let (mine, theirs, first) = (folders(other), folders(first), first.path.display());
+        let what = format!("it lies in {mine}, and {first} in {theirs}: they are two datasets");
+        return Err(unsupported(&other.path, what));
+    }
+    let mut columns = Vec::new();
+    for (at, (name, _)) in first.partitions.iter().enumerate() {
+        let mut texts = Vec::with_capacity(found.len());
+        for file in found {
+            let (_, value) = file.partitions.get(at).cloned().unwrap_or_default();
+            if value == NULL {
+                let what =
+                    format!("its folder says that `{name}` is null, and no value stands for it");
+                return Err(unsupported(&file.path, what));
+            }
+            texts.push(value);
+        }
+        let numbers: Option<Vec<i64>> = texts.iter().map(|text| text.parse().ok()).collect();
+        columns.push(match numbers {
+            Some(numbers) => {
+                let values = numbers.into_iter().map(Value::Int).collect();
+                (FieldSpec::new(name, Kind::Int), values)
+            }
+            None if is_class_key(name) => {
+                let mut names = texts.clone();
+                names.sort_unstable();
+                names.dedup();
+                let number = |text| Value::Int(names.partition_point(|name| name < text) as i64);
+                let values = texts.iter().map(number).collect();
+                (FieldSpec::label(name, names.into()), values)
+            }
+            None => {
+                let values = texts.into_iter().map(Value::Text).collect();
+                (FieldSpec::new(name, Kind::Text), values)
+            }
+        });
+    }
+    Ok(columns)
+}
+
+fn unsupported(path: &Path, what: String) -> Error {
+    Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() }
+}
