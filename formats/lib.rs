@@ -27,7 +27,7 @@ mod sidecars;
 
 pub mod index;
 
-pub use list::{is_path, open, open_within};
+pub use list::{is_path, open, open_within, open_without};
 
 /// One line for each format: the module below this folder, and a value of its type. They are asked
 /// in this order whether a path is theirs.

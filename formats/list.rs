@@ -26,6 +26,19 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// # Errors
 /// As for [`open`]; `Limit`.
 pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+    open_without(path, limit, &[])
+}
+
+/// As [`open_within`], without the fields of these names where the format can
+/// [leave them out](fdconvert_core::Format::open_without).
+///
+/// # Errors
+/// As for [`open_within`].
+pub fn open_without(
+    path: impl AsRef<Path>,
+    limit: MaxDecompressed,
+    dropped: &[String],
+) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
     let formats = formats();
     if let Some(format) = formats.iter().find(|format| format.is_recipe(path)) {
@@ -38,7 +51,7 @@ pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
-        Some(format) => format.open_within(path, limit),
+        Some(format) => format.open_without(path, limit, dropped),
         None => {
             let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
             let what = format!("{} is none of: {}", path.display(), names.join(", "));

@@ -85,7 +85,7 @@ impl Wds {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for a compressed shard that is too large.
     pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
-        WdsReader::open(path, MaxDecompressed::default())
+        WdsReader::open(path, MaxDecompressed::default(), &[])
     }
 }
 
@@ -223,7 +223,16 @@ impl Format for Wds {
     }
 
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(WdsReader::open(path, limit)?))
+        self.open_without(path, limit, &[])
+    }
+
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, limit, dropped)?))
     }
 }
 

@@ -18,6 +18,7 @@ use fdconvert_storage::{
 #[cfg(feature = "compressed")]
 use std::io::Read;
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -70,7 +71,11 @@ impl WdsReader {
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(path: &Path, limit: MaxDecompressed) -> Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Self> {
         let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {
@@ -101,7 +106,7 @@ impl WdsReader {
                 )));
             }
         }
-        let reader = Self::assemble(path, manifest, shards)?;
+        let reader = Self::assemble(path, manifest, shards, dropped)?;
         let combined_problem = blocks.and_then(|blocks| blocks.problem());
         Ok(Self { combined_problem, ..reader })
     }
@@ -112,19 +117,35 @@ impl WdsReader {
         let path = path.to_path_buf();
         let (archive, index, problem) = (archive.into(), None, None);
         let shard = Unscanned { path: path.clone(), archive, is_stored: false, index, problem };
-        Self::assemble(&path, None, vec![shard])
+        Self::assemble(&path, None, vec![shard], &[])
     }
 
     fn assemble(
         path: &Path,
         manifest: Option<Manifest>,
         mut shards: Vec<Unscanned>,
+        dropped: &[String],
     ) -> Result<Self> {
-        let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
-        let shards = shards
-            .into_iter()
-            .map(|shard| shard.scan(&columns, schema.first_image()))
-            .collect::<Result<Vec<_>>>()?;
+        let given = given(&mut shards, manifest.as_ref())?;
+        let shards = shards.into_iter().map(Unscanned::scan);
+        let mut shards = shards.collect::<Result<Vec<Shard>>>()?;
+        let (mut schema, mut columns) = match given {
+            Some(given) => given,
+            None => infer(&shards)?,
+        };
+        assign(&mut shards, &schema, &columns);
+        let extra = extra(&shards);
+        let mut dropped_fields = Vec::new();
+        // Of what an index describes each sample has all fields.
+        if shards.iter().all(|shard| matches!(shard.contents, Contents::Scanned(_))) {
+            let fields = schema.fields.iter().map(|field| &field.name);
+            dropped_fields = fields.filter(|name| dropped.contains(name)).cloned().collect();
+            (schema, columns) = without(schema, columns, dropped)?;
+        }
+        if !dropped_fields.is_empty() {
+            assign(&mut shards, &schema, &columns);
+        }
+        note_missing(&mut shards, &schema, &columns);
         let mut end = 0;
         let ends = shards.iter().map(|shard| {
             end += shard.len();
@@ -145,6 +166,8 @@ impl WdsReader {
             provenance,
             shards,
             ends,
+            dropped_fields,
+            extra,
             fingerprint: OnceLock::new(),
             combined_problem: None,
         })
@@ -152,11 +175,11 @@ impl WdsReader {
 }
 
 impl Unscanned {
-    fn scan(mut self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
+    fn scan(mut self) -> Result<Shard> {
         let contents = match self.index.take() {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                let scanned = Scanned::new(&self.walkable()?, columns, image);
+                let scanned = Scanned::new(&self.walkable()?);
                 Contents::Scanned(scanned.map_err(|error| error.at(&self.path))?)
             }
         };
@@ -194,42 +217,85 @@ impl Unscanned {
     }
 }
 
-/// Schema and names of members: as the manifest says, else the first index, else by the names in
-/// the first sample. Indexes that say otherwise are not used.
-fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Column>)> {
+/// Schema and names of members: as the manifest says, else the first index. Indexes that say
+/// otherwise are not used. `None` where the members of all samples have to tell.
+fn given(
+    shards: &mut [Unscanned],
+    manifest: Option<&Manifest>,
+) -> Result<Option<(Schema, Vec<Column>)>> {
     let parse = |names: &[String]| names.iter().map(|name| Column::parse(name)).collect();
     let from_index = |shard: &Unscanned| {
         let schema = shard.index.as_ref()?.meta().schema.clone();
         let columns = shard.columns(&schema)?;
         Some((schema, columns))
     };
-    let (schema, columns) = match manifest {
-        Some(manifest) => (manifest.schema.clone(), parse(&manifest.members)),
-        None => match shards.iter().find_map(from_index) {
-            Some(found) => found,
-            None => first_sample(shards)?,
-        },
+    let given = match manifest {
+        Some(manifest) => Some((manifest.schema.clone(), parse(&manifest.members))),
+        None => shards.iter().find_map(from_index),
     };
+    let schema = given.as_ref().map(|(schema, _)| schema);
     for shard in shards {
-        if shard.index.as_ref().is_some_and(|index| index.meta().schema != schema) {
+        if shard.index.as_ref().is_some_and(|index| Some(&index.meta().schema) != schema) {
             shard.index = None;
             let what = "the index is of another dataset: its fields differ";
             shard.problem = Some(IndexProblem::Unusable(what.into()));
         }
     }
-    Ok((schema, columns))
+    Ok(given)
 }
 
-fn first_sample(shards: &mut [Unscanned]) -> Result<(Schema, Vec<Column>)> {
-    for shard in &mut *shards {
-        let archive = shard.walkable()?;
-        if let Some(sample) = samples(&archive).next() {
-            let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
-            return infer(&archive, &members);
+/// The fields but those that are left out.
+fn without(
+    schema: Schema,
+    columns: Vec<Column>,
+    dropped: &[String],
+) -> Result<(Schema, Vec<Column>)> {
+    let fields = schema.fields.into_iter().zip(columns);
+    let kept = fields.filter(|(field, _)| !dropped.contains(&field.name));
+    let (fields, columns): (Vec<_>, Vec<_>) = kept.unzip();
+    if fields.is_empty() {
+        return Err(Error::usage(named::DROP_FIELDS, "no other field is left"));
+    }
+    Ok((Schema::new(fields)?, columns))
+}
+
+/// Tells the shards without an index which members are fields.
+fn assign(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
+    for shard in shards {
+        if let Contents::Scanned(scanned) = &mut shard.contents {
+            scanned.assign(schema, columns);
         }
     }
-    let path = shards.first().map(|shard| shard.path.clone()).unwrap_or_default();
-    Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
+}
+
+/// Members that belong to no field, with their number.
+fn extra(shards: &[Shard]) -> BTreeMap<Vec<u8>, u64> {
+    let mut extra: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for shard in shards {
+        let Contents::Scanned(scanned) = &shard.contents else { continue };
+        for (name, n) in scanned.extra() {
+            *extra.entry(name.to_vec()).or_default() += n;
+        }
+    }
+    extra
+}
+
+/// Counts the samples that lack fields, for what is said of each of them.
+fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
+    let n_samples = shards.iter().map(Shard::len).sum();
+    let mut n_without = vec![0; columns.len()];
+    for shard in &*shards {
+        if let Contents::Scanned(scanned) = &shard.contents {
+            for (field, n_without) in n_without.iter_mut().enumerate() {
+                *n_without += scanned.n_without(field);
+            }
+        }
+    }
+    for shard in shards {
+        if let Contents::Scanned(scanned) = &mut shard.contents {
+            scanned.note_missing(schema, columns, &n_without, n_samples);
+        }
+    }
 }
 
 /// A shard before it is opened.

@@ -224,6 +224,22 @@ pub trait Format: Send + Sync {
         self.open(path)
     }
 
+    /// Opens a dataset without the fields of these names, for formats in which a field may keep
+    /// others from being read: it need not be readable, nor be there in every sample. What was left
+    /// out is then among the [dropped fields](crate::Source::dropped_fields). The default opens the
+    /// dataset with all fields.
+    ///
+    /// # Errors
+    /// As for [`open_within`](Self::open_within).
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        _dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        self.open_within(path, limit)
+    }
+
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
     /// leaves an unfinished file under another name, which the same run continues.
     ///

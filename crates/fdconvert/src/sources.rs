@@ -1,5 +1,5 @@
 //! Opening what is to be packed.
-use crate::{Context, Event, PackOptions, Stage, out, prefix};
+use crate::{Context, Event, PackOptions, Stage, drop_fields, out, prefix};
 use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
@@ -53,12 +53,14 @@ impl Opening<'_> {
         sources: Vec<Box<dyn Source>>,
         paths: &[PathBuf],
     ) -> Result<Box<dyn Source>> {
+        let sources = drop_fields::leave_out(&self.options.drop_fields, sources)?;
         let sources = prefix::put(self.options, sources, paths)?;
         // Only the names of masks matter, not which folder is a class or a split.
         let mut options = self.options.clone();
         options.no_split_folders = true;
         options.select_splits.clear();
         options.beside.clear();
+        options.drop_fields.clear();
         let masks = Opening { options: &options, ..self };
         let mixes = self.options.no_split_folders;
         let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
@@ -103,7 +105,8 @@ impl Opening<'_> {
 
     fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
         self.refuse_beside(path)?;
-        Ok(fdconvert_reader::open_within(path, self.max_decompressed())?)
+        let dropped = &self.options.drop_fields;
+        Ok(fdconvert_reader::open_without(path, self.max_decompressed(), dropped)?)
     }
 
     /// Samples of what is not a folder have all their fields.

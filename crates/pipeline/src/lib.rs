@@ -41,6 +41,7 @@ mod sharding;
 mod tally;
 mod turns;
 mod unreadable;
+mod without;
 
 pub use cancel::Cancel;
 pub use concat::Concat;
@@ -59,3 +60,4 @@ pub use report::{Bottleneck, Checked, EntryPointCounts, LeaseCounts, Report, Sta
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};
 pub use turns::{Next, Turn, Turns, pack_turns};
+pub use without::Without;

@@ -5,7 +5,7 @@ use crate::{
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
     Codec, Encoded, Error, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
-    Source, Value, message, named,
+    Source, Value, check_json, message, named,
 };
 use serde::Deserialize;
 use std::{
@@ -365,6 +365,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let began = Instant::now();
     let sample = dataset.source.read(dataset.plan.source_index(position))?;
     let read = began.elapsed();
+    check_documents(dataset.source, &sample)?;
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
@@ -395,6 +396,22 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     );
     let made = Made::of(&mut sample, dataset.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
+}
+
+/// Checks that fields of JSON hold JSON: who reads the output takes it for granted.
+fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
+    for (field, value) in source.schema().fields.iter().zip(&sample.values) {
+        let Value::Json(text) = value else { continue };
+        check_json(text).map_err(|what| {
+            let (drop, skip) = (named::DROP_FIELDS.with(&field.name), named::ON_ERROR.with("skip"));
+            let what = message!(
+                "field `{}` {what}; {skip} leaves the sample out, {drop} the field",
+                field.name
+            );
+            Error::sample(&sample.key, what)
+        })?;
+    }
+    Ok(())
 }
 
 /// Positions of the fields that hold images.

@@ -19,6 +19,6 @@ pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, Provenance, Reader, Result,
     Sample, Schema, Skipped, Source, Value,
 };
-pub use fdconvert_formats::{formats, is_path, open, open_within};
+pub use fdconvert_formats::{formats, is_path, open, open_within, open_without};
 /// Errors instead of the end of the process where a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;
