@@ -1,6 +1,7 @@
 //! Finding and opening shards, and deciding what their fields are.
 use crate::index::Index;
-use crate::shards::combined::Blocks;
+use crate::shards::{among, combined::Blocks};
+use crate::tarball;
 use crate::wds::{
     WdsReader,
     infer::infer,
@@ -15,39 +16,17 @@ use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
 };
-#[cfg(feature = "compressed")]
-use std::io::Read;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-const FORMAT: &str = crate::wds::format::FORMAT;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-pub(crate) fn is_shard_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let hidden = name.starts_with(b".");
-    let suffixes: [&[u8]; 4] = [b".tar", b".tar.gz", b".tgz", b".tar.zst"];
-    !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
-}
-
-/// Returns whether a file begins as a tar does, compressed or not.
-pub(crate) fn starts_as_shard(path: &Path) -> bool {
-    let start = place::read_start(path, 512).unwrap_or_default();
-    is_compressed(&start) || start.get(257..262) == Some(b"ustar")
-}
-
-fn is_compressed(start: &[u8]) -> bool {
-    start.starts_with(&GZIP) || start.starts_with(&ZSTD)
-}
 
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_shard =
-        |(path, kind): &(PathBuf, Kind)| is_shard_name(path) && matches!(kind, Kind::File);
+        |(path, kind): &(PathBuf, Kind)| tarball::is_name(path) && matches!(kind, Kind::File);
     let shards = place::list(folder)?.into_iter().filter(is_shard);
     Ok(shards.map(|(path, _)| path).collect())
 }
@@ -106,9 +85,13 @@ impl WdsReader {
                 )));
             }
         }
+        let n_images_beside = match &manifest {
+            None if is_folder => among::images_in(path, files.len()) as u64,
+            _ => 0,
+        };
         let reader = Self::assemble(path, manifest, shards, dropped)?;
         let combined_problem = blocks.and_then(|blocks| blocks.problem());
-        Ok(Self { combined_problem, ..reader })
+        Ok(Self { combined_problem, n_images_beside, ..reader })
     }
 
     /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
@@ -168,6 +151,7 @@ impl WdsReader {
             ends,
             dropped_fields,
             extra,
+            n_images_beside: 0,
             fingerprint: OnceLock::new(),
             combined_problem: None,
         })
@@ -350,9 +334,9 @@ impl ShardFile {
             Some(_) if file.here().is_none() => Bytes::new(),
             _ => file.read(0, file.len().min(4))?.unwrap_or_default(),
         };
-        let is_stored = !is_compressed(&start);
+        let is_stored = !tarball::is_compressed(&start);
         let archive =
-            if is_stored { file } else { inflate(&path, &file.whole()?, limit, budget)?.into() };
+            if is_stored { file } else { tarball::inflate(&path, &file.whole()?, limit, budget)?.into() };
         let index = if is_stored { index } else { find_index(&path, archive.len())? };
         let (index, problem) = match index {
             None => (None, None),
@@ -361,61 +345,6 @@ impl ShardFile {
         };
         let problem = problem.map(IndexProblem::Unusable);
         Ok(Unscanned { path, archive, is_stored, index, problem })
-    }
-}
-
-#[cfg(not(feature = "compressed"))]
-fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -> Result<Bytes> {
-    let what = "it is compressed, and this build lacks the feature `compressed`".into();
-    Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what })
-}
-
-#[cfg(feature = "compressed")]
-fn inflate(path: &Path, file: &Bytes, limit: MaxDecompressed, budget: &mut u64) -> Result<Bytes> {
-    let mut decompress =
-        |decoder: &mut dyn Read| decompress(path, file.len() as u64, decoder, limit, budget);
-    if file.starts_with(&GZIP) {
-        return decompress(&mut flate2::read::MultiGzDecoder::new(&file[..]));
-    }
-    let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
-    decompress(&mut decoder.map_err(Error::io("decompress", path))?)
-}
-
-#[cfg(feature = "compressed")]
-fn decompress(
-    path: &Path,
-    stored: u64,
-    decoder: &mut dyn Read,
-    limit: MaxDecompressed,
-    budget: &mut u64,
-) -> Result<Bytes> {
-    let most = limit.of(stored).min(*budget);
-    let mut len = 0_u64;
-    let archive = fdconvert_storage::spill(|buffer| {
-        let n_read = decoder.read(buffer).map_err(|cause| {
-            Error::corrupt(FORMAT, path, len, format!("cannot be decompressed: {cause}"))
-        })?;
-        len += n_read as u64;
-        if len > most { Err(over(path, stored, len, limit)) } else { Ok(n_read) }
-    })?;
-    *budget -= len;
-    Ok(archive)
-}
-
-#[cfg(feature = "compressed")]
-fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
-    if len > limit.of(stored) {
-        return limit.refuse(path, stored, len);
-    }
-    Error::Limit {
-        what: format!(
-            "the decompressed size of {} and the shards before it, which can also be decompressed \
-             to files first,",
-            path.display()
-        )
-        .into(),
-        limit: named::MAX_DECOMPRESSED.with(limit.total()),
-        asked: limit.total().saturating_add(1),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct WdsReader {
     pub(crate) dropped_fields: Vec<String>,
     /// Members that belong to no field, with their number, in shards without an index.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,
+    /// Images that lie in the folder of the shards, or in folders there, as far as it was looked at.
+    pub(crate) n_images_beside: u64,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
     /// Why blocks of the combined index are not used: the shards' own indexes are.
     pub(crate) combined_problem: Option<String>,
@@ -243,7 +245,12 @@ impl Source for WdsReader {
                 String::from_utf8_lossy(name)
             )
         });
-        splits::remarks(self).into_iter().chain(extra).collect()
+        let beside = match self.n_images_beside {
+            0 => None,
+            1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
+            n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
+        };
+        splits::remarks(self).into_iter().chain(extra).chain(beside).collect()
     }
 
     fn left_out(&self) -> Ignored {

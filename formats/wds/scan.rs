@@ -1,8 +1,8 @@
 //! Samples of a shard found by walking its headers, where there is no index.
+use crate::tar::{Entry, Group, TarError, groups, groups_and_rest, split_key};
 use crate::wds::{
     layout,
     names::{Column, places},
-    tar::{Entry, Group, TarError, groups, groups_and_rest, split_key},
 };
 use fdconvert_core::{Ignored, Message, Schema, message, named};
 use std::{

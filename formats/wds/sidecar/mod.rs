@@ -12,10 +12,10 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
+use crate::tar::Group;
 use crate::sidecars::json;
 use crate::wds::{
     outline::{Outline, each_sample},
-    tar::Group,
 };
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
