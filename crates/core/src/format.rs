@@ -48,6 +48,10 @@ pub struct Common {
     ///
     /// [`Source::member_name`]: crate::Source::member_name
     pub members: Vec<Option<String>>,
+    /// Positions of the fields of images that are stored as files of their own, such as the PNGs of
+    /// masks, by a format that holds others as pixels; only for formats that
+    /// [can](Capabilities::whole_images).
+    pub whole_images: Vec<usize>,
 }
 
 /// Everything a format needs to know before the first sample of a shard.
@@ -153,6 +157,9 @@ pub struct Capabilities {
     pub max_sample_bytes: Option<u64>,
     /// [Entry points](Encoded::entry_points) of JPEGs are stored beside the images.
     pub entry_points: bool,
+    /// Images are stored as files of their own where it is asked for
+    /// ([`Common::whole_images`]), though the format has another form of image.
+    pub whole_images: bool,
     /// Not samples, only what they are made by: [`create`](Format::create) refuses.
     pub formulas_only: bool,
     /// How many samples a file has may turn out with the last one, and the bytes are those of a plan

@@ -41,6 +41,7 @@ mod sharding;
 mod tally;
 mod turns;
 mod unreadable;
+mod whole;
 mod without;
 
 pub use cancel::Cancel;
