@@ -3,7 +3,8 @@
 //! [`open`] finds by its content which format a dataset has; [`formats`] is the list, and the one
 //! place where a format is registered. What formats share lies beside them: [`index`], the block
 //! of keys, checksums and entry points that several of them store, what all datasets of shards do
-//! alike, in `shards`, and files for other readers that several have, in `sidecars`.
+//! alike, in `shards`, tar archives, in `tar`, and files for other readers that several have, in
+//! `sidecars`.
 //!
 //! ```no_run
 //! let dataset = fdconvert_formats::open("train.beton")?;
@@ -25,6 +26,10 @@ mod of_splits;
 mod shards;
 #[cfg(any(feature = "wds", feature = "parquet"))]
 mod sidecars;
+#[cfg(any(feature = "wds", feature = "zip"))]
+mod tar;
+#[cfg(any(feature = "wds", feature = "zip"))]
+mod tarball;
 
 pub mod index;
 

@@ -10,6 +10,8 @@ pub struct OpenOptions {
     pub max_decompressed: MaxDecompressed,
     /// Splits that are taken.
     pub splits: SplitChoice,
+    /// Fields that are left out where the format [can](Format::open_without): they need not be readable.
+    pub drop_fields: Vec<String>,
     /// How a folder of images is read.
     #[cfg(feature = "folder")]
     pub folder: crate::folder::Folder,
@@ -20,6 +22,12 @@ impl OpenOptions {
     #[must_use]
     pub fn splits(self, splits: SplitChoice) -> Self {
         Self { splits, ..self }
+    }
+
+    /// The same without these fields.
+    #[must_use]
+    pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
+        Self { drop_fields, ..self }
     }
 
     /// The same with another limit for what is compressed; `None` for the one there is by default.
@@ -76,7 +84,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
             }
             Ok(Box::new(folder.open_folder(path)?))
         }
-        Some(format) => format.open_within(path, options.max_decompressed),
+        Some(format) => format.open_without(path, options.max_decompressed, &options.drop_fields),
         #[cfg(feature = "folder")]
         None if is_file && crate::folder::is_image_name(path) => {
             let what = format!("{} is one image; give the folder that it lies in", path.display());

@@ -335,6 +335,12 @@ pub(crate) struct OptionArgs {
     /// an error, or is left out (--on-error skip).
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
     pub(crate) beside: Vec<String>,
+    /// Fields that are left out, e.g. caption,embedding
+    ///
+    /// In tar shards samples may lack such a field, and in MDS or Parquet it may be of a type that
+    /// is not read.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
+    pub(crate) drop_fields: Vec<String>,
     /// Follow links to wherever they lead; each folder is listed once
     ///
     /// Without it, links that lead out of SOURCE are counted and not followed.

@@ -14,7 +14,7 @@ impl OptionArgs {
         macro_rules! take {
             ($($name:ident),+ $(,)?) => { $(options.$name = self.$name.clone();)+ };
         }
-        take!(format, labels, pair, beside, follow_links, seed);
+        take!(format, labels, pair, beside, drop_fields, follow_links, seed);
         take!(select, select_labels, select_splits, sample, shuffle, split, no_split_folders);
         take!(shard_count, shard_size, shards, shards_multiple_of);
         take!(encode, jpeg_quality, optimize_huffman, baseline, restart_rows, smart_ratio);

@@ -83,6 +83,8 @@ impl Format for Beton {
             // The data can be moved by whole pages; FFCV's own layout is that of its writer.
             counts_last: !self.compact && !self.compat,
             moves_data: true,
+            // In FFCV's own files all images are pixels, as for its readers.
+            whole_images: !self.compat,
             ..Capabilities::default()
         }
     }

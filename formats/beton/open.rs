@@ -177,7 +177,8 @@ fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
 /// Returns whether the index may call a field what it does.
 fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
     let kinds = match (&stored.kind, &said.kind) {
-        (Kind::Json, Kind::Text) => true,
+        // A text is stored as JSON, and the file of an image as bytes.
+        (Kind::Json, Kind::Text) | (Kind::Bytes, Kind::Image) => true,
         (Kind::Array(stored), Kind::Array(said)) => {
             (stored.dtype, stored.torch) == (said.dtype, said.torch)
                 && stored.shape == stored_shape(&said.shape)

@@ -3,7 +3,7 @@ use crate::beton::{
     table::Table,
     text,
 };
-use crate::index::Index;
+use crate::index::{ImageFacts, Index};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema,
@@ -139,7 +139,13 @@ impl BetonReader {
             Storage::Int => Value::Int(word(at)?.cast_signed()),
             Storage::Float => Value::Float(f64::from_bits(word(at)?)),
             Storage::Image => Value::Image(self.image(sample, row, at, region)?),
-            Storage::Bytes => Value::Bytes(self.region(sample, word(at)?, word(at + 8)?)?),
+            Storage::Bytes => {
+                let bytes = self.region(sample, word(at)?, word(at + 8)?)?;
+                match kind {
+                    Kind::Image => Value::Image(self.file(sample, region, bytes)?),
+                    _ => Value::Bytes(bytes),
+                }
+            }
             Storage::Array(len) => Value::Array(self.region(sample, word(at)?, *len)?),
             Storage::Json => {
                 let mut json = self.region(sample, word(at)?, word(at + 8)?)?;
@@ -174,6 +180,20 @@ impl BetonReader {
             mode => return Err(bad(&format!("its image is of unknown mode {mode}"))),
         };
         let bytes = self.region(sample, cell.pointer, len)?;
+        Ok(Encoded::new(codec, width, height, bytes))
+    }
+
+    /// An image that is stored as a file of its own: the index says what it is.
+    fn file(&self, sample: u64, region: u32, bytes: Bytes) -> Result<Encoded> {
+        let index =
+            self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
+        let said = index.region(sample, region).map_err(|error| self.bad_sample(sample, error))?;
+        let no_image = || self.bad_sample(sample, "its index says of no image what it is");
+        let ImageFacts { codec, width, height } = said.image.ok_or_else(no_image)?;
+        if width == 0 || height == 0 {
+            let what = format!("its image is {width}x{height}: no pixels");
+            return Err(self.bad_sample(sample, what));
+        }
         Ok(Encoded::new(codec, width, height, bytes))
     }
 
@@ -270,11 +290,15 @@ impl Source for BetonReader {
 
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let row = self.row(index).ok()?;
-        let images = self.layout.columns.iter().filter(|column| column.storage == Storage::Image);
+        let images = self.schema.fields.iter().zip(&self.layout.columns);
+        let images = images.filter(|(field, _)| field.kind == Kind::Image);
         images
-            .map(|column| {
-                let pointer = ImageCell::parse(row, column.offset)?.pointer;
-                self.image_len(index, column.region.unwrap_or(0), pointer).ok()
+            .map(|(_, column)| match column.storage {
+                Storage::Image => {
+                    let pointer = ImageCell::parse(row, column.offset)?.pointer;
+                    self.image_len(index, column.region.unwrap_or(0), pointer).ok()
+                }
+                _ => u64_at(row, column.offset + 8),
             })
             .sum()
     }

@@ -3,7 +3,7 @@
 use crate::beton::{
     Beton,
     journal::RunPlan,
-    layout::{ImageCell, MODE_JPEG, MODE_RAW, Storage},
+    layout::{ImageCell, MODE_JPEG, MODE_RAW, RowLayout, Storage},
     text,
 };
 use crate::index::ImageFacts;
@@ -52,19 +52,25 @@ pub(crate) fn space_from(offset: u64, values: &[Stored<'_>], plan: &RunPlan) -> 
 /// The stored values of a sample, in field order, or why they cannot be stored.
 pub(crate) fn stage<'a>(
     schema: &Schema,
+    layout: &RowLayout,
     sample: &'a Sample<Encoded>,
     plan: &RunPlan,
 ) -> Result<Vec<Stored<'a>>> {
     schema.check(sample)?;
     let mut staged = Vec::with_capacity(plan.n_regions as usize);
-    for (field, value) in schema.fields.iter().zip(&sample.values) {
+    let fields = schema.fields.iter().zip(&layout.columns);
+    for ((field, column), value) in fields.zip(&sample.values) {
         let refuse =
             |what: String| Error::sample(&sample.key, format!("field `{}`: {what}", field.name));
         let plain = |bytes: &'a [u8]| Stored::new(bytes.into());
         staged.push(match value {
             Value::Int(_) | Value::Float(_) => continue,
             Value::Image(image) => {
-                let facts = check_image(image).map_err(refuse)?;
+                let check = match column.storage {
+                    Storage::Image => check_image,
+                    _ => check_file,
+                };
+                let facts = check(image).map_err(refuse)?;
                 let (xxh3, origin) = (image.xxh3, image.origin());
                 Stored { image: Some(facts), xxh3, origin, ..plain(&image.bytes) }
             }
@@ -140,6 +146,16 @@ fn check_image(image: &Encoded) -> Result<ImageFacts, String> {
         }
     }
     Ok(ImageFacts { codec: image.codec, width, height })
+}
+
+/// Returns what the index says about an image that is stored as a file of its own.
+fn check_file(image: &Encoded) -> Result<ImageFacts, String> {
+    let (codec, width, height) = (image.codec, image.width, image.height);
+    match codec {
+        Codec::Raw => Err("raw pixels are no file: store them as PNG or another codec".into()),
+        _ if width == 0 || height == 0 => Err(format!("{width}x{height}: no pixels")),
+        _ => Ok(ImageFacts { codec, width, height }),
+    }
 }
 
 pub(crate) fn image_cell(image: &ImageFacts, pointer: u64) -> ImageCell {

@@ -244,9 +244,11 @@ fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
 /// Bounds and sizes by reading the sample, checksums from the index, and the image's own header:
 /// FFCV shows other pixels, without an error, where it does not match the row.
 pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
-    for value in compared(reader, sample)?.values {
+    let read = compared(reader, sample)?;
+    for (column, value) in reader.layout.columns.iter().zip(&read.values) {
         if let Value::Image(image) = value {
-            check_image(&image).map_err(|what| reader.bad_sample(sample, &what))?;
+            let check = if column.storage == Storage::Image { check_image } else { check_file };
+            check(image).map_err(|what| reader.bad_sample(sample, &what))?;
         }
     }
     Ok(())
@@ -306,6 +308,15 @@ fn check_index(
         return Err("row and index disagree on its image".into());
     }
     Ok(Some(said.xxh3))
+}
+
+/// Of a file of its own the header must be what the index says.
+fn check_file(image: &Encoded) -> Result<(), String> {
+    let header = fdconvert_core::probe::probe(&image.bytes)?;
+    if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
+        return Err("its index and its image disagree on what it is".into());
+    }
+    fdconvert_core::probe::check_complete(&image.bytes, &header).map(|_| ())
 }
 
 fn check_image(image: &Encoded) -> Result<(), String> {

@@ -11,8 +11,8 @@ use crate::beton::{
 };
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
-    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value, message, named,
+    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex,
@@ -73,10 +73,14 @@ impl BetonWriter {
             .map_err(|_| usage(format!("{} fields, over 65535", schema.fields.len())))?;
         let mut descriptors = Vec::new();
         let mut storages = Vec::new();
-        for field in &schema.fields {
-            descriptors.extend(encode_descriptor(field).map_err(usage)?);
+        for (number, field) in schema.fields.iter().enumerate() {
+            // A file of an image is a value of bytes, of which the index says what it is.
+            let is_whole = request.common.whole_images.contains(&number);
+            let kind = if is_whole { Kind::Bytes } else { field.kind.clone() };
+            let stored = FieldSpec::new(field.name.clone(), kind);
+            descriptors.extend(encode_descriptor(&stored).map_err(usage)?);
             let unsupported = || usage(format!("field `{}` is too large", field.name));
-            storages.push(Storage::of(&field.kind).ok_or_else(unsupported)?);
+            storages.push(Storage::of(&stored.kind).ok_or_else(unsupported)?);
         }
         check_arrays(&storages, format.page_bytes)?;
         if request.shard.of != 1 {
@@ -283,12 +287,14 @@ impl BetonWriter {
                     let Some(region) = regions.next() else { continue };
                     let pointer = region.offset.to_le_bytes();
                     match (&column.storage, region.image) {
-                        (_, Some(image)) => put(at, &image_cell(&image, region.offset).encode()),
-                        (Storage::Bytes | Storage::Json, None) => {
+                        (Storage::Image, Some(image)) => {
+                            put(at, &image_cell(&image, region.offset).encode())
+                        }
+                        (Storage::Bytes | Storage::Json, _) => {
                             put(at, &pointer);
                             put(at + 8, &region.len.to_le_bytes());
                         }
-                        (_, None) => put(at, &pointer),
+                        (_, _) => put(at, &pointer),
                     }
                 }
             }
@@ -307,7 +313,7 @@ impl ShardWriter for BetonWriter {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
         }
-        let staged = stage(&self.schema, sample, &self.plan)?;
+        let staged = stage(&self.schema, &self.layout, sample, &self.plan)?;
         // From here on only the system can fail: the sample is in the file or the file is lost.
         let regions = self.place(&staged)?;
         let row = self.row(sample, &regions);

@@ -8,6 +8,7 @@ use crate::mds::{
     place::{Found, Place},
     writer::Writer,
 };
+use crate::shards::among;
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
     Kind, Layout, MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard,
@@ -96,7 +97,10 @@ impl Format for Mds {
     /// A folder whose index describes MDS shards, or one of such folders.
     fn detect(&self, path: &Path) -> bool {
         if is_mds(path) {
-            return true;
+            let is_ours = place::is_file(&path.join(crate::shards::manifest::NAME));
+            return is_ours
+                || place::is_url(path)
+                || !among::are_among_images(path, n_shards(path));
         }
         place::is_folder(path)
             && !place::is_file(&path.join(INDEX))
@@ -185,6 +189,13 @@ impl Format for Mds {
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
         Ok(Box::new(MdsReader::open_within(path, limit)?))
     }
+}
+
+/// Number of files of shards in a folder.
+fn n_shards(folder: &Path) -> usize {
+    let is_shard = |path: &PathBuf| path.to_string_lossy().contains(".mds");
+    let entries = place::list(folder).unwrap_or_default();
+    entries.into_iter().filter(|(path, _)| is_shard(path)).count()
 }
 
 /// Returns whether the folder has an index whose first bytes speak of MDS.

@@ -3,7 +3,7 @@
 pub(crate) mod npy;
 
 use bytes::Bytes;
-use fdconvert_core::{Codec, Encoded, Kind, Value};
+use fdconvert_core::{Codec, Encoded, Kind, Shown, Value};
 
 /// The kind that an extension in lower case stands for, as the decoders of WebDataset go by it. The
 /// shape of an array is that of `bytes`.
@@ -19,6 +19,21 @@ pub(crate) fn kind(extension: &str, bytes: &[u8]) -> Kind {
     }
 }
 
+/// Longer texts are not shown.
+const MAX_SHOWN: usize = 40;
+
+/// Returns what is wrong with a number that is none: many a dataset has names of classes there.
+fn no_integer(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.trim() {
+        "" => "is not an integer: it is empty".to_owned(),
+        text if text.len() > MAX_SHOWN => "is not an integer of 64 bits".to_owned(),
+        text => {
+            format!("is not an integer of 64 bits: `{}`; texts belong into .txt files", Shown(text))
+        }
+    }
+}
+
 /// The value that a member or file of that kind holds.
 ///
 /// The error is the end of a sentence such as "the file ...", but for images.
@@ -30,7 +45,7 @@ pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String
             let (codec, width, height) = (header.codec, header.width, header.height);
             Value::Image(Encoded::new(codec, width, height, bytes))
         }
-        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is not an integer of 64 bits")?),
+        Kind::Int => Value::Int(ascii().parse().map_err(|_| no_integer(&bytes))?),
         Kind::Float => Value::Float(match ascii() {
             "NaN" => f64::NAN,
             "Infinity" => f64::INFINITY,

@@ -6,8 +6,9 @@
 //! form. A dataset is finished when its manifest is there, a JSON file that begins with its own
 //! checksum and is written last ([`manifest`]). What may be replaced or removed, and what is
 //! refused, is decided here for all formats alike ([`existing`]). Of many shards one file has all
-//! indexes ([`combined`]).
+//! indexes ([`combined`]). Shards that others left beside images are no dataset ([`among`]).
 
+pub(crate) mod among;
 pub(crate) mod combined;
 #[cfg(feature = "write")]
 pub(crate) mod existing;

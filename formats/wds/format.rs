@@ -4,7 +4,10 @@ use crate::{
     members::npy,
     wds::{WdsReader, fields, layout, open},
 };
-use crate::{shards::manifest, sidecars};
+use crate::{
+    shards::{among, manifest},
+    sidecars, tarball,
+};
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
     ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,
@@ -85,7 +88,7 @@ impl Wds {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for a compressed shard that is too large.
     pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
-        WdsReader::open(path, MaxDecompressed::default())
+        WdsReader::open(path, MaxDecompressed::default(), &[])
     }
 }
 
@@ -130,16 +133,22 @@ impl Format for Wds {
         Ok(Box::new(wds))
     }
 
-    /// A folder with a manifest or a shard in it, or a shard.
+    /// A folder with a manifest in it, or with more shards than images; or a shard, but not the
+    /// archive of a folder of images.
     fn detect(&self, path: &Path) -> bool {
         if place::is_folder(path) {
             // The manifest first: a store lists a thousand objects with each request.
             return match manifest::format_of(path) {
                 Some(format) => format == FORMAT,
-                None => open::shards_in(path).is_ok_and(|shards| !shards.is_empty()),
+                None => open::shards_in(path).is_ok_and(|shards| {
+                    !shards.is_empty() && !among::are_among_images(path, shards.len())
+                }),
             };
         }
-        open::is_shard_name(path) && place::is_file(path) && open::starts_as_shard(path)
+        tarball::is_name(path)
+            && place::is_file(path)
+            && tarball::starts_as_one(path)
+            && (place::is_file(&layout::index_path(path)) || !tarball::is_folder(path))
     }
 
     fn suits(&self, path: &Path) -> bool {
@@ -223,7 +232,16 @@ impl Format for Wds {
     }
 
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(WdsReader::open(path, limit)?))
+        self.open_without(path, limit, &[])
+    }
+
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, limit, dropped)?))
     }
 }
 

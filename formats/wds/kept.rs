@@ -68,13 +68,11 @@ fn split_image(name: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wds::{Wds, fields::names, infer::infer, scan::Member};
+    use crate::wds::{Wds, fields::names, infer::tests::of_names};
 
     /// The names that the members of a foreign sample keep.
     fn kept(members: &[&str], codec: Option<Codec>, extension: Option<&str>) -> Vec<Name> {
-        let member = |name: &&str| Member { name: (*name).into(), header: 0, data: 0, len: 0 };
-        let members: Vec<_> = members.iter().map(member).collect();
-        let (schema, columns) = infer(&[], &members).unwrap();
+        let (schema, columns) = of_names(members);
         let own = columns.iter().enumerate().map(|(field, it)| of_source(&schema, field, it));
         let (members, extension) = (own.collect(), extension.map(str::to_owned));
         let common = Common { codec, extension, members, ..Common::default() };

@@ -1,6 +1,6 @@
 //! Names of files, and the blocks of a tar.
 use crate::wds::format::FORMAT;
-use fdconvert_core::{Error, Result, Shard};
+use fdconvert_core::{Error, Ignored, Result, Shard};
 use std::path::{Path, PathBuf};
 
 /// Everything in a tar is a multiple of this.
@@ -60,4 +60,20 @@ pub(crate) fn header(name: &str, len: u64) -> Result<[u8; BLOCK as usize]> {
 /// Bytes of a member with header and padding.
 pub(crate) fn member_bytes(len: u64) -> u64 {
     BLOCK + len.div_ceil(BLOCK).saturating_mul(BLOCK)
+}
+
+/// Counts a file of a tar that belongs to no sample.
+pub(crate) fn count(name: &[u8], ignored: &mut Ignored) {
+    let is_hidden = |part: &[u8]| part.starts_with(b".") && part != b"." && part != b"..";
+    let mut parts = name.split(|&byte| byte == b'/');
+    if parts.clone().any(|part| part == b"__MACOSX") {
+        ignored.macosx = 1;
+    } else if parts.any(is_hidden) {
+        ignored.hidden += 1;
+    } else {
+        let name = String::from_utf8_lossy(name).to_lowercase();
+        let last = name.rsplit('/').next().unwrap_or(&name);
+        let extension = last.rsplit_once('.').map(|(_, extension)| format!(".{extension}"));
+        ignored.count_file(extension.unwrap_or_else(|| "no extension".to_owned()));
+    }
 }

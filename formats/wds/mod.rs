@@ -68,7 +68,6 @@ mod shard;
 #[cfg(feature = "write")]
 mod sidecar;
 mod splits;
-mod tar;
 mod verify;
 #[cfg(feature = "write")]
 mod writer;

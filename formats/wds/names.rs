@@ -134,7 +134,8 @@ pub(crate) fn found<'a>(
     for path in shards {
         each_sample(path, outline, |group| {
             let members = members(group).map_err(|error| error.at(path))?;
-            for (names, at) in names.iter_mut().zip(places(&members, columns)) {
+            let own: Vec<&[u8]> = members.iter().map(|it| it.name.as_slice()).collect();
+            for (names, at) in names.iter_mut().zip(places(&own, columns)) {
                 if let Some(member) = at.and_then(|at| members.get(at))
                     && !names.contains(&member.name)
                 {
@@ -157,7 +158,7 @@ pub(crate) fn found<'a>(
 
 /// Which member of a sample belongs to each field: known names first, so that an image beside the
 /// field's own does not take its place.
-pub(crate) fn places(members: &[Member], columns: &[Column]) -> Vec<Option<usize>> {
+pub(crate) fn places(members: &[impl AsRef<[u8]>], columns: &[Column]) -> Vec<Option<usize>> {
     let mut places = vec![None; columns.len()];
     for takes in [Column::has, Column::takes] {
         for (at, member) in members.iter().enumerate() {
@@ -167,7 +168,7 @@ pub(crate) fn places(members: &[Member], columns: &[Column]) -> Vec<Option<usize
             let free = places.iter().zip(columns);
             let free = free
                 .into_iter()
-                .position(|(place, column)| place.is_none() && takes(column, &member.name));
+                .position(|(place, column)| place.is_none() && takes(column, member.as_ref()));
             if let Some(place) = free.and_then(|column| places.get_mut(column)) {
                 *place = Some(at);
             }
@@ -191,10 +192,6 @@ pub(crate) fn in_our_order(members: &[Member], schema: &Schema) -> Option<Vec<Co
 mod tests {
     use super::*;
 
-    fn member(name: &str) -> Member {
-        Member { name: name.into(), header: 0, data: 0, len: 0 }
-    }
-
     #[test]
     fn an_image_of_another_codec_is_the_same_field() {
         let columns = [
@@ -203,8 +200,7 @@ mod tests {
             Column::seen(b"cls", &Kind::Int),
         ];
         let check = |names: &[&str], expected: [Option<usize>; 3]| {
-            let members: Vec<_> = names.iter().map(|name| member(name)).collect();
-            assert_eq!(places(&members, &columns), expected, "{names:?}");
+            assert_eq!(places(names, &columns), expected, "{names:?}");
         };
         check(&["jpg", "seg.png", "cls"], [Some(0), Some(1), Some(2)]);
         check(&["PNG", "seg.webp", "cls"], [Some(0), Some(1), Some(2)]);

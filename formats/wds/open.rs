@@ -1,6 +1,7 @@
 //! Finding and opening shards, and deciding what their fields are.
 use crate::index::Index;
-use crate::shards::combined::Blocks;
+use crate::shards::{among, combined::Blocks};
+use crate::tarball;
 use crate::wds::{
     WdsReader,
     infer::infer,
@@ -15,38 +16,16 @@ use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
 };
-#[cfg(feature = "compressed")]
-use std::io::Read;
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-const FORMAT: &str = crate::wds::format::FORMAT;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-pub(crate) fn is_shard_name(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let hidden = name.starts_with(b".");
-    let suffixes: [&[u8]; 4] = [b".tar", b".tar.gz", b".tgz", b".tar.zst"];
-    !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
-}
-
-/// Returns whether a file begins as a tar does, compressed or not.
-pub(crate) fn starts_as_shard(path: &Path) -> bool {
-    let start = place::read_start(path, 512).unwrap_or_default();
-    is_compressed(&start) || start.get(257..262) == Some(b"ustar")
-}
-
-fn is_compressed(start: &[u8]) -> bool {
-    start.starts_with(&GZIP) || start.starts_with(&ZSTD)
-}
-
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_shard =
-        |(path, kind): &(PathBuf, Kind)| is_shard_name(path) && matches!(kind, Kind::File);
+        |(path, kind): &(PathBuf, Kind)| tarball::is_name(path) && matches!(kind, Kind::File);
     let shards = place::list(folder)?.into_iter().filter(is_shard);
     Ok(shards.map(|(path, _)| path).collect())
 }
@@ -70,7 +49,7 @@ impl WdsReader {
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(path: &Path, limit: MaxDecompressed) -> Result<Self> {
+    pub(crate) fn open(path: &Path, limit: MaxDecompressed, dropped: &[String]) -> Result<Self> {
         let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {
@@ -101,9 +80,13 @@ impl WdsReader {
                 )));
             }
         }
-        let reader = Self::assemble(path, manifest, shards)?;
+        let n_images_beside = match &manifest {
+            None if is_folder => among::images_in(path, files.len()) as u64,
+            _ => 0,
+        };
+        let reader = Self::assemble(path, manifest, shards, dropped)?;
         let combined_problem = blocks.and_then(|blocks| blocks.problem());
-        Ok(Self { combined_problem, ..reader })
+        Ok(Self { combined_problem, n_images_beside, ..reader })
     }
 
     /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
@@ -112,19 +95,35 @@ impl WdsReader {
         let path = path.to_path_buf();
         let (archive, index, problem) = (archive.into(), None, None);
         let shard = Unscanned { path: path.clone(), archive, is_stored: false, index, problem };
-        Self::assemble(&path, None, vec![shard])
+        Self::assemble(&path, None, vec![shard], &[])
     }
 
     fn assemble(
         path: &Path,
         manifest: Option<Manifest>,
         mut shards: Vec<Unscanned>,
+        dropped: &[String],
     ) -> Result<Self> {
-        let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
-        let shards = shards
-            .into_iter()
-            .map(|shard| shard.scan(&columns, schema.first_image()))
-            .collect::<Result<Vec<_>>>()?;
+        let given = given(&mut shards, manifest.as_ref())?;
+        let shards = shards.into_iter().map(Unscanned::scan);
+        let mut shards = shards.collect::<Result<Vec<Shard>>>()?;
+        let (mut schema, mut columns) = match given {
+            Some(given) => given,
+            None => infer(&shards)?,
+        };
+        assign(&mut shards, &schema, &columns);
+        let extra = extra(&shards);
+        let mut dropped_fields = Vec::new();
+        // Of what an index describes each sample has all fields.
+        if shards.iter().all(|shard| matches!(shard.contents, Contents::Scanned(_))) {
+            let fields = schema.fields.iter().map(|field| &field.name);
+            dropped_fields = fields.filter(|name| dropped.contains(name)).cloned().collect();
+            (schema, columns) = without(schema, columns, dropped)?;
+        }
+        if !dropped_fields.is_empty() {
+            assign(&mut shards, &schema, &columns);
+        }
+        note_missing(&mut shards, &schema, &columns);
         let mut end = 0;
         let ends = shards.iter().map(|shard| {
             end += shard.len();
@@ -145,6 +144,9 @@ impl WdsReader {
             provenance,
             shards,
             ends,
+            dropped_fields,
+            extra,
+            n_images_beside: 0,
             fingerprint: OnceLock::new(),
             combined_problem: None,
         })
@@ -152,11 +154,11 @@ impl WdsReader {
 }
 
 impl Unscanned {
-    fn scan(mut self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
+    fn scan(mut self) -> Result<Shard> {
         let contents = match self.index.take() {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                let scanned = Scanned::new(&self.walkable()?, columns, image);
+                let scanned = Scanned::new(&self.walkable()?);
                 Contents::Scanned(scanned.map_err(|error| error.at(&self.path))?)
             }
         };
@@ -194,42 +196,85 @@ impl Unscanned {
     }
 }
 
-/// Schema and names of members: as the manifest says, else the first index, else by the names in
-/// the first sample. Indexes that say otherwise are not used.
-fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Column>)> {
+/// Schema and names of members: as the manifest says, else the first index. Indexes that say
+/// otherwise are not used. `None` where the members of all samples have to tell.
+fn given(
+    shards: &mut [Unscanned],
+    manifest: Option<&Manifest>,
+) -> Result<Option<(Schema, Vec<Column>)>> {
     let parse = |names: &[String]| names.iter().map(|name| Column::parse(name)).collect();
     let from_index = |shard: &Unscanned| {
         let schema = shard.index.as_ref()?.meta().schema.clone();
         let columns = shard.columns(&schema)?;
         Some((schema, columns))
     };
-    let (schema, columns) = match manifest {
-        Some(manifest) => (manifest.schema.clone(), parse(&manifest.members)),
-        None => match shards.iter().find_map(from_index) {
-            Some(found) => found,
-            None => first_sample(shards)?,
-        },
+    let given = match manifest {
+        Some(manifest) => Some((manifest.schema.clone(), parse(&manifest.members))),
+        None => shards.iter().find_map(from_index),
     };
+    let schema = given.as_ref().map(|(schema, _)| schema);
     for shard in shards {
-        if shard.index.as_ref().is_some_and(|index| index.meta().schema != schema) {
+        if shard.index.as_ref().is_some_and(|index| Some(&index.meta().schema) != schema) {
             shard.index = None;
             let what = "the index is of another dataset: its fields differ";
             shard.problem = Some(IndexProblem::Unusable(what.into()));
         }
     }
-    Ok((schema, columns))
+    Ok(given)
 }
 
-fn first_sample(shards: &mut [Unscanned]) -> Result<(Schema, Vec<Column>)> {
-    for shard in &mut *shards {
-        let archive = shard.walkable()?;
-        if let Some(sample) = samples(&archive).next() {
-            let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
-            return infer(&archive, &members);
+/// The fields but those that are left out.
+fn without(
+    schema: Schema,
+    columns: Vec<Column>,
+    dropped: &[String],
+) -> Result<(Schema, Vec<Column>)> {
+    let fields = schema.fields.into_iter().zip(columns);
+    let kept = fields.filter(|(field, _)| !dropped.contains(&field.name));
+    let (fields, columns): (Vec<_>, Vec<_>) = kept.unzip();
+    if fields.is_empty() {
+        return Err(Error::usage(named::DROP_FIELDS, "no other field is left"));
+    }
+    Ok((Schema::new(fields)?, columns))
+}
+
+/// Tells the shards without an index which members are fields.
+fn assign(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
+    for shard in shards {
+        if let Contents::Scanned(scanned) = &mut shard.contents {
+            scanned.assign(schema, columns);
         }
     }
-    let path = shards.first().map(|shard| shard.path.clone()).unwrap_or_default();
-    Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
+}
+
+/// Members that belong to no field, with their number.
+fn extra(shards: &[Shard]) -> BTreeMap<Vec<u8>, u64> {
+    let mut extra: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for shard in shards {
+        let Contents::Scanned(scanned) = &shard.contents else { continue };
+        for (name, n) in scanned.extra() {
+            *extra.entry(name.to_vec()).or_default() += n;
+        }
+    }
+    extra
+}
+
+/// Counts the samples that lack fields, for what is said of each of them.
+fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
+    let n_samples = shards.iter().map(Shard::len).sum();
+    let mut n_without = vec![0; columns.len()];
+    for shard in &*shards {
+        if let Contents::Scanned(scanned) = &shard.contents {
+            for (field, n_without) in n_without.iter_mut().enumerate() {
+                *n_without += scanned.n_without(field);
+            }
+        }
+    }
+    for shard in shards {
+        if let Contents::Scanned(scanned) = &mut shard.contents {
+            scanned.note_missing(schema, columns, &n_without, n_samples);
+        }
+    }
 }
 
 /// A shard before it is opened.
@@ -284,9 +329,12 @@ impl ShardFile {
             Some(_) if file.here().is_none() => Bytes::new(),
             _ => file.read(0, file.len().min(4))?.unwrap_or_default(),
         };
-        let is_stored = !is_compressed(&start);
-        let archive =
-            if is_stored { file } else { inflate(&path, &file.whole()?, limit, budget)?.into() };
+        let is_stored = !tarball::is_compressed(&start);
+        let archive = if is_stored {
+            file
+        } else {
+            tarball::inflate(&path, &file.whole()?, limit, budget)?.into()
+        };
         let index = if is_stored { index } else { find_index(&path, archive.len())? };
         let (index, problem) = match index {
             None => (None, None),
@@ -295,61 +343,6 @@ impl ShardFile {
         };
         let problem = problem.map(IndexProblem::Unusable);
         Ok(Unscanned { path, archive, is_stored, index, problem })
-    }
-}
-
-#[cfg(not(feature = "compressed"))]
-fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -> Result<Bytes> {
-    let what = "it is compressed, and this build lacks the feature `compressed`".into();
-    Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what })
-}
-
-#[cfg(feature = "compressed")]
-fn inflate(path: &Path, file: &Bytes, limit: MaxDecompressed, budget: &mut u64) -> Result<Bytes> {
-    let mut decompress =
-        |decoder: &mut dyn Read| decompress(path, file.len() as u64, decoder, limit, budget);
-    if file.starts_with(&GZIP) {
-        return decompress(&mut flate2::read::MultiGzDecoder::new(&file[..]));
-    }
-    let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
-    decompress(&mut decoder.map_err(Error::io("decompress", path))?)
-}
-
-#[cfg(feature = "compressed")]
-fn decompress(
-    path: &Path,
-    stored: u64,
-    decoder: &mut dyn Read,
-    limit: MaxDecompressed,
-    budget: &mut u64,
-) -> Result<Bytes> {
-    let most = limit.of(stored).min(*budget);
-    let mut len = 0_u64;
-    let archive = fdconvert_storage::spill(|buffer| {
-        let n_read = decoder.read(buffer).map_err(|cause| {
-            Error::corrupt(FORMAT, path, len, format!("cannot be decompressed: {cause}"))
-        })?;
-        len += n_read as u64;
-        if len > most { Err(over(path, stored, len, limit)) } else { Ok(n_read) }
-    })?;
-    *budget -= len;
-    Ok(archive)
-}
-
-#[cfg(feature = "compressed")]
-fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
-    if len > limit.of(stored) {
-        return limit.refuse(path, stored, len);
-    }
-    Error::Limit {
-        what: format!(
-            "the decompressed size of {} and the shards before it, which can also be decompressed \
-             to files first,",
-            path.display()
-        )
-        .into(),
-        limit: named::MAX_DECOMPRESSED.with(limit.total()),
-        asked: limit.total().saturating_add(1),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The members of a shard of ours by its index alone, for shards that lie in a store: reading all of
 //! a tar for its headers would fetch the dataset once more.
+use crate::tar::{Entry, Group, groups};
 use crate::wds::{
     Wds, fields,
     format::FORMAT,
     keys::KeyCodec,
     layout::{self, BLOCK, END},
     names::Name,
-    tar::{Entry, Group, groups},
 };
 use crate::{index::Index, members::npy};
 use fdconvert_core::{Common, Error, Kind, Result, Schema, Value};

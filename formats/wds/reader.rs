@@ -8,8 +8,8 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, Value, message,
+    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Ignored, Image, Kind, Message, Provenance,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -31,6 +31,12 @@ pub struct WdsReader {
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
+    /// Names of the fields that were left out when it was opened.
+    pub(crate) dropped_fields: Vec<String>,
+    /// Members that belong to no field, with their number, in shards without an index.
+    pub(crate) extra: BTreeMap<Vec<u8>, u64>,
+    /// Images that lie in the folder of the shards, or in folders there, as far as it was looked at.
+    pub(crate) n_images_beside: u64,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
     /// Why blocks of the combined index are not used: the shards' own indexes are.
     pub(crate) combined_problem: Option<String>,
@@ -132,6 +138,10 @@ impl Source for WdsReader {
         &self.schema
     }
 
+    fn dropped_fields(&self) -> &[String] {
+        &self.dropped_fields
+    }
+
     fn len(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -228,7 +238,29 @@ impl Source for WdsReader {
     }
 
     fn remarks(&self) -> Vec<Message> {
-        splits::remarks(self)
+        let extra = self.extra.iter().map(|(name, n)| {
+            message!(
+                "{n} members called `{}` are left out: by its indexes or its manifest the dataset has \
+                 no such field",
+                String::from_utf8_lossy(name)
+            )
+        });
+        let beside = match self.n_images_beside {
+            0 => None,
+            1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
+            n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
+        };
+        splits::remarks(self).into_iter().chain(extra).chain(beside).collect()
+    }
+
+    fn left_out(&self) -> Ignored {
+        let mut ignored = Ignored::default();
+        for shard in &self.shards {
+            if let Contents::Scanned(scanned) = &shard.contents {
+                ignored.add(scanned.ignored.clone());
+            }
+        }
+        ignored
     }
 
     fn name(&self) -> String {

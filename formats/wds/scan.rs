@@ -1,9 +1,17 @@
 //! Samples of a shard found by walking its headers, where there is no index.
+use crate::tar::{Entry, Group, TarError, groups, groups_and_rest, split_key};
 use crate::wds::{
+    layout,
     names::{Column, places},
-    tar::{Entry, Group, TarError, groups, split_key},
 };
-use std::{collections::BTreeMap, ops::Range};
+use fdconvert_core::{Ignored, Message, Schema, message, named};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+/// A sample has no more members: what has, is no sample.
+const MAX_MEMBERS: usize = 1000;
 
 /// A member of one sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +54,9 @@ fn is_meta(key: &[u8]) -> bool {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
+    if group.entries.len() > MAX_MEMBERS {
+        return Err(too_many(group));
+    }
     let mut members: Vec<Member> = Vec::with_capacity(group.entries.len());
     for Entry { name, header, data, len } in &group.entries {
         let (header, data, len) = (*header, *data, *len);
@@ -62,8 +73,14 @@ pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
     Ok(members)
 }
 
-/// Marks a member that a sample lacks.
-const MISSING: (u64, u64) = (u64::MAX, 0);
+/// The members of a sample by their names, in order. Most samples of a shard have the same.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) names: Vec<Vec<u8>>,
+    pub(crate) n_samples: u64,
+    /// The member of each field, if the samples have it.
+    members: Vec<Option<usize>>,
+}
 
 /// Places of every member of every sample, 16 bytes each, and the keys.
 #[derive(Debug, Default)]
@@ -71,63 +88,151 @@ pub(crate) struct Scanned {
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
-    n_columns: usize,
-    /// Names of the first images, and which of these names each sample has; empty where all have
-    /// the same.
-    image_names: Vec<Vec<u8>>,
-    image_name: Vec<u16>,
-    /// Members that are no field of the schema, with their number.
-    pub(crate) extra: BTreeMap<Vec<u8>, u64>,
+    /// The first place of each sample.
+    starts: Vec<usize>,
+    /// The number of each sample's shape.
+    shape: Vec<u32>,
+    shapes: Vec<Shape>,
+    /// Files that belong to no sample.
+    pub(crate) ignored: Ignored,
+    /// For each field, what is wrong with samples that lack it.
+    missing: Vec<Message>,
+    image: Option<usize>,
 }
 
 impl Scanned {
-    /// Walks an archive whose samples have members of these fields, of which `image` is the first
-    /// one of images.
-    pub(crate) fn new(
-        archive: &[u8],
-        columns: &[Column],
-        image: Option<usize>,
-    ) -> Result<Self, TarError> {
-        let image = image.filter(|&image| columns.get(image).is_some_and(Column::is_open));
-        let mut scanned = Self { n_columns: columns.len(), ..Self::default() };
-        for sample in samples(archive) {
-            let (key, members) = sample?;
-            scanned.keys.extend_from_slice(&key);
+    /// Walks an archive. The members are no fields before [`assign`](Self::assign) says so.
+    pub(crate) fn new(archive: &[u8]) -> Result<Self, TarError> {
+        let mut scanned = Self::default();
+        let mut ignored = Ignored::default();
+        let mut known: HashMap<Vec<Vec<u8>>, u32> = HashMap::new();
+        for group in groups_and_rest(archive, |name| layout::count(name, &mut ignored)) {
+            let group = group?;
+            if is_meta(&group.key) {
+                group.entries.iter().for_each(|it| layout::count(&it.name, &mut scanned.ignored));
+                continue;
+            }
+            scanned.keys.extend_from_slice(&group.key);
             scanned.key_ends.push(scanned.keys.len());
-            let found = places(&members, columns);
-            for &at in &found {
-                let member = at.and_then(|at| members.get(at));
-                scanned.places.push(member.map_or(MISSING, |member| (member.data, member.len)));
-            }
-            if let Some(image) = image {
-                let at = found.get(image).copied().flatten();
-                scanned.note_image(at.and_then(|at| members.get(at)));
-            }
-            for (at, member) in members.into_iter().enumerate() {
-                if !found.contains(&Some(at)) {
-                    *scanned.extra.entry(member.name).or_default() += 1;
+            scanned.starts.push(scanned.places.len());
+            scanned.places.extend(group.entries.iter().map(|entry| (entry.data, entry.len)));
+            let number = match scanned.shape.last() {
+                Some(&last) if scanned.has_shape(last, &group) => last,
+                _ => {
+                    let names: Vec<_> = members(&group)?.into_iter().map(|it| it.name).collect();
+                    // A tar has fewer samples than 2^32 in any file system.
+                    let next = u32::try_from(scanned.shapes.len()).unwrap_or(u32::MAX);
+                    *known.entry(names).or_insert_with_key(|names| {
+                        let (names, members) = (names.clone(), Vec::new());
+                        scanned.shapes.push(Shape { names, n_samples: 0, members });
+                        next
+                    })
                 }
+            };
+            scanned.shape.push(number);
+            if let Some(shape) = scanned.shapes.get_mut(number as usize) {
+                shape.n_samples += 1;
             }
         }
+        scanned.ignored.add(ignored);
         Ok(scanned)
     }
 
-    fn note_image(&mut self, member: Option<&Member>) {
-        let name = member.map(|member| member.name.as_slice()).unwrap_or_default();
-        let known = self.image_names.iter().position(|known| known == name);
-        let number = known.unwrap_or_else(|| {
-            self.image_names.push(name.to_vec());
-            self.image_names.len() - 1
-        });
-        // Extensions of images are few, in capital letters or not.
-        self.image_name.push(u16::try_from(number).unwrap_or(u16::MAX));
+    /// Returns whether a sample has these members. What has been a shape has no member twice.
+    fn has_shape(&self, number: u32, group: &Group<'_>) -> bool {
+        self.shapes.get(number as usize).is_some_and(|shape| {
+            shape.names.len() == group.entries.len()
+                && shape.names.iter().zip(&group.entries).all(|(name, entry)| {
+                    split_key(&entry.name).is_some_and(|(_, field)| field == *name)
+                })
+        })
     }
 
-    /// Returns what the first image of a sample is called, where that may differ; empty where it
-    /// has none.
+    /// The shapes of the samples, in the order of the first of each.
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// Makes fields of the members of these columns.
+    pub(crate) fn assign(&mut self, schema: &Schema, columns: &[Column]) {
+        for shape in &mut self.shapes {
+            shape.members = places(&shape.names, columns);
+        }
+        self.image = schema.first_image();
+    }
+
+    /// Number of samples that lack a field.
+    pub(crate) fn n_without(&self, field: usize) -> u64 {
+        let without = |shape: &&Shape| shape.member_of(field).is_none();
+        self.shapes.iter().filter(without).map(|shape| shape.n_samples).sum()
+    }
+
+    /// Members that are no field, with their number.
+    pub(crate) fn extra(&self) -> BTreeMap<&[u8], u64> {
+        let mut extra: BTreeMap<&[u8], u64> = BTreeMap::new();
+        for shape in &self.shapes {
+            for (at, name) in shape.names.iter().enumerate() {
+                if !shape.members.contains(&Some(at)) {
+                    *extra.entry(name).or_default() += shape.n_samples;
+                }
+            }
+        }
+        extra
+    }
+
+    /// Notes for each field what is wrong with samples that lack it: `n_without` of `n_samples` of
+    /// the dataset do.
+    pub(crate) fn note_missing(
+        &mut self,
+        schema: &Schema,
+        columns: &[Column],
+        n_without: &[u64],
+        n_samples: u64,
+    ) {
+        let is_missing = |field: &usize| self.n_without(*field) > 0;
+        if !(0..columns.len()).any(|field| is_missing(&field)) {
+            return;
+        }
+        let apart = self.apart().map(|key| String::from_utf8_lossy(key).into_owned());
+        let fields = schema.fields.iter().zip(columns).zip(n_without);
+        let missing = fields.map(|((field, column), n_without)| match &apart {
+            Some(key) => message!(
+                "is missing from the sample: files of one sample, such as those of `{key}`, do not \
+                 lie side by side; make the tar again with its names in order, e.g. by \
+                 `tar --sort=name`"
+            ),
+            None => message!(
+                "is missing from the sample, as from {n_without} of {n_samples} in all; {} leaves \
+                 the field out, {} such samples{}",
+                named::DROP_FIELDS.with(&field.name),
+                named::ON_ERROR.with("skip"),
+                of_dots(column.first())
+            ),
+        });
+        self.missing = missing.collect();
+    }
+
+    /// A key of several samples that have different members.
+    fn apart(&self) -> Option<&[u8]> {
+        let mut shapes = HashMap::new();
+        let mut keys = (0..self.len()).filter_map(|sample| self.key(sample)).zip(&self.shape);
+        keys.find(|(key, shape)| *shapes.entry(*key).or_insert(*shape) != *shape).map(|it| it.0)
+    }
+
+    /// Returns what is wrong with a sample that lacks the field.
+    pub(crate) fn missing(&self, field: usize) -> Message {
+        self.missing.get(field).cloned().unwrap_or_default()
+    }
+
+    /// Returns what the first image of a sample is called; empty where it has none.
     pub(crate) fn image_name(&self, sample: u64) -> Option<&[u8]> {
-        let number = *self.image_name.get(usize::try_from(sample).ok()?)?;
-        self.image_names.get(usize::from(number)).map(Vec::as_slice)
+        let shape = self.shape_of(usize::try_from(sample).ok()?)?;
+        let member = shape.member_of(self.image?);
+        Some(member.and_then(|at| shape.names.get(at)).map(Vec::as_slice).unwrap_or_default())
+    }
+
+    fn shape_of(&self, sample: usize) -> Option<&Shape> {
+        self.shapes.get(*self.shape.get(sample)? as usize)
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -140,11 +245,26 @@ impl Scanned {
         self.keys.get(start..*self.key_ends.get(i)?)
     }
 
-    /// The bytes of a member in the archive; `None` when the sample lacks it.
-    pub(crate) fn place(&self, sample: u64, column: usize) -> Option<Range<usize>> {
-        let first = usize::try_from(sample).ok()?.checked_mul(self.n_columns)?;
-        let &(data, len) = self.places.get(first.checked_add(column)?)?;
-        ((data, len) != MISSING).then_some(data as usize..(data + len) as usize)
+    /// The bytes of a field in the archive; `None` when the sample lacks it.
+    pub(crate) fn place(&self, sample: u64, field: usize) -> Option<Range<usize>> {
+        let sample = usize::try_from(sample).ok()?;
+        let member = self.shape_of(sample)?.member_of(field)?;
+        let &(data, len) = self.places.get(self.starts.get(sample)?.checked_add(member)?)?;
+        Some(data as usize..(data + len) as usize)
+    }
+
+    /// Places in the archive of the members of that name, in order.
+    pub(crate) fn places_of<'a>(
+        &'a self,
+        name: &'a [u8],
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
+        let samples = self.starts.iter().zip(&self.shape);
+        samples.filter_map(move |(start, &shape)| {
+            let names = &self.shapes.get(shape as usize)?.names;
+            let at = names.iter().position(|known| known == name)?;
+            let &(data, len) = self.places.get(start.checked_add(at)?)?;
+            Some(data as usize..(data + len) as usize)
+        })
     }
 
     /// Keys and places, to tell shards apart.
@@ -154,5 +274,41 @@ impl Scanned {
             update(&data.to_le_bytes());
             update(&len.to_le_bytes());
         }
+    }
+}
+
+impl Shape {
+    fn member_of(&self, field: usize) -> Option<usize> {
+        self.members.get(field).copied().flatten()
+    }
+}
+
+/// The rule that who has dots in keys does not know, where the name of a member looks like that.
+fn of_dots(member: &[u8]) -> String {
+    let is_of_key = member.first().is_some_and(u8::is_ascii_digit) && member.contains(&b'.');
+    if !is_of_key {
+        return String::new();
+    }
+    format!(
+        "; a key ends at the first dot of a name, and what follows, here `{}`, names the field: \
+         rename files whose keys have dots",
+        String::from_utf8_lossy(member)
+    )
+}
+
+fn too_many(group: &Group<'_>) -> TarError {
+    let name = |entry: Option<&Entry<'_>>| {
+        entry.map(|it| String::from_utf8_lossy(&it.name).into_owned()).unwrap_or_default()
+    };
+    let (first, second) = (name(group.entries.first()), name(group.entries.get(1)));
+    TarError {
+        offset: group.entries.first().map_or(0, |entry| entry.header),
+        what: format!(
+            "`{first}`, `{second}` and {} more files would be one sample: a key ends at the first \
+             dot of a name, here `{}`; rename the files so that their keys have no dots",
+            group.entries.len() - 2,
+            String::from_utf8_lossy(&group.key)
+        ),
+        unsupported: true,
     }
 }

@@ -5,16 +5,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
+    Ahead, Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value,
 };
 use fdconvert_storage::{Blob, place};
 use std::{io, path::Path, sync::Arc};
-
-/// Returns what is wrong with a sample that lacks a field.
-fn missing() -> Message {
-    let skip = named::ON_ERROR.with("skip");
-    message!("is missing from the sample, and the first sample has it; {skip} leaves out such ones")
-}
 
 /// An open shard.
 #[derive(Debug)]
@@ -169,7 +163,8 @@ impl Shard {
         match &self.contents {
             Contents::Indexed(index) => self.indexed(index, sample, field, slot),
             Contents::Scanned(scanned) => {
-                let place = scanned.place(sample, column).ok_or_else(missing)?;
+                let place = scanned.place(sample, column);
+                let place = place.ok_or_else(|| scanned.missing(column))?;
                 let bytes = self.slice(place.start as u64, place.len() as u64)?;
                 Ok(members::decode(&field.kind, bytes)?)
             }

@@ -60,9 +60,12 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
                 Framing { reader, shard, index, archive: &archive }.check(&mut problems);
             }
             Contents::Scanned(scanned) => {
-                for (name, count) in &scanned.extra {
+                for (name, count) in scanned.extra() {
                     let name = String::from_utf8_lossy(name);
-                    problems.add(0, format!("{count} samples have a field `{name}` that the first has not; it is not read"));
+                    let what = format!(
+                        "{count} members called `{name}` are no field of the dataset and are not read"
+                    );
+                    problems.add(0, what);
                 }
             }
         }

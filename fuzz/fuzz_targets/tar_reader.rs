@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, unused_imports)]
-#[path = "../../formats/wds/tar/mod.rs"]
+#[path = "../../formats/tar/mod.rs"]
 mod tar;
 
 const BLOCK: usize = 512;

@@ -48,6 +48,10 @@ pub struct Common {
     ///
     /// [`Source::member_name`]: crate::Source::member_name
     pub members: Vec<Option<String>>,
+    /// Positions of the fields of images that are stored as files of their own, such as the PNGs of
+    /// masks, by a format that holds others as pixels; only for formats that
+    /// [can](Capabilities::whole_images).
+    pub whole_images: Vec<usize>,
 }
 
 /// Everything a format needs to know before the first sample of a shard.
@@ -153,6 +157,9 @@ pub struct Capabilities {
     pub max_sample_bytes: Option<u64>,
     /// [Entry points](Encoded::entry_points) of JPEGs are stored beside the images.
     pub entry_points: bool,
+    /// Images are stored as files of their own where it is asked for
+    /// ([`Common::whole_images`]), though the format has another form of image.
+    pub whole_images: bool,
     /// Not samples, only what they are made by: [`create`](Format::create) refuses.
     pub formulas_only: bool,
     /// How many samples a file has may turn out with the last one, and the bytes are those of a plan
@@ -222,6 +229,22 @@ pub trait Format: Send + Sync {
     /// As for [`open`](Self::open); `Limit`.
     fn open_within(&self, path: &Path, _limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
         self.open(path)
+    }
+
+    /// Opens a dataset without the fields of these names, for formats in which a field may keep
+    /// others from being read: it need not be readable, nor be there in every sample. What was left
+    /// out is then among the [dropped fields](crate::Source::dropped_fields). The default opens the
+    /// dataset with all fields.
+    ///
+    /// # Errors
+    /// As for [`open_within`](Self::open_within).
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        _dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        self.open_within(path, limit)
     }
 
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process

@@ -30,6 +30,7 @@ mod error;
 mod format;
 mod ignored;
 mod image;
+mod json;
 mod lanes;
 mod limits;
 mod message;
@@ -60,6 +61,7 @@ pub use format::{
 };
 pub use ignored::Ignored;
 pub use image::{Beside, Codec, Color, Encoded, Image, ImageHeader, Pixels};
+pub use json::check_json;
 pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use message::{Message, Style};

@@ -118,6 +118,7 @@ options! {
     BESIDE: Value "beside",
     CLAIM: Switch "claim",
     DEDUP: Value "dedup",
+    DROP_FIELDS: Value "drop_fields",
     ENCODE: Value "encode",
     FILTER: Value "filter",
     FOLLOW_LINKS: Switch "follow_links",

@@ -10,6 +10,12 @@ pub trait Source: Send + Sync {
     /// Fields of every sample.
     fn schema(&self) -> &Schema;
 
+    /// Names of fields that it has and leaves out because that was asked for when it was
+    /// [opened](crate::Format::open_without).
+    fn dropped_fields(&self) -> &[String] {
+        &[]
+    }
+
     /// Number of samples.
     fn len(&self) -> u64;
 

@@ -1,5 +1,5 @@
 //! What a run packs: paths that it opens, or a source that the program made.
-use crate::{Pack, out, pack::threads, settings::Settings, sources::Opening};
+use crate::{Pack, drop_fields, out, pack::threads, settings::Settings, sources::Opening};
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
 use fdconvert_pipeline::{TOOL, recorded_params};
@@ -43,7 +43,7 @@ impl Inputs {
             Self::Paths(paths) => opening.open(paths).map(Arc::from),
             Self::Source(source) => {
                 refuse_options_of_folders(opening)?;
-                Ok(Arc::clone(source))
+                drop_fields::leave_out_of_one(&opening.options.drop_fields, Arc::clone(source))
             }
         }
     }

@@ -33,6 +33,7 @@ mod choose;
 mod chunk;
 mod diff;
 mod document;
+mod drop_fields;
 mod duplicates;
 mod formula;
 mod images;

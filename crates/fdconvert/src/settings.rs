@@ -194,6 +194,9 @@ fn params(
     if let Some(prefix) = &options.prefix {
         put("prefix", prefix.to_string());
     }
+    if !options.drop_fields.is_empty() {
+        put("drop-fields", options.drop_fields.join(","));
+    }
     if !options.select.is_empty() {
         put("select", joined(&options.select));
     }

@@ -1,5 +1,5 @@
 //! Opening what is to be packed.
-use crate::{ByteCount, Context, Event, PackOptions, Stage, out, prefix};
+use crate::{ByteCount, Context, Event, PackOptions, Stage, drop_fields, out, prefix};
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
@@ -54,12 +54,14 @@ impl Opening<'_> {
         sources: Vec<Box<dyn Source>>,
         paths: &[PathBuf],
     ) -> Result<Box<dyn Source>> {
+        let sources = drop_fields::leave_out(&self.options.drop_fields, sources)?;
         let sources = prefix::put(self.options, sources, paths)?;
         // Only the names of masks matter, not which folder is a class or a split.
         let mut options = self.options.clone();
         options.no_split_folders = true;
         options.select_splits.clear();
         options.beside.clear();
+        options.drop_fields.clear();
         let masks = Opening { options: &options, ..self };
         let mixes = self.options.no_split_folders;
         let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
@@ -100,10 +102,9 @@ impl Opening<'_> {
 
     fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
         self.refuse_beside(path)?;
-        Ok(fdconvert_reader::open_with(
-            path,
-            &opening(self.options.max_decompressed, &SplitChoice::All),
-        )?)
+        let how = opening(self.options.max_decompressed, &SplitChoice::All)
+            .drop_fields(self.options.drop_fields.clone());
+        Ok(fdconvert_reader::open_with(path, &how)?)
     }
 
     /// Samples of what is not a folder have all their fields.

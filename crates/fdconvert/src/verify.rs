@@ -5,7 +5,8 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, named,
+    Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, check_json,
+    named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
@@ -214,9 +215,15 @@ fn check_sample(
         return Ok(());
     }
     let sample = reader.get(index)?;
-    for value in &sample.values {
-        if let Value::Image(image) = value {
-            decoder.decode(&sample.key, image, limits)?;
+    for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
+        match value {
+            Value::Image(image) => {
+                decoder.decode(&sample.key, image, limits)?;
+            }
+            Value::Json(text) => check_json(text).map_err(|what| {
+                Error::sample(&sample.key, format!("field `{}` {what}", field.name))
+            })?,
+            _ => {}
         }
     }
     check_jpeg_index(reader, index, &sample)

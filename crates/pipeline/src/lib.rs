@@ -41,6 +41,8 @@ mod sharding;
 mod tally;
 mod turns;
 mod unreadable;
+mod whole;
+mod without;
 
 pub use cancel::Cancel;
 pub use concat::Concat;
@@ -59,3 +61,4 @@ pub use report::{Bottleneck, Checked, EntryPointCounts, LeaseCounts, Report, Sta
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};
 pub use turns::{Next, Turn, Turns, pack_turns};
+pub use without::Without;

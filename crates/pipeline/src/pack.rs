@@ -1,11 +1,11 @@
 use crate::{
     Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally,
+    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally, whole::AsFiles,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
-    Source, Value, message, named,
+    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
+    Skipped, Source, Value, check_json, message, named,
 };
 use serde::Deserialize;
 use std::{
@@ -365,14 +365,19 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let began = Instant::now();
     let sample = dataset.source.read(dataset.plan.source_index(position))?;
     let read = began.elapsed();
+    check_documents(dataset.source, &sample)?;
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
     let mut fields = image_fields(dataset.source);
+    let (whole, as_files) = (&dataset.plan.common.whole_images, AsFiles(dataset.format));
     // Labels keep their pixels, and lose what others lose beside them.
     let of_labels = Policy { strip: dataset.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
-        let kept = fields.next().is_some_and(|field| dataset.source.keeps_pixels(field));
+        let field = fields.next();
+        let kept = field.is_some_and(|field| dataset.source.keeps_pixels(field));
+        let is_whole = field.is_some_and(|field| whole.contains(&field));
+        let format = if is_whole { &as_files as &dyn Format } else { dataset.format };
         let policy = if kept { &of_labels } else { dataset.policy };
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
@@ -380,7 +385,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
             Image::Bilevel(image) => image.bits.len() as u64,
         };
         let form = dataset.plan.form(position);
-        let outcome = policy.apply_as(form, &key, image, dataset.format, worker)?;
+        let outcome = policy.apply_as(form, &key, image, format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;
         bytes_stored += after;
@@ -395,6 +400,22 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     );
     let made = Made::of(&mut sample, dataset.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
+}
+
+/// Checks that fields of JSON hold JSON: who reads the output takes it for granted.
+fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
+    for (field, value) in source.schema().fields.iter().zip(&sample.values) {
+        let Value::Json(text) = value else { continue };
+        check_json(text).map_err(|what| {
+            let (drop, skip) = (named::DROP_FIELDS.with(&field.name), named::ON_ERROR.with("skip"));
+            let what = message!(
+                "field `{}` {what}; {skip} leaves the sample out, {drop} the field",
+                field.name
+            );
+            Error::sample(&sample.key, what)
+        })?;
+    }
+    Ok(())
 }
 
 /// Positions of the fields that hold images.

@@ -1,6 +1,6 @@
 use crate::{
     Balance, OnError, Positions, Selection, Sharding, Split, mixture, own_splits,
-    sharding::Measure, unreadable::Unreadable,
+    sharding::Measure, unreadable::Unreadable, whole,
 };
 use fdconvert_codec::{Encode, Form, Policy};
 use fdconvert_core::{Codec, Color, Common, Format, ImageHeader, Message, Result, Shard, Source};
@@ -218,7 +218,9 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
     if members.iter().all(Option::is_none) {
         members.clear();
     }
-    Common { codec, extension, distinct_stems, members }
+    let whole_images =
+        if format.capabilities().whole_images { whole::fields(source) } else { Vec::new() };
+    Common { codec, extension, distinct_stems, members, whole_images }
 }
 
 /// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each

@@ -16,7 +16,7 @@
 //!          in the words of the program that made the plan), `sources` (each with `path`, `fingerprint` in hexadecimal,
 //!          `n_samples`, `schema` and, unless it is nothing, `left_out`: what lies in it beside
 //!          its samples), `shards` (each with `split`, `number`, `of`, `start`, `end`)
-//!          and `common` (`codec`, `extension`, `distinct_stems`, and `members`: what the source's own
+//!          and `common` (`codec`, `extension`, `distinct_stems`, `whole_images`, and `members`: what the source's own
 //!          files call each field, or null)
 //! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
 //!          sample; 0 for all of the source in its order
@@ -112,6 +112,8 @@ struct HeadCommon {
     distinct_stems: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<Option<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    whole_images: Vec<usize>,
 }
 
 impl<O: Serialize + DeserializeOwned> PlanFile<O> {
@@ -167,6 +169,7 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
                 extension: common.extension.clone(),
                 distinct_stems: common.distinct_stems,
                 members: common.members.clone(),
+                whole_images: common.whole_images.clone(),
             },
         })?;
         body.write_all(&(head.len() as u64).to_le_bytes())?;
@@ -272,6 +275,7 @@ impl PlanFile<serde_json::Value> {
                 extension: head.common.extension,
                 distinct_stems: head.common.distinct_stems,
                 members: head.common.members,
+                whole_images: head.common.whole_images,
             },
             bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
             unreadable: BTreeMap::new(),
@@ -468,6 +472,7 @@ mod tests {
                     extension: None,
                     distinct_stems: true,
                     members: vec![None, Some("txt".into())],
+                    whole_images: vec![1],
                 },
                 bmp: Some(Positions::from_words(vec![0b101])),
                 unreadable: BTreeMap::new(),

@@ -30,6 +30,10 @@ impl Source for Prefixed {
         self.inner.schema()
     }
 
+    fn dropped_fields(&self) -> &[String] {
+        self.inner.dropped_fields()
+    }
+
     fn len(&self) -> u64 {
         self.inner.len()
     }

@@ -1,10 +1,14 @@
 //! From a stored sample to Python objects, in two steps: the work without the interpreter, then
 //! the objects.
-use crate::{array::Array, error::UsageError};
+use crate::{
+    array::Array,
+    error::{UsageError, raise},
+};
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{
-    ArraySpec, Codec, DType, Encoded, Kind, Limits, Pixels, Reader, Result, Sample, Schema, Value,
+    ArraySpec, Codec, DType, Encoded, Error, Kind, Limits, Pixels, Reader, Result, Sample, Schema,
+    Value,
 };
 use fdconvert_reader::sigbus;
 use pyo3::{
@@ -223,7 +227,14 @@ pub(crate) fn to_dict<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (field, value) in schema.fields.iter().zip(sample.values) {
-        dict.set_item(&field.name, to_object(py, &field.kind, value)?)?;
+        let object = match value {
+            Value::Json(text) => from_json(py, &text).map_err(|cause| {
+                let what = format!("field `{}` is not JSON: {cause}", field.name);
+                raise(&Error::sample(&sample.key, what))
+            })?,
+            value => to_object(py, &field.kind, value)?,
+        };
+        dict.set_item(&field.name, object)?;
     }
     Ok(dict)
 }
@@ -247,7 +258,6 @@ fn to_object<'py>(
         (Value::Float(float), _) => float.into_pyobject(py)?.into_any(),
         (Value::Text(text), _) => PyString::new(py, &text).into_any(),
         (Value::Bytes(bytes), _) => PyBytes::new(py, &bytes).into_any(),
-        (Value::Json(text), _) => from_json(py, &text)?,
         (Value::Array(bytes), Kind::Array(spec)) => {
             Bound::new(py, Array::from_slice(&bytes, spec)?)?.into_any()
         }

@@ -1,11 +1,8 @@
 //! The central directory of a zip, read once: it alone decides what is in the zip.
-use super::{Member, names::path_of};
+use super::{Member, names::path_of, wrapping::Wrapping};
 use crate::folder::{
     beside,
-    layout::{MACOSX, is_hidden, promised},
-    objects::{Objects, ObjectsBuilder, parts},
-    sidecar,
-    split_folders::split_of,
+    objects::{Objects, ObjectsBuilder},
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Result};
@@ -26,7 +23,7 @@ const MAX_SHORT_COUNT: u64 = 1 << 16;
 
 /// Returns whether a path is that of a zip: by its first bytes, or by its name. A store is not
 /// asked.
-pub(crate) fn looks_like_one(path: &Path) -> bool {
+pub(crate) fn looks_like_zip(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     if is_url(path) {
         return is_named;
@@ -158,50 +155,6 @@ fn check(path: &Path, zip: &ZipSliceArchive<Bytes>) -> Result<Option<String>> {
         }
     }
     Ok(wrapping.folder())
-}
-
-/// Looks for the folder that all files of a zip lie in.
-#[derive(Debug, Default)]
-struct Wrapping {
-    folder: Option<String>,
-    is_other: bool,
-    /// An image lies right in it: then it is a class.
-    has_images: bool,
-    /// Images lie in its folders.
-    has_classes: bool,
-    /// It was unpacked with its table.
-    has_table: bool,
-}
-
-impl Wrapping {
-    fn note(&mut self, name: &str) {
-        let mut parts = parts(name.as_bytes());
-        let (Some(first), second) = (parts.next(), parts.next().unwrap_or_default()) else {
-            return;
-        };
-        if is_hidden(first) || first == MACOSX {
-            return;
-        }
-        let first = String::from_utf8_lossy(first);
-        self.is_other |= first.len() == name.len();
-        match &self.folder {
-            None => self.folder = Some(first.into_owned()),
-            Some(folder) => self.is_other |= *folder != first,
-        }
-        self.has_table |= sidecar::is_name(second) && parts.next().is_none();
-        let is_deep = name.split('/').nth(2).is_some();
-        let is_shown = !name.split('/').any(|part| is_hidden(part.as_bytes()));
-        if is_shown && promised(name.as_bytes()).is_some() {
-            *(if is_deep { &mut self.has_classes } else { &mut self.has_images }) = true;
-        }
-    }
-
-    fn folder(self) -> Option<String> {
-        let Self { folder, is_other, has_images, has_classes, has_table } = self;
-        let holds_classes = has_classes && !has_images;
-        let is_split = |folder: &String| split_of(folder.as_bytes()).is_some();
-        folder.filter(|folder| !is_other && (has_table || (holds_classes && !is_split(folder))))
-    }
 }
 
 enum Kind {

@@ -1,11 +1,11 @@
-//! A zip in the place of a folder: its members by their paths. `SPEC.md`, "Reading a zip".
+//! A zip or a tar in the place of a folder: its members by their paths. `SPEC.md`, "Reading a zip".
 mod directory;
 mod inflate;
 mod names;
+mod tar;
+mod wrapping;
 
-pub(crate) use directory::looks_like_one;
-
-use crate::folder::objects::Objects;
+use crate::{folder::objects::Objects, tarball};
 use bytes::Bytes;
 use directory::Directory;
 use fdconvert_core::{Error, Ignored, Limits, MaxDecompressed, Message, Result, message, named};
@@ -20,20 +20,43 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An open zip. Its bytes are mapped; any number of threads may read members at the same time.
+/// An open zip or tar. Its bytes are mapped; any number of threads may read members at the same
+/// time.
 pub(crate) struct Archive {
     path: PathBuf,
-    zip: ZipSliceArchive<Bytes>,
-    members: Vec<Member>,
-    /// The members below the folder that stands for the zip; the tag is the number of the member.
+    stored: Stored,
+    /// The members below the folder that stands for the archive; the tag is the number of the member.
     objects: Objects,
     /// Links, and members that are not files.
     ignored: Ignored,
-    /// The folder that stands for the zip, if all else lies in one.
+    /// The folder that stands for the archive, if all else lies in one.
     wrapping: Option<String>,
-    /// Of the central directory: it changes when a member is written again.
+    /// It changes when a member is written again.
     stamp: [u8; 16],
     max_decompressed: MaxDecompressed,
+}
+
+/// Bytes of an archive, and places of its members.
+enum Stored {
+    Zip {
+        zip: ZipSliceArchive<Bytes>,
+        members: Vec<Member>,
+    },
+    /// Members by offset and length.
+    Tar {
+        bytes: Bytes,
+        members: Vec<(u64, u64)>,
+    },
+}
+
+/// Returns whether a path is that of a zip or a tar. A store is not asked, and has no tar that is
+/// one.
+pub(crate) fn looks_like_one(path: &Path) -> bool {
+    directory::looks_like_zip(path) || is_tar(path)
+}
+
+fn is_tar(path: &Path) -> bool {
+    !is_url(path) && tarball::is_name(path) && place::is_file(path) && tarball::starts_as_one(path)
 }
 
 /// Place of a member, and what it takes to read it.
@@ -45,13 +68,14 @@ struct Member {
 }
 
 impl Archive {
-    /// The zip at `path`; `None` where that is a folder.
+    /// The zip or tar at `path`; `None` where that is a folder.
     ///
     /// # Errors
-    /// `Corrupt` for a zip whose directory breaks a rule, `Usage` for one in a store, `Io`.
+    /// `Corrupt` for a zip whose directory breaks a rule, and for a tar that does; `Usage` for a zip in
+    /// a store, `Limit`, `Io`.
     pub(crate) fn open(path: &Path, max_decompressed: MaxDecompressed) -> Result<Option<Self>> {
         if is_url(path) {
-            if looks_like_one(path) && place::look(path)? == Some(Kind::File) {
+            if directory::looks_like_zip(path) && place::look(path)? == Some(Kind::File) {
                 return Err(refuse_away(path));
             }
             return Ok(None);
@@ -59,7 +83,11 @@ impl Archive {
         if place::look_at(path)? != Kind::File {
             return Ok(None);
         }
-        Self::of_bytes(path, map(path)?, max_decompressed).map(Some)
+        let bytes = map(path)?;
+        if is_tar(path) {
+            return tar::open(path, bytes, max_decompressed).map(Some);
+        }
+        Self::of_bytes(path, bytes, max_decompressed).map(Some)
     }
 
     /// The zip `bytes`, which messages call `path`.
@@ -74,7 +102,8 @@ impl Archive {
         let directory = Directory::read(path, bytes)?;
         let Directory { zip, members, objects, ignored, wrapping, stamp } = directory;
         let path = path.to_path_buf();
-        Ok(Self { path, zip, members, objects, ignored, wrapping, stamp, max_decompressed })
+        let stored = Stored::Zip { zip, members };
+        Ok(Self { path, stored, objects, ignored, wrapping, stamp, max_decompressed })
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -90,7 +119,7 @@ impl Archive {
         self.stamp
     }
 
-    /// Returns what a user should know of the folder that stands for the zip.
+    /// Returns what a user should know of the folder that stands for the archive.
     pub(crate) fn remark(&self) -> Option<String> {
         let wrapping = self.wrapping.as_ref()?;
         Some(format!(
@@ -113,8 +142,6 @@ impl Archive {
     /// `Sample` for a member that cannot be read or is damaged, `Limit` for too large a one.
     pub(crate) fn read(&self, key: &str, path: &[u8], limits: &Limits) -> Result<Option<Bytes>> {
         let Some(object) = self.objects.find(path) else { return Ok(None) };
-        let member = usize::try_from(object.tag).ok().and_then(|number| self.members.get(number));
-        let Some(member) = member else { return Ok(None) };
         let shown = || self.path.join(String::from_utf8_lossy(path).as_ref());
         let refuse = |what: Message| {
             Error::sample(key, message!("{} {what}", String::from_utf8_lossy(path)))
@@ -126,18 +153,32 @@ impl Archive {
                 asked: object.len,
             });
         }
+        let number = usize::try_from(object.tag).unwrap_or(usize::MAX);
+        let (zip, member) = match &self.stored {
+            Stored::Zip { zip, members } => (zip, members.get(number)),
+            Stored::Tar { bytes, members } => {
+                let range = members.get(number).and_then(|&(start, len)| {
+                    let start = usize::try_from(start).ok()?;
+                    Some(start..start.checked_add(usize::try_from(len).ok()?)?)
+                });
+                // Entries lie within the archive.
+                let range = range.filter(|range| range.end <= bytes.len());
+                return Ok(range.map(|range| bytes.slice(range)));
+            }
+        };
+        let Some(member) = member else { return Ok(None) };
         if member.is_encrypted {
             let what = "is encrypted; unpack the zip with its password, e.g. by `7z x`, and pack \
                         the folder";
             return Err(refuse(what.into()));
         }
-        let entry = self.zip.get_entry(member.place).map_err(|cause| {
+        let entry = zip.get_entry(member.place).map_err(|cause| {
             refuse(format!("cannot be found in the zip, which is damaged: {cause}").into())
         })?;
         let (start, end) = entry.compressed_data_range();
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
         let Some((start, end)) = range else { return Ok(None) };
-        let stored = self.zip.get_ref().slice(start..end);
+        let stored = zip.get_ref().slice(start..end);
         let n_stored = stored.len() as u64;
         let bytes = match member.method {
             CompressionMethod::STORE if n_stored == object.len => stored,

@@ -5,7 +5,7 @@
 use super::{Output, Shards, by_image};
 use crate::{
     sidecars::croissant::{data_type, document, field, object, record_set},
-    wds::tar::groups,
+    tar::groups,
 };
 use fdconvert_core::{Error, FieldSpec, Kind, Result, named};
 use fdconvert_storage::Blob;

@@ -13,10 +13,8 @@ mod lists;
 mod tests;
 
 use crate::sidecars::json;
-use crate::wds::{
-    outline::{Outline, each_sample},
-    tar::Group,
-};
+use crate::tar::Group;
+use crate::wds::outline::{Outline, each_sample};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 

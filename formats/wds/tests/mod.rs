@@ -1,4 +1,5 @@
 //! Tests through the boundary of the format.
 
 mod conformance;
+mod foreign;
 mod shards;

@@ -309,7 +309,7 @@ fn every_sidecar_is_listed_and_watched() {
 }
 
 /// A tar of these files.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, bytes) in files {
         let mut header = tar::Header::new_gnu();
@@ -344,16 +344,20 @@ fn shards_of_others_are_read() {
         assert!(Wds::default().detect(path));
         let reader = Wds::default().open(path).unwrap();
         assert_eq!(reader.len(), 3);
-        let sample = reader.get(0).unwrap();
         let names: Vec<_> = reader.schema().fields.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["image", "seg", "label"]);
+        assert_eq!(names, ["image", "seg", "label", "extra"]);
+        assert!(reader.get(0).unwrap_err().to_string().contains("`extra`"));
+        assert_eq!(reader.left_out().to_string(), "2 files ignored (.json 1, no extension 1)");
+        let dropped = ["extra".to_owned()];
+        let reader = Wds::default().open_without(path, MaxDecompressed::default(), &dropped);
+        let reader = reader.unwrap();
+        assert_eq!(reader.dropped_fields(), dropped);
+        let sample = reader.get(0).unwrap();
         assert_eq!((sample.key.as_str(), &sample.values[2]), ("a/1.PNG", &Value::Int(7)));
         let lacking = reader.get(1).unwrap_err();
         assert!(matches!(lacking, Error::Sample { .. }) && lacking.to_string().contains("label"));
         assert_eq!(reader.key(2), "100%.PNG");
         assert!(matches!(reader.get(2), Err(Error::Sample { .. })));
-        let problems = reader.verify_layout();
-        assert!(problems.len() == 1 && problems[0].to_string().contains("extra"), "{problems:?}");
     };
     check(&path);
     use std::io::Write as _;
@@ -391,7 +395,8 @@ fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
     assert_eq!((reader.codec_hint(1), reader.key(1).as_str()), (Some(Codec::Png), "2.PNG"));
     let error = reader.get(2).unwrap_err();
     let said = error.message().in_style(Style::Command);
-    assert!(said.contains("; --on-error skip leaves out"), "{said}");
+    assert!(said.contains("from 1 of 3 in all; --drop-fields txt leaves"), "{said}");
+    assert!(said.contains("--on-error skip such samples"), "{said}");
     let lacking = error.to_string();
     assert!(lacking.contains("`caption`") || lacking.contains("`txt`"), "{lacking}");
     assert!(lacking.contains("`on_error=skip`"), "{lacking}");

@@ -46,6 +46,9 @@ pub struct PackOptions {
     /// Extensions of the files beside each image that become fields, such as `txt`.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
+    /// Fields of the source that are left out; empty for none.
+    #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
+    pub drop_fields: Vec<String>,
     /// Links in folders are followed, wherever they lead.
     pub follow_links: bool,
     /// Seed of every random choice.
@@ -162,6 +165,7 @@ impl Default for PackOptions {
             labels: None,
             pair: Vec::new(),
             beside: Vec::new(),
+            drop_fields: Vec::new(),
             follow_links: false,
             seed: 0,
             prefix: None,
@@ -295,6 +299,13 @@ impl PackOptions {
     #[must_use]
     pub fn beside(mut self, extension: impl Into<String>) -> Self {
         self.beside.push(extension.into());
+        self
+    }
+
+    /// Adds to [`drop_fields`](field@Self::drop_fields).
+    #[must_use]
+    pub fn drop_field(mut self, name: impl Into<String>) -> Self {
+        self.drop_fields.push(name.into());
         self
     }
 

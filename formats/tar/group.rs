@@ -26,8 +26,22 @@ pub(crate) fn split_key(name: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The samples of an archive, in order; entries that belong to none are left out and part nothing.
 /// Ends after the first error.
 pub(crate) fn groups(archive: &[u8]) -> impl Iterator<Item = Result<Group<'_>, TarError>> {
-    let mut entries = entries(archive).filter(|entry| match entry {
-        Ok(entry) => split_key(&entry.name).is_some(),
+    groups_and_rest(archive, |_| {})
+}
+
+/// [`groups`], with a look at the names of the entries that are left out.
+pub(crate) fn groups_and_rest<'a>(
+    archive: &'a [u8],
+    mut rest: impl FnMut(&[u8]),
+) -> impl Iterator<Item = Result<Group<'a>, TarError>> {
+    let mut entries = entries(archive).filter(move |entry| match entry {
+        Ok(entry) => {
+            let is_member = split_key(&entry.name).is_some();
+            if !is_member {
+                rest(&entry.name);
+            }
+            is_member
+        }
         Err(_) => true,
     });
     let mut ahead: Option<Entry<'_>> = None;

@@ -1,0 +1,84 @@
+//! Images that a format of pixels stores as files of their own: masks, and what else is no RGB.
+use fdconvert_core::{
+    Codec, Color, Format, Image, ImageHeader, Kind, OptionValues, Reader, Result, Source, Value,
+    probe,
+};
+use std::path::Path;
+
+/// Offset of the kind of pixels in a PNG, and its value where they are numbers of colours.
+const PNG_KIND: (usize, u8) = (25, 3);
+
+/// Positions of the fields of further images that must stay what they are, or that are no RGB of 8
+/// bits by the first sample.
+pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
+    let schema = source.schema();
+    let first = schema.first_image();
+    let fields = schema.fields.iter().enumerate();
+    let images =
+        fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
+    let further: Vec<usize> = images.map(|(number, _)| number).collect();
+    let is_unsure = |field: &usize| !source.keeps_pixels(*field);
+    // A first sample that is bad says nothing, and is an error where it is packed.
+    let sample = match further.iter().any(is_unsure) && source.n_ready() > 0 {
+        true => source.read(0).ok(),
+        false => None,
+    };
+    let is_rgb = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
+        Some(Value::Image(image)) => is_rgb(image),
+        _ => true,
+    };
+    further.into_iter().filter(|&field| source.keeps_pixels(field) || !is_rgb(field)).collect()
+}
+
+fn is_rgb(image: &Image) -> bool {
+    match image {
+        Image::Encoded(encoded) if matches!(encoded.codec, Codec::Jpeg | Codec::Raw) => true,
+        Image::Encoded(encoded) => {
+            let (at, of_palette) = PNG_KIND;
+            let has_palette =
+                encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette);
+            let header = probe::probe(&encoded.bytes);
+            !has_palette
+                && header.is_ok_and(|header| (header.color, header.bits) == (Color::Rgb, 8))
+        }
+        Image::Pixels(pixels) => pixels.channels == 3,
+        Image::Bilevel(_) => false,
+    }
+}
+
+/// A format in whose place files of images are stored: it holds all that are files.
+pub(crate) struct AsFiles<'a>(pub(crate) &'a dyn Format);
+
+impl Format for AsFiles<'_> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn about(&self) -> &'static str {
+        self.0.about()
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        self.0.with_options(values)
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        self.0.detect(path)
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        self.0.suits(path)
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        header.codec != Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        self.0.open(path)
+    }
+}

@@ -1,0 +1,67 @@
+//! Shards beside images: what others have left there, or the dataset?
+use fdconvert_core::Codec;
+use fdconvert_storage::place::is_url;
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// Folders that are listed: class folders and those of splits come first.
+const MAX_FOLDERS: usize = 64;
+/// Images lie in the folders of classes, which lie in those of splits, which may lie in one.
+const MAX_DEPTH: usize = 3;
+
+/// Returns whether a folder with so many shards is a folder of images nevertheless: it has at least
+/// as many images, right in it or in its folders, as a short look tells. Stores are not asked.
+pub(crate) fn are_among_images(folder: &Path, n_shards: usize) -> bool {
+    images_in(folder, n_shards.max(1)) >= n_shards.max(1)
+}
+
+/// Number of images in a folder and in those below it; counting ends at `enough`.
+pub(crate) fn images_in(folder: &Path, enough: usize) -> usize {
+    if is_url(folder) {
+        return 0;
+    }
+    let (mut n_images, mut n_listed) = (0, 0);
+    let mut level = vec![folder.to_path_buf()];
+    for _ in 0..=MAX_DEPTH {
+        let mut below = Vec::new();
+        for folder in level {
+            if n_listed == MAX_FOLDERS || n_images >= enough {
+                return n_images;
+            }
+            n_listed += 1;
+            n_images += images_right_in(&folder, enough - n_images, &mut below);
+        }
+        below.sort();
+        level = below;
+    }
+    n_images
+}
+
+fn images_right_in(folder: &Path, enough: usize, below: &mut Vec<PathBuf>) -> usize {
+    let mut n_images = 0;
+    // A folder that cannot be listed is an error where it is opened.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, kind) = (entry.file_name(), entry.file_type());
+        if name.as_bytes().starts_with(b".") || name.as_bytes().starts_with(b"__") {
+            continue;
+        }
+        if kind.is_ok_and(|kind| kind.is_dir()) {
+            below.push(entry.path());
+        } else if is_image(&entry.path()) {
+            n_images += 1;
+            if n_images == enough {
+                break;
+            }
+        }
+    }
+    n_images
+}
+
+fn is_image(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| Codec::from_extension(extension).is_some())
+}
