@@ -118,6 +118,7 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
             field.kind.name()
         ));
     }
+    text.push_str(&format!("  labels   {}\n", Shown(summary::labels(source))));
     let notes = [samples.split_notes(), samples.choice_notes()].concat();
     let notes = notes.iter().map(output::message);
     for note in notes.chain(summary::left_out(source, plan, samples.chosen_away())) {

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
         let notes = [planned.split_notes(), planned.choice_notes()].concat();
         let mut notes: Vec<_> = notes.iter().map(output::message).collect();
         let told = planned.chosen_away();
+        notes.insert(0, format!("labels: {}", summary::labels(planned.source())));
         notes.extend(summary::left_out(planned.source(), planned.plan(), told));
         report(args, planned.plan(), bytes, &notes, session)?;
     }

@@ -11,6 +11,9 @@ const LISTED: usize = 20;
 /// Runs that take less time are over before they reach the rate that they would have.
 const RATED_SECONDS: f64 = 1.0;
 
+/// Class names that a line has.
+const CLASSES_SHOWN: usize = 6;
+
 /// Name of the note about images that the format could not hold.
 const FELL_BACK: &str = "fell-back";
 
@@ -29,6 +32,10 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
     if !ignored.is_empty() {
         notes.push(ignored.to_string());
     }
+    // Not of links that lead nowhere, or in a circle.
+    if ignored.link_names.iter().any(|link| link.ends_with("elsewhere")) {
+        notes.push("--follow-links follows links that lead out of the source".to_owned());
+    }
     for kind in ignored.foreign() {
         let (name, cure) = (kind.name(), kind.cure());
         notes.push(format!("{name} is not read here; convert the files first: {cure}"));
@@ -44,6 +51,23 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
         ));
     }
     notes
+}
+
+/// The labels of a source, and how they came about: `2 classes from folders: cat, dog`.
+pub(crate) fn labels(source: &dyn Source) -> String {
+    let schema = source.schema();
+    let origin = source.label_origin();
+    let Some(field) = schema.label().and_then(|label| schema.fields.get(label)) else {
+        return format!("none{}", origin.map(|why| format!(": {why}")).unwrap_or_default());
+    };
+    let origin = origin.map(|from| format!(" {from}")).unwrap_or_default();
+    let Some(names) = &field.class_names else {
+        return format!("numbers without names{origin}");
+    };
+    let shown: Vec<&str> = names.iter().take(CLASSES_SHOWN).map(String::as_str).collect();
+    let more = if names.len() > CLASSES_SHOWN { ", ..." } else { "" };
+    let n = output::counted(names.len() as u64, "class");
+    format!("{n}{origin}: {}{more}", shown.join(", "))
 }
 
 /// `o-train.beton, o-val.beton`: what is really written.
@@ -90,6 +114,7 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
+        line("labels", labels(dataset.source));
         let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
         for note in notes.chain(left_out(dataset.source, dataset.plan, self.samples.chosen_away()))

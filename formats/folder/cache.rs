@@ -17,7 +17,7 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"FDLIST\r\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 32;
 /// Ten million files take half a gigabyte.
 const MAX_BODY_BYTES: usize = 4 << 30;
@@ -54,6 +54,7 @@ struct Body {
     links: Vec<SeenLink>,
     listing: Vec<u8>,
     class_names: Vec<String>,
+    empty: Vec<String>,
     ignored: Ignored,
     /// Bytes of every file.
     sizes: Vec<u64>,
@@ -134,9 +135,9 @@ pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Words), St
     Ok(match listing.filter(|listing| listing.len() == body.sizes.len() as u64) {
         None => Err("its listing is none".to_owned()),
         Some(listing) => {
-            let Body { class_names, ignored, sizes, .. } = body;
+            let Body { class_names, ignored, empty, sizes, .. } = body;
             let sizes = Words::collect(sizes.into_iter().map(Ok))?;
-            Ok((Found { listing, class_names, ignored }, sizes))
+            Ok((Found { listing, class_names, ignored, empty }, sizes))
         }
     })
 }
@@ -158,6 +159,7 @@ pub(crate) fn store(
         listing: found.listing.to_bytes()?.into(),
         class_names: found.class_names.clone(),
         ignored: found.ignored.clone(),
+        empty: found.empty.clone(),
         sizes: sizes.iter().collect(),
     };
     let body = bincode::serde::encode_to_vec(&body, numbers())
@@ -211,6 +213,7 @@ mod tests {
             listing: Listing::default(),
             class_names: vec!["a".into()],
             ignored: Ignored::default(),
+            empty: Vec::new(),
         };
         let link = SeenLink { path: b"l".to_vec(), target: Target::Folder(b"/x".to_vec()) };
         let folders = vec![SeenFolder::look(folder.path(), b"").unwrap()];

@@ -1,8 +1,7 @@
 //! What `inspect` shows of a folder of images.
 use crate::folder::{FolderReader, reader::Samples};
-use fdconvert_core::split_names;
 
-/// Layout, what was passed over, and the splits that packing takes folders for.
+/// Layout, and what was passed over.
 pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_json::Value> {
     let mut details = serde_json::Map::new();
     let mut add = |name: &str, value: serde_json::Value| details.insert(name.to_owned(), value);
@@ -29,15 +28,6 @@ pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_js
             add("folders reached twice", ignored.repeats.into());
         }
         add("folders without images", serde_json::json!(ignored.folders));
-    }
-    let division = reader.walked_division();
-    let names = match &division {
-        None => Vec::new(),
-        Some(Ok(division)) => split_names(&division.splits).into_iter().map(Into::into).collect(),
-        Some(Err(error)) => vec![error.to_string()],
-    };
-    if !names.is_empty() {
-        add("split folders", names.into());
     }
     details
 }

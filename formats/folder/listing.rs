@@ -107,7 +107,7 @@ impl Listing {
     /// Gives every folder the label that its path has.
     pub(crate) fn relabel(&mut self, label_of: impl Fn(&[u8]) -> u32) {
         for folder in &mut self.folders {
-            folder.label = label_of(folder.path.strip_suffix(b"/").unwrap_or(&folder.path));
+            folder.label = label_of(&folder.path);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::folder::{
     archive::Archive,
     beside, cache, labels,
     layout::{join, key_of_path},
+    levels::Levels,
     listing::Listing,
     objects::Objects,
     reader::Samples,
@@ -126,13 +127,19 @@ impl FolderReader {
         beside::check(&how.beside)?;
         let mut found = found.map_or_else(|| walk(root, &how, None), Ok)?;
         let only_parts = found.class_names.is_empty() && found.listing.parts_images();
-        let mut division = divide(root, &how, &mut found)?;
-        if only_parts {
-            let root = root.display();
-            division.remarks.push(format!(
-                "folders of {root} only part the images, as img2dataset does: they are not classes"
-            ));
-        }
+        let division = if only_parts {
+            let what = format!(
+                "folders of {} only part the images, as img2dataset does: they are not classes",
+                root.display()
+            );
+            Division {
+                labels: Some("the folders are no classes".into()),
+                remarks: vec![what],
+                ..Division::default()
+            }
+        } else {
+            divide(root, &how, &mut found)?
+        };
         let mut fields = vec![FieldSpec::new("image", Kind::Image)];
         if !found.class_names.is_empty() {
             fields.push(FieldSpec::label("label", found.class_names.into()));
@@ -154,7 +161,7 @@ impl FolderReader {
             Error::usage("plan", format!("the listing of {} is damaged", root.display()))
         })?;
         let division =
-            if how.split_folders { listing.division(root)? } else { Division::default() };
+            if how.split_folders { listing.division(root)?.1 } else { Division::default() };
         let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
         reader.fingerprint = OnceLock::from(fingerprint);
         // Parts may read copies of the source, written at other times.
@@ -185,6 +192,7 @@ impl FolderReader {
             None => None,
         };
         let (mut schema, mut table, bytes) = labels::read(file, &how.limits, inside)?;
+        let is_list = schema.fields.len() == 1;
         let walked = match (schema.fields.len(), &archive) {
             (1, None) if !is_url(root) => walk(root, &how, None).map(Some),
             (1, Some(zip)) => {
@@ -201,10 +209,13 @@ impl FolderReader {
         let division = match walked {
             Ok(Some(mut found)) => {
                 let mut division = divide(root, &how, &mut found)?;
-                let depth = usize::from(!division.splits.is_empty());
-                labels::keep_classes(&mut schema, &mut table, found.class_names, depth)?;
-                if depth == 1 {
-                    division.splits = split_folders::of_paths(&table.paths)?;
+                let levels = match how.split_folders && found.listing.parts_images() {
+                    true => found.listing.division(root)?.0,
+                    false => Levels::default(),
+                };
+                labels::keep_classes(&mut schema, &mut table, found.class_names, &levels)?;
+                if levels.has_splits {
+                    division.splits = split_folders::of_paths(&levels, &table.paths)?;
                 }
                 division
             }
@@ -219,6 +230,8 @@ impl FolderReader {
         let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
+        let labels = reader.division.labels.take().filter(|_| is_list);
+        reader.division.labels = labels.or_else(|| Some(of_columns(&reader.schema, file)));
         reader.with_table(archive)
     }
 
@@ -235,6 +248,10 @@ impl FolderReader {
         let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         (reader.division, reader.ignored) = (division, ignored);
+        reader.division.labels = match reader.schema.label() {
+            Some(_) => None,
+            None => Some("annotations are fields of their own".into()),
+        };
         reader.with_table(None)
     }
 
@@ -304,6 +321,15 @@ impl FolderReader {
             archive: None,
             beside_sizes: None,
         })
+    }
+}
+
+/// Where the labels of a table come from, or that there are none.
+fn of_columns(schema: &Schema, file: &Path) -> String {
+    let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    match schema.label().and_then(|label| schema.fields.get(label)) {
+        Some(field) => format!("from column `{}` of {file}", field.name),
+        None => format!("{file} has no column `label`"),
     }
 }
 

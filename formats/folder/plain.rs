@@ -1,9 +1,13 @@
 use crate::folder::{
     layout::{is_hidden, key_of_path},
-    split_folders::are_splits,
+    levels::Levels,
+    split_folders::folder,
 };
 use fdconvert_core::{Kind, Schema};
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 /// Watches what is written and tells at the end whether the tree of images alone says it all:
 /// whether opening it as a folder of classes (or a flat folder) gives the same labels again.
@@ -13,8 +17,8 @@ pub(crate) struct Plain {
     has_label: bool,
     /// The label of each class folder.
     labels: BTreeMap<Vec<u8>, i64>,
-    /// No image lies right in a first-level folder.
-    is_deep: bool,
+    /// All folders that hold images.
+    folders: BTreeSet<Vec<u8>>,
 }
 
 impl Plain {
@@ -22,7 +26,7 @@ impl Plain {
         let fields: Vec<_> = schema.fields.iter().map(|f| (f.name.as_str(), &f.kind)).collect();
         let has_label = fields == [("image", &Kind::Image), ("label", &Kind::Int)];
         let possible = has_label || fields == [("image", &Kind::Image)];
-        Self { possible, has_label, labels: BTreeMap::new(), is_deep: true }
+        Self { possible, has_label, labels: BTreeMap::new(), folders: BTreeSet::new() }
     }
 
     /// Notes the path of a sample's image, and its label.
@@ -32,14 +36,17 @@ impl Plain {
             self.possible = false;
             return;
         }
-        self.is_deep &= parts.clone().nth(2).is_some();
-        let folder = parts.next().filter(|folder| folder.len() < path.len());
-        match (folder, label) {
+        let lies_in = folder(path);
+        if !self.folders.contains(lies_in) {
+            self.folders.insert(lies_in.to_vec());
+        }
+        let first = parts.next().filter(|first| first.len() < path.len());
+        match (first, label) {
             (None, None) => {}
-            (Some(folder), Some(label)) if self.has_label => match self.labels.get(folder) {
+            (Some(first), Some(label)) if self.has_label => match self.labels.get(first) {
                 Some(&known) => self.possible &= known == label,
                 None => {
-                    self.labels.insert(folder.to_vec(), label);
+                    self.labels.insert(first.to_vec(), label);
                 }
             },
             _ => self.possible = false,
@@ -53,9 +60,11 @@ impl Plain {
         let named = class_names.is_none_or(|class_names| {
             self.labels.keys().map(|folder| key_of_path(folder)).eq(class_names.iter().cloned())
         });
-        // Classes of such names would come back as splits.
-        let splits = are_splits(self.labels.keys().map(Vec::as_slice), || self.is_deep);
-        self.possible && numbered && named && !splits
+        // Classes of some names would come back as splits, or not at all.
+        let folders: BTreeSet<&[u8]> = self.folders.iter().map(Vec::as_slice).collect();
+        let levels = Levels::of(Path::new(""), &folders, true);
+        let are_classes = levels.is_ok_and(|levels| levels.are_plain());
+        self.possible && numbered && named && are_classes
     }
 }
 
@@ -83,6 +92,10 @@ mod tests {
     fn class_folders_say_it_all_only_if_they_give_the_same_labels() {
         let two = [("b/x/1.jpg", 1), ("a/1.jpg", 0), ("b/2.jpg", 1)];
         assert!(labelled(Some(&["a", "b"]), &two));
+        // These would come back as other classes, as none, or not at all.
+        assert!(!labelled(None, &[("a/x/1.jpg", 0)]));
+        assert!(!labelled(None, &[("images/1.jpg", 0)]));
+        assert!(!labelled(None, &[("images/1.jpg", 0), ("masks/1.jpg", 1)]));
         assert!(labelled(None, &two));
         assert!(!labelled(Some(&["a", "b", "c"]), &two));
         assert!(!labelled(Some(&["a", "c"]), &two));

@@ -8,7 +8,7 @@ use crate::{
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
         sizes::Cached,
-        split_folders::Division,
+        split_folders::{Division, split_of},
         table::{Cell, Table},
         walk_away,
         words::Words,
@@ -18,7 +18,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Origin, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message, named,
 };
 use fdconvert_storage::{Blob, read_with_origin};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
@@ -87,15 +87,6 @@ impl FolderReader {
         match &self.samples {
             Samples::Walked(listing) if self.archive.is_none() => listing.to_bytes().map(Some),
             _ => Ok(None),
-        }
-    }
-
-    /// The splits that packing takes the folders for, whether this reader does so or not, and what
-    /// it would say about them.
-    pub(super) fn walked_division(&self) -> Option<Result<Division>> {
-        match &self.samples {
-            Samples::Walked(listing) => Some(listing.division(&self.root)),
-            Samples::Listed { .. } => None,
         }
     }
 
@@ -432,10 +423,15 @@ impl Source for FolderReader {
 
     fn remarks(&self) -> Vec<Message> {
         let mut remarks: Vec<Message> = self.division.remarks.iter().map(Message::from).collect();
-        let empty = self.ignored.folders.iter().filter(|folder| split_named(folder).is_some());
+        let is_split = |folder: &&String| split_of(folder.as_bytes()).is_some();
+        let empty = self.ignored.folders.iter().filter(is_split);
         let told = empty.filter(|_| self.how.split_folders);
         remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
         remarks
+    }
+
+    fn label_origin(&self) -> Option<String> {
+        self.division.labels.clone()
     }
 
     fn left_out(&self) -> Ignored {

@@ -2,8 +2,9 @@
 use crate::folder::{
     Folder,
     layout::key_of_path,
+    levels::Levels,
     listing::{Listing, UNLABELLED},
-    split_folders::{Division, parts, split_of},
+    split_folders::{Division, split_of},
     walk::Found,
 };
 use fdconvert_core::{Error, Result, Style, message, named, shell_word};
@@ -12,34 +13,59 @@ use std::{
     path::Path,
 };
 
-/// Finds the splits; with them, the folders in them are the classes.
+/// Finds out which folders are splits and which are classes, and makes these the classes.
+///
+/// # Errors
+/// `Usage` for folders that can be neither, and where some splits have classes and others none.
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
+    if !found.listing.parts_images() {
+        return Ok(without_labels("the images lie in one folder"));
+    }
     if !how.split_folders {
-        return Ok(Division::default());
+        return Ok(Division { labels: Some("from folders".into()), ..Division::default() });
     }
-    let division = found.listing.division(root)?;
-    if !division.splits.is_empty() {
-        found.class_names = found.listing.relabel_below_splits(root, &how.selected_splits)?;
+    let (levels, mut division) = found.listing.division(root)?;
+    found.keep_empty(&key_of_path(&levels.above), levels.class_depth());
+    if !levels.are_plain() {
+        found.class_names = found.listing.relabel_by(root, &levels, &how.selected_splits)?;
     }
+    let above = || key_of_path(levels.above.strip_suffix(b"/").unwrap_or(&levels.above));
+    let has_classes = !found.class_names.is_empty();
+    division.labels = Some(match (levels.has_splits, has_classes, levels.above.is_empty()) {
+        (true, true, _) => "from the folders in the splits".into(),
+        (true, false, _) => "the images lie right in the splits".into(),
+        (false, true, true) => "from folders".into(),
+        (false, true, false) => format!("from the folders in {}", above()),
+        (false, false, _) => format!("the images lie in {}", above()),
+    });
     Ok(division)
+}
+
+fn without_labels(why: &str) -> Division {
+    Division { labels: Some(why.into()), ..Division::default() }
 }
 
 impl Listing {
     /// Makes the folders below the splits the classes, the same ones in every split, and gives
     /// their names; none where images lie right in the splits. With `selected` splits only these
     /// have to be alike: images right in others have no class, and are not to be read.
-    fn relabel_below_splits(&mut self, root: &Path, selected: &[String]) -> Result<Vec<String>> {
+    fn relabel_by(
+        &mut self,
+        root: &Path,
+        levels: &Levels,
+        selected: &[String],
+    ) -> Result<Vec<String>> {
         let is_taken = |split: &[u8]| {
             let name = split_of(split).unwrap_or_default();
-            selected.is_empty() || selected.iter().any(|selected| selected == name)
+            selected.is_empty() || selected.contains(&name)
         };
         let (mut flat, mut deep) = (BTreeSet::new(), BTreeMap::new());
         for (path, _) in self.folders() {
-            let (split, below) = parts(path);
+            let split = levels.split(path).unwrap_or_default();
             if !is_taken(split) {
                 continue;
             }
-            if below.is_empty() {
+            if levels.class(path).is_empty() {
                 flat.insert(split);
             } else {
                 deep.entry(split).or_insert(path);
@@ -52,10 +78,10 @@ impl Listing {
             return Ok(Vec::new());
         }
         // Of all splits, so that numbers do not depend on which ones are taken.
-        let classes = self.folders().map(|(path, _)| parts(parts(path).1).0.to_vec());
+        let classes = self.folders().map(|(path, _)| levels.class(path).to_vec());
         let classes: BTreeSet<Vec<u8>> = classes.filter(|class| !class.is_empty()).collect();
         let numbers: BTreeMap<Vec<u8>, u32> = classes.iter().cloned().zip(0..).collect();
-        self.relabel(|path| numbers.get(parts(parts(path).1).0).copied().unwrap_or(UNLABELLED));
+        self.relabel(|path| numbers.get(levels.class(path)).copied().unwrap_or(UNLABELLED));
         Ok(classes.iter().map(|name| key_of_path(name)).collect())
     }
 }
@@ -77,16 +103,18 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
     let both: Vec<&[u8]> = flat.iter().copied().filter(|it| deep.contains_key(it)).collect();
     let cure = if both.is_empty() {
         let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
-            let splits: Vec<&str> = folders.filter_map(split_of).collect();
+            let splits: Vec<String> = folders.filter_map(split_of).collect();
             let source = shell_word(&root.display().to_string());
             // A whole line for a shell has flags wherever it is read.
             let select = message!("{}", named::SELECT_SPLITS.with(splits.join(",")));
             format!("fdconvert pack {source} OUT {}", select.in_style(Style::Command))
         };
         message!(
-            "pack them as two datasets, `{}` and, without labels, `{}`",
+            "pack them as two datasets, `{}` and, without labels, `{}`; what opens the folder itself \
+             takes the one or the other with {}",
             command(&mut deep.keys().copied()),
-            command(&mut flat.iter().copied())
+            command(&mut flat.iter().copied()),
+            named::SPLIT
         )
     } else {
         message!(
@@ -113,6 +141,11 @@ mod tests {
         listing.finish().unwrap()
     }
 
+    fn relabelled(listing: &mut Listing, selected: &[String]) -> Result<Vec<String>> {
+        let (levels, _) = listing.division(Path::new("r"))?;
+        listing.relabel_by(Path::new("r"), &levels, selected)
+    }
+
     fn labels(listing: &Listing) -> Vec<u32> {
         listing.folders().map(|(_, label)| label).collect()
     }
@@ -120,7 +153,7 @@ mod tests {
     #[test]
     fn classes_have_one_number_in_all_splits() {
         let mut listing = listing(&["train/b", "train/c/x", "val/a", "val/b"]);
-        let names = listing.relabel_below_splits(Path::new("r"), &[]).unwrap();
+        let names = relabelled(&mut listing, &[]).unwrap();
         assert_eq!(
             (names, labels(&listing)),
             (["a", "b", "c"].map(Into::into).into(), vec![1, 2, 0, 1])
@@ -133,7 +166,8 @@ mod tests {
         let relabel = |selected: &[&str]| {
             let selected: Vec<String> = selected.iter().map(ToString::to_string).collect();
             let mut listing = listing(&folders);
-            let names = listing.relabel_below_splits(Path::new("my r"), &selected)?;
+            let (levels, _) = listing.division(Path::new("my r"))?;
+            let names = listing.relabel_by(Path::new("my r"), &levels, &selected)?;
             Ok::<_, Error>((names, labels(&listing)))
         };
         let error = relabel(&[]).unwrap_err().to_string();
@@ -147,9 +181,7 @@ mod tests {
         }
         assert_eq!(relabel(&["val"]).unwrap().1, [UNLABELLED, 0, 1]);
         assert_eq!(relabel(&["test"]).unwrap().0, [""; 0]);
-        let mixed = listing(&["train", "train/a", "val/a"])
-            .relabel_below_splits(Path::new("r"), &[])
-            .unwrap_err();
+        let mixed = relabelled(&mut listing(&["train", "train/a", "val/a"]), &[]).unwrap_err();
         assert!(mixed.to_string().contains("into class folders"), "{mixed}");
     }
 }

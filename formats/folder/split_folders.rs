@@ -1,29 +1,59 @@
 //! Folders of splits, such as `train` and `val`, above the folders of classes: which they are, and
 //! what a user should know about them.
 use crate::folder::{
-    layout::{join, key_of_path},
+    layout::key_of_path,
+    levels::{Levels, parts},
     listing::Listing,
+    roles::listed,
 };
-use fdconvert_core::{Error, Result, Splits, message, named, split_named, split_ranges};
+use fdconvert_core::{Error, Result, Splits, message, named, split_ranges};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 
-/// Names that a remark lists one by one.
-const SHOWN: usize = 3;
+/// Words that folders of splits are called by.
+const WORDS: [&str; 10] = [
+    "training",
+    "train",
+    "validation",
+    "valid",
+    "val",
+    "development",
+    "dev",
+    "evaluation",
+    "eval",
+    "test",
+];
 
-/// Meaning of the first-level folders: splits, or classes where there are none.
+/// Longest number behind the word, such as the year of `train2017`.
+const MAX_DIGITS: usize = 4;
+
+/// Meaning of the folders: splits, or classes where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
     /// Remarks on it for the user.
     pub(crate) remarks: Vec<String>,
+    /// Where the labels come from, or why there are none.
+    pub(crate) labels: Option<String>,
 }
 
-/// The split that a first-level folder is by its name.
-pub(crate) fn split_of(folder: &[u8]) -> Option<&'static str> {
-    split_named(std::str::from_utf8(folder).ok()?)
+/// The split that a folder is by its name, which is that name in lower case: a word such as `train`,
+/// perhaps with `set`, `images` or a number behind it.
+pub(crate) fn split_of(folder: &[u8]) -> Option<String> {
+    let name = std::str::from_utf8(folder).ok()?.to_ascii_lowercase();
+    let is_separator = |c: char| "_- .".contains(c);
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if name.len() - digits.len() > MAX_DIGITS {
+        return None;
+    }
+    let mut word = digits.trim_end_matches(is_separator);
+    for suffix in ["set", "images", "imgs", "img", "data", "ing"] {
+        word = word.strip_suffix(suffix).unwrap_or(word).trim_end_matches(is_separator);
+    }
+    let known = WORDS.contains(&word) || WORDS.contains(&&*format!("{word}ing"));
+    (known && !word.is_empty()).then_some(name)
 }
 
 /// Returns whether these first-level folders, all that hold images, are splits: they have the names
@@ -38,66 +68,81 @@ pub(crate) fn are_splits<'a>(
     named && (names.len() > 1 || (names.len() == 1 && hold_folders()))
 }
 
-impl Listing {
-    /// Returns what the first-level folders are.
-    pub(crate) fn division(&self, root: &Path) -> Result<Division> {
-        let paths = || self.folders().map(|(path, _)| parts(path));
-        let firsts: Vec<&[u8]> = paths().map(|(first, _)| first).collect();
-        let names: BTreeSet<&[u8]> = firsts.iter().copied().collect();
-        let is_deep = || paths().all(|(_, rest)| !rest.is_empty());
-        if !are_splits(names.iter().copied(), is_deep) {
-            let remarks = why_classes(&names).or_else(|| self.why_not_below(root, &names));
-            return Ok(Division { remarks: remarks.into_iter().collect(), ..Division::default() });
+impl Levels {
+    /// The splits of samples in these folders, one after another.
+    fn splits_of<'a>(&self, folders: impl Iterator<Item = &'a [u8]>) -> Splits {
+        // Once for each run of files in a folder.
+        let (mut last, mut name): (Option<&[u8]>, String) = (None, String::new());
+        let mut runs: Vec<(String, u64)> = Vec::new();
+        for folder in folders {
+            if last != Some(folder) {
+                name = self.split(folder).and_then(split_of).unwrap_or_default();
+                last = Some(folder);
+            }
+            match runs.last_mut() {
+                Some((run, n)) if *run == name => *n += 1,
+                _ => runs.push((name.clone(), 1)),
+            }
         }
-        let first = |folder: u32| firsts.get(folder as usize).copied().unwrap_or_default();
-        let runs = self.files().map(|(folder, _)| (split_of(first(folder)).unwrap_or_default(), 1));
-        Ok(Division { splits: split_ranges(runs), remarks: renamed(root, &names)? })
+        split_ranges(runs.iter().map(|(name, n)| (&**name, *n)))
     }
 
-    /// That the only class holds folders which are called as splits are.
-    fn why_not_below(&self, root: &Path, names: &BTreeSet<&[u8]>) -> Option<String> {
-        let only = names.first().filter(|only| names.len() == 1 && !only.is_empty())?;
-        let below = || self.folders().map(|(path, _)| parts(parts(path).1));
-        let is_deep = || below().all(|(_, rest)| !rest.is_empty());
-        are_splits(below().map(|(second, _)| second), is_deep).then(|| {
-            let seconds: BTreeSet<&[u8]> = below().map(|(second, _)| second).collect();
-            format!(
-                "{} is the only class, and the folders in it are called as splits are ({}); give \
-                 {} as the source to keep them",
-                key_of_path(only),
-                listed(seconds.iter().copied()),
-                join(root, only).display()
-            )
-        })
+    /// The folders of splits, or of classes where there are none.
+    fn firsts<'a>(&self, folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
+        let below = folders.iter().filter_map(|folder| folder.strip_prefix(&*self.above));
+        below.map(|rest| parts(rest).0).collect()
     }
 }
 
-/// Returns what the first parts of the paths of a table are, whose columns say what the classes
-/// are.
+impl Listing {
+    /// The levels of its folders, and the division that they make.
+    pub(crate) fn division(&self, root: &Path) -> Result<(Levels, Division)> {
+        let paths: Vec<&[u8]> = self.folders().map(|(path, _)| path).collect();
+        let folders: BTreeSet<&[u8]> = paths.iter().copied().collect();
+        let levels = Levels::of(root, &folders, true)?;
+        let mut remarks = levels.remarks(root, &folders);
+        let names = levels.firsts(&folders);
+        if !levels.has_splits {
+            remarks.extend(why_classes(&names));
+            return Ok((levels, Division { remarks, ..Division::default() }));
+        }
+        let files = self.files().map(|(folder, _)| paths.get(folder as usize).copied());
+        let splits = levels.splits_of(files.map(Option::unwrap_or_default));
+        remarks.extend(renamed(root, &names)?);
+        Ok((levels, Division { splits, remarks, labels: None }))
+    }
+}
+
+/// Returns the division that the paths of a table make, whose columns say what the classes are.
 pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
-    let names: BTreeSet<&[u8]> = paths.iter().map(|path| folder(path)).collect();
-    if names.iter().any(|name| split_of(name).is_none()) {
+    let folders: BTreeSet<&[u8]> = paths.iter().map(|path| folder(path)).collect();
+    let levels = Levels::of(root, &folders, false)?;
+    let names = levels.firsts(&folders);
+    if !levels.has_splits {
         let remarks = why_classes(&names).into_iter().collect();
         return Ok(Division { remarks, ..Division::default() });
     }
-    Ok(Division { splits: of_paths(paths)?, remarks: renamed(root, &names)? })
+    Ok(Division {
+        splits: of_paths(&levels, paths)?,
+        remarks: renamed(root, &names)?,
+        labels: None,
+    })
 }
 
-/// The splits that the first parts of paths name: runs of lines.
-pub(crate) fn of_paths(paths: &[Box<[u8]>]) -> Result<Splits> {
-    let named = paths.iter().map(|path| {
-        split_of(folder(path)).map(|split| (split, 1)).ok_or_else(|| {
-            let what = format!("`{}` is in none of the split folders", key_of_path(path));
-            Error::usage(named::LABELS, what)
-        })
-    });
-    Ok(split_ranges(named.collect::<Result<Vec<_>>>()?))
+/// The splits that paths name: runs of lines.
+pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
+    let is_outside = |path: &&Box<[u8]>| levels.split(folder(path)).and_then(split_of).is_none();
+    if let Some(path) = paths.iter().find(is_outside) {
+        let what = format!("`{}` is in none of the split folders", key_of_path(path));
+        return Err(Error::usage(named::LABELS, what));
+    }
+    Ok(levels.splits_of(paths.iter().map(|path| folder(path))))
 }
 
-/// The first-level folder that a file lies in; empty where it lies right in the root.
-fn folder(path: &[u8]) -> &[u8] {
-    let (first, rest) = parts(path);
-    if rest.is_empty() { b"" } else { first }
+/// The folder that a file lies in, with a slash behind it; empty where that is the root.
+pub(crate) fn folder(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    path.get(..end).unwrap_or_default()
 }
 
 /// Why folders that are called as splits are no splits; nothing where none is called so.
@@ -119,11 +164,11 @@ fn why_classes(names: &BTreeSet<&[u8]>) -> Option<String> {
 /// # Errors
 /// `Usage` when two folders are the same split.
 fn renamed(root: &Path, names: &BTreeSet<&[u8]>) -> Result<Vec<String>> {
-    let mut known: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    let mut known: BTreeMap<String, &[u8]> = BTreeMap::new();
     let mut remarks = Vec::new();
     for name in names {
         let split = split_of(name).unwrap_or_default();
-        if let Some(other) = known.insert(split, name) {
+        if let Some(other) = known.insert(split.clone(), name) {
             let what = message!(
                 "{}: the folders `{}` and `{}` are both the split `{split}`; rename one of them, or \
                  take them for classes with {}",
@@ -141,22 +186,6 @@ fn renamed(root: &Path, names: &BTreeSet<&[u8]>) -> Result<Vec<String>> {
     Ok(remarks)
 }
 
-fn listed<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let shown = |name: &[u8]| match name {
-        b"" => "the source itself".to_owned(),
-        name => key_of_path(name),
-    };
-    let names: Vec<String> = names.into_iter().map(shown).collect();
-    let more = if names.len() > SHOWN { ", ..." } else { "" };
-    format!("{}{more}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "))
-}
-
-/// The first part of a path, and what follows its slash.
-pub(crate) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
-    let slash = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
-    (path.get(..slash).unwrap_or(path), path.get(slash + 1..).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,7 +198,7 @@ mod tests {
             listing.add_file(folder, b"1.jpg").unwrap();
             listing.add_file(folder, b"2.jpg").unwrap();
         }
-        listing.finish()?.division(Path::new("r"))
+        Ok(listing.finish()?.division(Path::new("r"))?.1)
     }
 
     fn splits(folders: &[&str]) -> Splits {
@@ -184,7 +213,7 @@ mod tests {
         assert_eq!(splits(&["train/a"]), [("train".to_owned(), 0..2)]);
         for classes in [&["train"][..], &["bus", "train"], &["train/a", "valley"], &["Train", "x"]]
         {
-            let Division { splits, remarks } = division(classes).unwrap();
+            let Division { splits, remarks, .. } = division(classes).unwrap();
             assert!(splits.is_empty() && remarks[0].contains("is not a split: "), "{classes:?}");
         }
         assert!(division(&["a", "b"]).unwrap().remarks.is_empty());
@@ -192,7 +221,7 @@ mod tests {
 
     #[test]
     fn case_is_no_matter_and_two_folders_are_no_split() {
-        let Division { splits, remarks } = division(&["VAL/a", "train/a"]).unwrap();
+        let Division { splits, remarks, .. } = division(&["VAL/a", "train/a"]).unwrap();
         assert_eq!(splits, [("val".to_owned(), 0..2), ("train".to_owned(), 2..4)]);
         assert_eq!(remarks, ["the folder VAL is the split val"]);
         let error = division(&["Train/a", "train/a"]).unwrap_err().to_string();
@@ -200,9 +229,38 @@ mod tests {
     }
 
     #[test]
-    fn splits_a_level_too_deep_are_told() {
-        let remarks = division(&["set/train/a", "set/val/a"]).unwrap().remarks;
-        assert!(remarks[0].contains("r/set as the source"), "{remarks:?}");
-        assert!(division(&["cats/train", "dogs/val"]).unwrap().remarks.is_empty());
+    fn splits_a_level_too_deep_are_found_and_told() {
+        let Division { splits, remarks, .. } = division(&["set/train/a", "set/val/a"]).unwrap();
+        assert_eq!(splits, [("train".to_owned(), 0..2), ("val".to_owned(), 2..4)]);
+        assert!(remarks[0].contains("all images lie in set"), "{remarks:?}");
+    }
+
+    #[test]
+    fn names_of_splits_are_words_with_little_behind_them() {
+        for name in [
+            "train",
+            "Training",
+            "training_set",
+            "TrainSet",
+            "train2017",
+            "train_images",
+            "val",
+            "valid",
+            "validation",
+            "val_256",
+            "dev",
+            "eval",
+            "test",
+            "Testing",
+            "test1",
+            "Test set",
+        ] {
+            assert_eq!(split_of(name.as_bytes()), Some(name.to_lowercase()));
+        }
+        for name in
+            ["trains", "tra", "ing", "set", "trainer", "testament", "train201755", "eve", ""]
+        {
+            assert_eq!(split_of(name.as_bytes()), None, "{name}");
+        }
     }
 }

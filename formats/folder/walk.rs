@@ -23,6 +23,9 @@ pub(crate) const TABLES: [&[u8]; 4] =
 /// Suffix of the file in which img2dataset counts the images of the folder beside it.
 const STATS: &[u8] = b"_stats.json";
 
+/// Folders further down are no classes.
+const MAX_CLASS_DEPTH: usize = 4;
+
 /// A walked folder.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -30,6 +33,20 @@ pub(crate) struct Found {
     /// Name of every class; empty for a flat folder.
     pub(crate) class_names: Vec<String>,
     pub(crate) ignored: Ignored,
+    /// Folders without any image below those of the first level, as far as classes may lie there.
+    pub(crate) empty: Vec<String>,
+}
+
+impl Found {
+    /// Counts the empty folders in `above` as far down as classes lie, whose paths have that many
+    /// parts.
+    pub(crate) fn keep_empty(&mut self, above: &str, class_depth: usize) {
+        let would_be = |folder: &&String| {
+            folder.starts_with(above) && folder.split('/').count() <= class_depth
+        };
+        self.ignored.folders.extend(self.empty.iter().filter(would_be).cloned());
+        self.ignored.folders.sort();
+    }
 }
 
 /// Dependencies of the listing beside the names in its folders.
@@ -48,17 +65,18 @@ pub(crate) struct Traces {
 ///
 /// `traces` is filled where the listing is to be kept.
 pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Result<Found> {
-    let (listings, class_names, ignored) = everywhere(root, how, traces)?;
-    found(root, listings, class_names, ignored, how.follow_links)
+    let (listings, class_names, ignored, empty) = everywhere(root, how, traces)?;
+    let found = found(root, listings, class_names, ignored, how.follow_links)?;
+    Ok(Found { empty, ..found })
 }
 
 /// The same, wherever images lie: those right in `root`, those below it, the folders in it that
-/// have any, and what was passed over.
+/// have any, what was passed over, and the folders further down that have none.
 pub(super) fn everywhere(
     root: &Path,
     how: &Folder,
     traces: Option<&mut Traces>,
-) -> Result<((Listing, Listing), Vec<String>, Ignored)> {
+) -> Result<((Listing, Listing), Vec<String>, Ignored, Vec<String>)> {
     let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
@@ -69,6 +87,7 @@ pub(super) fn everywhere(
         seen: follow_links.then(BTreeSet::new),
         beside: &how.beside,
         counted: BTreeSet::new(),
+        empty: Vec::new(),
         traces,
     };
     let mut class_names = Vec::new();
@@ -92,9 +111,9 @@ pub(super) fn everywhere(
         }
     }
     walker.count_orphans(&names);
-    let Walker { listing, ignored, counted, .. } = walker;
+    let Walker { listing, ignored, counted, empty, .. } = walker;
     let class_names = without_parts(class_names, &counted);
-    Ok(((flat.finish()?, listing.finish()?), class_names, ignored))
+    Ok(((flat.finish()?, listing.finish()?), class_names, ignored, empty))
 }
 
 /// Chooses between the images that lie in the folder itself and those of its class folders.
@@ -118,7 +137,7 @@ pub(super) fn found(
         (Some(_), None) => flat,
         (None, Some(_)) => classes,
     };
-    Ok(Found { listing, class_names, ignored })
+    Ok(Found { listing, class_names, ignored, empty: Vec::new() })
 }
 
 fn first_part(path: &[u8]) -> &[u8] {
@@ -148,6 +167,8 @@ struct Walker<'a> {
     beside: &'a [String],
     /// Folders whose images img2dataset counted.
     counted: BTreeSet<Vec<u8>>,
+    /// Folders without any image below those of the first level.
+    empty: Vec<String>,
     traces: Option<&'a mut Traces>,
 }
 
@@ -195,7 +216,14 @@ impl Walker<'_> {
                     self.listing.add_file(id, name)?;
                 }
                 Entry::Folder(target) => {
-                    self.descend(&place.child(name, target), label)?;
+                    let child = place.child(name, target);
+                    let before = (self.listing.len(), self.ignored.repeats);
+                    self.descend(&child, label)?;
+                    if before == (self.listing.len(), self.ignored.repeats)
+                        && child.path.iter().filter(|&&byte| byte == b'/').count() < MAX_CLASS_DEPTH
+                    {
+                        self.empty.push(key_of_path(&child.path));
+                    }
                 }
             }
         }
@@ -273,11 +301,15 @@ impl Walker<'_> {
                 if self.seen.is_some() || is_new {
                     return Ok(Judged::LinkTo(target));
                 }
-                self.ignored.links += 1;
+                let path = key_of_path(&place.child(name, None).path);
+                self.ignored.count_link(&path, "a folder above it");
                 Ok(Judged::Ignored)
             }
             Target::Nowhere => {
-                self.ignored.links += 1;
+                self.ignored.count_link(
+                    &key_of_path(&place.child(name, None).path),
+                    kind_of(&entry.path()),
+                );
                 Ok(Judged::Ignored)
             }
         }
@@ -292,6 +324,15 @@ impl Walker<'_> {
                 Judged::Ignored
             }
         }
+    }
+}
+
+/// What a link leads to that is not followed, in words.
+fn kind_of(link: &Path) -> &'static str {
+    match fs::metadata(link) {
+        Ok(metadata) if metadata.is_dir() => "a folder elsewhere",
+        Ok(_) => "a file elsewhere",
+        Err(_) => "nothing",
     }
 }
 

@@ -43,6 +43,8 @@ mod jpeg_index;
 #[cfg(feature = "turbo")]
 mod kill;
 #[cfg(feature = "turbo")]
+mod layouts;
+#[cfg(feature = "turbo")]
 mod leases;
 #[cfg(all(feature = "stores", feature = "turbo"))]
 mod leases_in_stores;

@@ -147,7 +147,7 @@ fn what_is_no_file_is_counted() {
     ];
     let source = write(root.path(), "p.zip", &files);
     let said = ok(&[&"pack", &source, &root.path().join("o.beton")]);
-    let note = "1 file ignored (no extension 1), 1 hidden name, 1 folder without images, \
+    let note = "1 file ignored (no extension 1), 1 hidden name, 1 folder without images (empty), \
                 1 __MACOSX folder, 1 link not followed";
     assert!(said.contains("packed 1 of 1") && said.contains(note), "{said}");
 }

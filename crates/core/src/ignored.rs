@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, fmt};
 const MAX_EXTENSIONS: usize = 8;
 /// Longer extensions are none that a person knows.
 const MAX_EXTENSION_BYTES: usize = 16;
+/// Names that a text has one by one.
+const MAX_NAMES: usize = 3;
 /// Files whose extension is not among those that are told apart.
 const REST: &str = "others";
 
@@ -19,12 +21,14 @@ pub struct Ignored {
     pub hidden: u64,
     /// Symbolic links that were not followed: they lead nowhere, out of the folder, or in a circle.
     pub links: u64,
+    /// Some of these links, and what they lead to.
+    pub link_names: Vec<String>,
     /// Folders that were reached again, by a link or behind one; the images in them are taken once,
     /// under the name that comes first.
     pub repeats: u64,
     /// Folders called `__MACOSX`, which archives made on macOS leave beside their content.
     pub macosx: u64,
-    /// First-level folders without any image: they are not classes.
+    /// Folders without any image where the others are classes or splits.
     pub folders: Vec<String>,
     /// The most frequent extensions among `others`, and how often each was seen.
     pub extensions: BTreeMap<String, u64>,
@@ -38,6 +42,19 @@ impl Ignored {
         self.others += 1;
         let known = if extension.len() > MAX_EXTENSION_BYTES { REST.to_owned() } else { extension };
         *self.extensions.entry(known).or_default() += 1;
+    }
+
+    /// Counts a link that is not followed, and what it leads to.
+    pub fn count_link(&mut self, path: &str, target: &str) {
+        self.links += 1;
+        self.link_names.push(format!("{path} to {target}"));
+        self.shorten_links();
+    }
+
+    /// Keeps the first names, the same ones in whatever order links were met.
+    fn shorten_links(&mut self) {
+        self.link_names.sort();
+        self.link_names.truncate(MAX_NAMES);
     }
 
     /// Keeps the most frequent extensions, the same ones in whatever order files were counted.
@@ -60,6 +77,8 @@ impl Ignored {
         self.others += other.others;
         self.hidden += other.hidden;
         self.links += other.links;
+        self.link_names.extend(other.link_names);
+        self.shorten_links();
         self.repeats += other.repeats;
         self.macosx += other.macosx;
         self.folders.extend(other.folders);
@@ -90,7 +109,8 @@ impl Ignored {
     }
 }
 
-/// `5 files ignored (.avif 1, .txt 4), 1 hidden name, 3 links not followed`; empty for nothing.
+/// `5 files ignored (.avif 1, .txt 4), 1 hidden name, 1 link not followed (dog to a folder elsewhere)`;
+/// empty for nothing.
 impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
@@ -110,9 +130,16 @@ impl fmt::Display for Ignored {
         }
         part(f, self.hidden, "hidden name", "hidden names")?;
         let n_folders = self.folders.len() as u64;
-        part(f, n_folders, "folder without images", "folders without images")?;
+        if part(f, n_folders, "folder without images", "folders without images")? {
+            names(f, &self.folders)?;
+        }
         part(f, self.macosx, "__MACOSX folder", "__MACOSX folders")?;
-        part(f, self.links, "link not followed", "links not followed")?;
+        if part(f, self.links, "link not followed", "links not followed")?
+            && !self.link_names.is_empty()
+        {
+            let more = if self.links > self.link_names.len() as u64 { ", ..." } else { "" };
+            write!(f, " ({}{more})", self.link_names.join(", "))?;
+        }
         let (one, many) = (
             "folder reached twice and taken under its first name",
             "folders reached twice and taken under their first names",
@@ -120,6 +147,13 @@ impl fmt::Display for Ignored {
         part(f, self.repeats, one, many)?;
         Ok(())
     }
+}
+
+/// The first of these names, in brackets.
+fn names(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
+    let more = if names.len() > MAX_NAMES { ", ..." } else { "" };
+    let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    write!(f, " ({}{more})", shown.join(", "))
 }
 
 #[cfg(test)]

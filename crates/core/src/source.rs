@@ -147,6 +147,12 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// Returns where the labels come from, or why there are none, as the end of a sentence: `from
+    /// folders`. `None`, the default, where the samples have them as fields.
+    fn label_origin(&self) -> Option<String> {
+        None
+    }
+
     /// Returns what lies in the source and is not a sample, so that nothing is left out in silence.
     fn left_out(&self) -> Ignored {
         Ignored::default()

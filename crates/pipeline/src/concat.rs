@@ -253,6 +253,13 @@ impl Source for Concat {
         self.sources.iter().flat_map(|source| source.remarks()).collect()
     }
 
+    /// None unless it is the same for all sources.
+    fn label_origin(&self) -> Option<String> {
+        let mut origins = self.sources.iter().map(|source| source.label_origin());
+        let first = origins.next().flatten();
+        first.filter(|first| origins.all(|other| other.as_ref() == Some(first)))
+    }
+
     fn left_out(&self) -> Ignored {
         self.sources.iter().fold(Ignored::default(), |mut all, source| {
             all.add(source.left_out());

@@ -151,6 +151,10 @@ impl Source for Paired {
         self.inner.remarks()
     }
 
+    fn label_origin(&self) -> Option<String> {
+        self.inner.label_origin()
+    }
+
     fn left_out(&self) -> Ignored {
         let mut all = self.inner.left_out();
         all.add(self.masks.left_out());

@@ -1,27 +1,28 @@
 //! Tables that only select files: what the folders say of these stays.
 use crate::folder::{
     layout::key_of_path,
+    levels::Levels,
+    split_folders::folder,
     table::{Column, Table},
 };
 use fdconvert_core::{Error, FieldSpec, Result, Schema, named};
 use std::collections::BTreeMap;
 
 /// Adds the classes that the folders give, with the numbers that they have when all files are
-/// taken. The folder of the class is the part of the path at `depth`.
+/// taken.
 pub(crate) fn keep_classes(
     schema: &mut Schema,
     table: &mut Table,
     class_names: Vec<String>,
-    depth: usize,
+    levels: &Levels,
 ) -> Result<()> {
     if class_names.is_empty() {
         return Ok(());
     }
     let numbers: BTreeMap<&str, i64> = class_names.iter().map(String::as_str).zip(0..).collect();
     let label = |path: &[u8]| {
-        let mut parts = path.split(|&byte| byte == b'/');
-        let folder = parts.nth(depth).filter(|_| parts.next().is_some()).map(key_of_path);
-        folder.and_then(|folder| numbers.get(folder.as_str()).copied()).ok_or_else(|| {
+        let class = key_of_path(levels.class(folder(path)));
+        numbers.get(class.as_str()).copied().ok_or_else(|| {
             let path = key_of_path(path);
             let what = format!("`{path}` is in none of the class folders; add a column `label`");
             Error::usage(named::LABELS, what)

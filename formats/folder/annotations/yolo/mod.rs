@@ -195,7 +195,7 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
     }
     gathered.hash.update(&text);
     let splits = if how.split_folders { split_ranges(runs) } else { Vec::new() };
-    let division = Some(Division { splits, remarks: Vec::new() });
+    let division = Some(Division { splits, ..Division::default() });
     Ok(Annotated { ignored, division, ..gathered.finish(remarks, 0)? })
 }
 

@@ -1,0 +1,289 @@
+//! Which level of the folders in a source is what: folders above all others, splits, classes.
+use crate::folder::{
+    layout::key_of_path,
+    roles::{folders_in, images_and_masks, is_container, listed, masks_are_no_class, shown},
+    split_folders::{are_splits, split_of},
+};
+use fdconvert_core::{Error, Result, message, named};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// Meaning of the levels of the folders that hold images.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    /// The path of the only folder at the top, and of the only one in that, and so on; with a slash
+    /// behind it unless it is empty.
+    pub(crate) above: Vec<u8>,
+    /// The folders in there are splits; else they are classes.
+    pub(crate) has_splits: bool,
+    /// Folders in splits that hold all images of these and are no classes, such as `images`: whole
+    /// paths with a slash behind them.
+    inside: BTreeSet<Vec<u8>>,
+}
+
+impl Levels {
+    /// The levels of these folders, which have a slash behind them but for the source itself. Where
+    /// the labels come from elsewhere, folders need not be classes.
+    ///
+    /// # Errors
+    /// `Usage` for folders that are no classes by their names, where they would become such.
+    pub(crate) fn of(root: &Path, folders: &BTreeSet<&[u8]>, are_classes: bool) -> Result<Self> {
+        let mut above = Vec::new();
+        while let Some(only) = only_below(folders, &above)
+            && split_of(only).is_none()
+            && (is_deep(folders, &above) || (are_classes && holds_all(folders, &above, only)))
+        {
+            above.extend(only);
+            above.push(b'/');
+        }
+        let names = names_in(folders, &above);
+        let check = |place: &[u8], names: &BTreeSet<&[u8]>| match images_and_masks(names) {
+            Some(found) if are_classes => Err(masks_are_no_class(root, folders, place, found)),
+            _ => Ok(()),
+        };
+        check(&above, &names)?;
+        let has_splits =
+            are_splits(names.iter().copied(), || !are_classes || is_deep(folders, &above));
+        let mut levels = Self { above, has_splits, inside: BTreeSet::new() };
+        if !are_classes {
+            return Ok(levels);
+        }
+        for name in &names {
+            let below = folders_in(folders, &levels.above, name);
+            check(&[&levels.above, *name, b"/"].concat(), &below)?;
+            if has_splits {
+                levels.pass_containers(folders, name);
+            }
+        }
+        if !has_splits {
+            refuse_splits_beside_others(root, &levels.above, &names)?;
+        }
+        Ok(levels)
+    }
+
+    /// Passes folders in a split that all its images lie in, and that are called as no class is.
+    fn pass_containers(&mut self, folders: &BTreeSet<&[u8]>, split: &[u8]) {
+        let mut path = [&self.above, split, b"/"].concat();
+        while let Some(only) = only_below(folders, &path)
+            && (is_container(only) || only.eq_ignore_ascii_case(split))
+        {
+            path.extend(only);
+            path.push(b'/');
+            self.inside.insert(path.clone());
+        }
+    }
+
+    /// The folder of the split that a folder lies in, or is; `None` where there are no splits.
+    pub(crate) fn split<'a>(&self, folder: &'a [u8]) -> Option<&'a [u8]> {
+        let below = self.has_splits.then(|| folder.strip_prefix(&*self.above))??;
+        Some(parts(below).0)
+    }
+
+    /// The folder of the class that a folder lies in, or is; empty where there is none.
+    pub(crate) fn class<'a>(&self, folder: &'a [u8]) -> &'a [u8] {
+        let Some(mut below) = folder.strip_prefix(&*self.above) else { return b"" };
+        if self.has_splits {
+            below = parts(below).1;
+            while let (name, rest) = parts(below)
+                && !name.is_empty()
+                && let Some(path) = folder.get(..folder.len() - rest.len())
+                && self.inside.contains(path)
+            {
+                below = rest;
+            }
+        }
+        parts(below).0
+    }
+
+    /// How many parts the path of a class has.
+    pub(crate) fn class_depth(&self) -> usize {
+        let above = self.above.iter().filter(|&&byte| byte == b'/').count();
+        above + usize::from(self.has_splits) + 1
+    }
+
+    /// Returns whether the first-level folders are what they would be without any rule: classes.
+    pub(crate) fn are_plain(&self) -> bool {
+        self.above.is_empty() && !self.has_splits
+    }
+
+    /// Returns what a user should know of folders above the others, and of folders in classes.
+    pub(crate) fn remarks(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.above.is_empty() && names_in(folders, &self.above).iter().any(|it| !it.is_empty())
+        {
+            let what = if self.has_splits { "splits" } else { "classes" };
+            remarks.push(format!(
+                "all images lie in {}, so the folders in there are the {what}",
+                key_of_path(self.above.strip_suffix(b"/").unwrap_or(&self.above))
+            ));
+        }
+        if !self.has_splits {
+            remarks.extend(self.below_classes(root, folders));
+        }
+        remarks
+    }
+
+    /// That folders of the same names lie in all classes, which may be the wrong level.
+    fn below_classes(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
+        let classes = names_in(folders, &self.above);
+        if classes.len() < 2 || !is_deep(folders, &self.above) {
+            return None;
+        }
+        let mut in_classes: BTreeMap<&[u8], usize> = BTreeMap::new();
+        for class in &classes {
+            for name in folders_in(folders, &self.above, class) {
+                *in_classes.entry(name).or_default() += 1;
+            }
+        }
+        let all = listed(classes.iter().copied());
+        let splits = in_classes.keys().copied().filter(|name| split_of(name).is_some());
+        let splits: Vec<&[u8]> = splits.collect();
+        if !splits.is_empty() {
+            return Some(format!(
+                "the classes are {all}, and the folders in them that are called as splits are ({}) \
+                 are not kept apart: folders of splits lie above those of classes",
+                listed(splits)
+            ));
+        }
+        let in_all =
+            in_classes.iter().filter(|(name, n)| **n == classes.len() && !is_container(name));
+        let in_all: Vec<&[u8]> = in_all.map(|(name, _)| *name).collect();
+        let first = classes
+            .first()
+            .map_or_else(String::new, |name| shown(root, &[&self.above, *name].concat()));
+        (!in_all.is_empty()).then(|| {
+            format!(
+                "the classes are {all}, and each of them has the folders {}: where these are the \
+                 classes, give {first} and those beside it as sources",
+                listed(in_all)
+            )
+        })
+    }
+}
+
+/// The first part of a path, and what follows its slash.
+pub(crate) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
+    let slash = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
+    (path.get(..slash).unwrap_or(path), path.get(slash + 1..).unwrap_or_default())
+}
+
+/// The names of the folders that lie right in `place` and hold images, at whatever depth; an empty
+/// one where images lie in `place` itself.
+fn names_in<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> BTreeSet<&'a [u8]> {
+    let below = folders.iter().filter_map(|folder| folder.strip_prefix(place));
+    below.map(|rest| parts(rest).0).collect()
+}
+
+/// The only one of these names.
+pub(crate) fn only_below<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> Option<&'a [u8]> {
+    let names = names_in(folders, place);
+    names.first().copied().filter(|only| names.len() == 1 && !only.is_empty())
+}
+
+/// Returns whether all images in `place` lie in folders of its folders.
+fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
+    let mut below = folders.iter().filter_map(|folder| folder.strip_prefix(place));
+    below.all(|rest| !parts(rest).1.is_empty())
+}
+
+/// Returns whether all images lie right in this folder, the only one in `place`, and its name says
+/// nothing of a class.
+fn holds_all(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
+    is_container(only) && folders_in(folders, place, only).is_empty()
+}
+
+/// Two folders that are called as splits are, beside others that are not, are no three classes.
+fn refuse_splits_beside_others(root: &Path, above: &[u8], names: &BTreeSet<&[u8]>) -> Result<()> {
+    let (splits, others): (Vec<&[u8]>, Vec<&[u8]>) =
+        names.iter().copied().partition(|name| split_of(name).is_some());
+    let (Some(first), Some(_), Some(_)) = (splits.first(), splits.get(1), others.first()) else {
+        return Ok(());
+    };
+    let what = message!(
+        "{}: {} are called as splits are, and images also lie in {}: move those elsewhere, give one \
+         of the folders as the source, such as {}, or make a class of each folder with {}",
+        shown(root, above),
+        listed(splits.iter().copied()),
+        listed(others),
+        shown(root, &[above, *first].concat()),
+        named::NO_SPLIT_FOLDERS
+    );
+    Err(Error::usage("source", what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits and classes of these folders.
+    fn levels(paths: &[&str]) -> Result<Vec<String>> {
+        let paths: Vec<String> = paths.iter().map(|path| format!("{path}/")).collect();
+        let folders: BTreeSet<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
+        let levels = Levels::of(Path::new("r"), &folders, true)?;
+        let shown = |folder: &[u8]| {
+            let split = levels.split(folder).map(|split| format!("{}:", key_of_path(split)));
+            split.unwrap_or_default() + &key_of_path(levels.class(folder))
+        };
+        Ok(folders.iter().map(|folder| shown(folder)).collect())
+    }
+
+    #[test]
+    fn levels_of_well_known_layouts_are_found() {
+        for (folders, expected) in [
+            (&["a", "b/c"][..], &["a", "b"][..]),
+            (&["brain/glioma", "brain/none"], &["glioma", "none"]),
+            (&["images/001.A", "images/002.B"], &["001.A", "002.B"]),
+            (&["2750/Forest", "2750/River"], &["Forest", "River"]),
+            (&["images"], &[""]),
+            (&["cat"], &["cat"]),
+            (&["Training/a", "Testing/a"], &["Testing:a", "Training:a"]),
+            (&["train2017", "val2017"], &["train2017:", "val2017:"]),
+            (&["x/y/train/a", "x/y/dev/a"], &["dev:a", "train:a"]),
+            (&["train/images", "valid/images"], &["train:", "valid:"]),
+            (
+                &["train/n1/images", "train/n2/images", "val/images"],
+                &["train:n1", "train:n2", "val:"],
+            ),
+            (&["train/images/a", "val/images/b"], &["train:a", "val:b"]),
+            (&["train/train/a", "test/test/b"], &["test:b", "train:a"]),
+            (&["bus", "train"], &["bus", "train"]),
+        ] {
+            assert_eq!(levels(folders).unwrap(), expected, "{folders:?}");
+        }
+    }
+
+    #[test]
+    fn masks_and_what_lies_beside_splits_are_refused_with_a_cure() {
+        for (folders, cure) in [
+            (&["images", "masks"][..], "`fdconvert pack r/images OUT --pair mask=r/masks`"),
+            (&["images", "annotations/trimaps"], "--pair mask=r/annotations/trimaps`"),
+            (&["images/training", "annotations/training"], "--pair mask=r/annotations`"),
+            (&["data/images", "data/masks"], "pack r/data/images OUT --pair mask=r/data/masks`"),
+            (&["train/images", "train/masks", "val/images"], "mask=r/train/masks`"),
+            (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks`"),
+            (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot`"),
+            (&["Train/0", "Test", "Meta"], "images also lie in Meta"),
+        ] {
+            let error = levels(folders).unwrap_err().to_string();
+            assert!(error.contains(cure) && error.contains("no_split_folders"), "{error}");
+        }
+    }
+
+    #[test]
+    fn folders_of_the_same_names_in_all_classes_are_told() {
+        let remark = |paths: &[&str]| {
+            let paths: Vec<String> = paths.iter().map(|path| format!("{path}/")).collect();
+            let folders: BTreeSet<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
+            let levels = Levels::of(Path::new("r"), &folders, true).unwrap();
+            levels.remarks(Path::new("r"), &folders).join("; ")
+        };
+        let said = remark(&["art/dog", "art/cat", "sketch/dog", "sketch/cat"]);
+        assert!(said.contains("has the folders cat, dog") && said.contains("give r/art"), "{said}");
+        assert!(remark(&["cats/train", "dogs/val"]).contains("not kept apart"));
+        assert!(remark(&["set/a/1", "set/b"]).contains("all images lie in set"));
+        assert_eq!(remark(&["a", "b/c"]), "");
+        assert_eq!(remark(&["a/images", "b/images"]), "");
+    }
+}
