@@ -1,7 +1,7 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
 use crate::{
     bench::args::BenchArgs,
-    choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
+    choices::{ByArg, CheckArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     clean::CleanArgs,
     diff::DiffArgs,
     duplicates::DuplicatesArgs,
@@ -549,11 +549,23 @@ pub(crate) struct OptionArgs {
     #[command(flatten)]
     pub(crate) metadata: MetadataArgs,
 
-    /// Treat a JPEG without its end marker as broken even if all its pixels are there, a
-    /// progressive one whose scans leave coefficients out, and an animation of which only the first
-    /// frame would be stored
+    /// Treat as broken what is in doubt or would lose something that no option asks for: a JPEG
+    /// without its end marker even if all its pixels are there, a progressive one whose scans leave
+    /// coefficients out, an animation or TIFF of which only the first frame or page would be stored,
+    /// more than 8 bits that would be rounded, further channels, and kinds of images that fdconvert
+    /// cannot decode
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
+    /// How images are checked that keep their bytes
+    #[arg(
+        long,
+        value_enum,
+        default_value = "header",
+        value_name = "HOW",
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
+    pub(crate) check: CheckArg,
     /// Refuse images of more pixels than this
     #[arg(
         long,

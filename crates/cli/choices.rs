@@ -35,6 +35,14 @@ pub(crate) enum FilterArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CheckArg {
+    /// Headers, tables and places of the pixels: at no cost
+    Header,
+    /// All pixels are decoded: an image that cannot be is broken
+    Pixels,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum OnErrorArg {
     /// Stop and leave nothing behind
     Fail,

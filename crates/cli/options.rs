@@ -1,9 +1,9 @@
 //! From flags to the library's options: field by field, nothing is decided here.
 use crate::{
     args::OptionArgs,
-    choices::{ByArg, FilterArg, OnErrorArg, SubsamplingArg},
+    choices::{ByArg, CheckArg, FilterArg, OnErrorArg, SubsamplingArg},
 };
-use fdconvert::{By, Filter, OnError, PackOptions, Subsampling};
+use fdconvert::{By, Check, Filter, OnError, PackOptions, Subsampling};
 use fdconvert_core::OptionValues;
 
 impl OptionArgs {
@@ -31,6 +31,7 @@ impl OptionArgs {
         options.subsampling = self.subsampling.into();
         options.by = self.by.into();
         options.filter = self.filter.into();
+        options.check = self.check.into();
         options
     }
 }
@@ -61,6 +62,15 @@ impl From<FilterArg> for Filter {
             FilterArg::Area => Self::Area,
             FilterArg::Lanczos3 => Self::Lanczos3,
             FilterArg::Bilinear => Self::Bilinear,
+        }
+    }
+}
+
+impl From<CheckArg> for Check {
+    fn from(arg: CheckArg) -> Self {
+        match arg {
+            CheckArg::Header => Self::Header,
+            CheckArg::Pixels => Self::Pixels,
         }
     }
 }

@@ -7,8 +7,9 @@ use crate::{
     lossless::decode_png,
     other::decode_other,
     region::whole,
+    tiff::decode_tiff,
 };
-use fdconvert_core::probe::check_complete;
+use fdconvert_core::probe::{check_complete, not_decoded};
 use fdconvert_core::{Codec, Encoded, Error, Image, ImageHeader, Limits, Pixels, Result};
 
 /// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
@@ -145,6 +146,7 @@ impl Decoder {
         match header.codec {
             Codec::Jpeg => self.jpeg.decode(bytes, header, entry_points, out),
             Codec::Png => decode_png(bytes, header, limits, &mut self.scratch, out),
+            Codec::Tiff => decode_tiff(bytes, header, limits, &mut self.jpeg, out),
             Codec::Raw => {
                 out.clear();
                 out.extend_from_slice(bytes);
@@ -158,6 +160,9 @@ impl Decoder {
 /// Returns what is wrong with an image, once decoding has failed. Where the file as such is broken,
 /// that and its offset say more than what became of it in the decoder.
 pub(crate) fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
+    if let Some(kind) = not_decoded(bytes, header) {
+        return kind;
+    }
     let what = check_complete(bytes, header).err().unwrap_or(what);
     format!("the {} cannot be decoded: {what}", header.codec.extension())
 }

@@ -53,6 +53,7 @@ mod region;
 mod sheet;
 mod size;
 mod thumbnail;
+mod tiff;
 
 pub use bmp::stored_bilevel;
 pub use decode::{Decoded, Decoder};
@@ -66,7 +67,9 @@ pub use metadata::{
 };
 pub use notes::Notes;
 pub use orient::{orient, orientation};
-pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};
+pub use policy::{
+    Alpha, By, Check, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker,
+};
 pub use region::{Part, Wanted};
 pub use sheet::ContactSheet;
 pub use size::Size;

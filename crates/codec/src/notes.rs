@@ -48,6 +48,12 @@ impl Notes {
     pub const COEFFICIENTS_LEFT_OUT: Self = Self(1 << 16);
     /// An animation of which only the first frame was stored.
     pub const FIRST_FRAME: Self = Self(1 << 17);
+    /// A TIFF of several pages of which only the first was stored.
+    pub const FIRST_PAGE: Self = Self(1 << 23);
+    /// Channels beside colours and alpha were left out.
+    pub const CHANNELS_LEFT_OUT: Self = Self(1 << 24);
+    /// Bytes were stored that cannot be decoded here, because their kind is not supported.
+    pub const NOT_DECODED: Self = Self(1 << 25);
 
     /// Metadata was taken out; the image data is that of the source byte for byte.
     pub const STRIPPED: Self = Self(1 << 18);
@@ -61,7 +67,7 @@ impl Notes {
     pub const TAIL_REMOVED: Self = Self(1 << 22);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 23] = [
+    pub const ALL: [(Self, &'static str, &'static str); 26] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "re-encoded"),
         (
@@ -112,6 +118,17 @@ impl Notes {
             "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
         ),
         (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
+        (Self::FIRST_PAGE, "first-page", "of several pages: only the first of each is stored"),
+        (
+            Self::CHANNELS_LEFT_OUT,
+            "channels-left-out",
+            "stored without the channels beside their colours (infrared, say)",
+        ),
+        (
+            Self::NOT_DECODED,
+            "not-decoded",
+            "cannot be decoded by fdconvert: their kind is not supported, and they are stored as they are",
+        ),
         (Self::STRIPPED, "stripped", "stored without some metadata, the image data byte for byte"),
         (
             Self::ORIENTATION_KEPT,

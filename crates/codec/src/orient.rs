@@ -4,15 +4,13 @@ use fdconvert_core::{Codec, Encoded, Pixels};
 /// into the first-level cache, so that neither reading nor writing misses on every pixel.
 const BLOCK: usize = 32;
 
-/// The EXIF orientation of an image, 1 to 8; 1 for all but JPEGs that say otherwise. Reads headers
-/// only.
+/// The EXIF orientation of an image of any codec, 1 to 8; 1 where it has none. Reads headers only.
 #[must_use]
 pub fn orientation(image: &Encoded) -> u8 {
     match image.codec {
-        Codec::Jpeg => {
-            fdconvert_core::probe::probe(&image.bytes).map_or(1, |header| header.orientation)
-        }
-        _ => 1,
+        // These have no EXIF.
+        Codec::Raw | Codec::Bmp | Codec::Gif => 1,
+        _ => fdconvert_core::probe::probe(&image.bytes).map_or(1, |header| header.orientation),
     }
 }
 
@@ -44,6 +42,8 @@ pub(crate) fn orient_into(
     out.resize(pixels.data.len(), 0);
     match pixels.channels {
         1 => turn::<1>(&pixels.data, width, height, orientation, out),
+        // Values of 16 bits.
+        2 => turn::<2>(&pixels.data, width, height, orientation, out),
         3 => turn::<3>(&pixels.data, width, height, orientation, out),
         4 => turn::<4>(&pixels.data, width, height, orientation, out),
         _ => return None,

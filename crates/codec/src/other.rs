@@ -1,4 +1,4 @@
-//! BMP, WebP, TIFF and GIF: read through the `image` crate.
+//! BMP, WebP and GIF: read through the `image` crate.
 
 use crate::{Notes, convert};
 use fdconvert_core::{Codec, ImageHeader, Limits, Pixels};
@@ -16,7 +16,6 @@ pub(crate) fn decode_other(
     let format = match header.codec {
         Codec::Bmp => ImageFormat::Bmp,
         Codec::Webp => ImageFormat::WebP,
-        Codec::Tiff => ImageFormat::Tiff,
         Codec::Gif => ImageFormat::Gif,
         other => return Err(format!("{other:?} cannot be decoded")),
     };
@@ -58,13 +57,6 @@ pub(crate) fn decode_other(
         let (samples, _) = scratch.as_chunks::<2>();
         out.extend(samples.iter().map(|&pair| convert::narrow(u16::from_ne_bytes(pair))));
     }
-    if header.codec == Codec::Tiff && is_premultiplied(bytes) {
-        match channels {
-            2 => convert::unpremultiply::<2>(out),
-            4 => convert::unpremultiply::<4>(out),
-            _ => {}
-        }
-    }
     let channels = match channels {
         2 => {
             convert::gray_alpha_to_rgba(out, scratch);
@@ -80,26 +72,4 @@ pub(crate) fn decode_other(
         other => other,
     };
     Ok((channels, Notes::DEPTH_REDUCED.when(wide)))
-}
-
-/// Returns whether the alpha channel of a TIFF's first image is one that the colours were
-/// multiplied by ("associated": ExtraSamples is 1, TIFF 6.0, section 18), which the decoder does
-/// not tell.
-fn is_premultiplied(bytes: &[u8]) -> bool {
-    const EXTRA_SAMPLES: u32 = 338;
-    let big_endian = bytes.starts_with(b"MM");
-    let number = |at: usize, len: usize| -> Option<u32> {
-        let bytes = bytes.get(at..at.checked_add(len)?)?;
-        let join = |sum: u32, byte: &u8| sum << 8 | u32::from(*byte);
-        Some(if big_endian { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) })
-    };
-    let first = || -> Option<u32> {
-        let directory = number(4, 4)? as usize;
-        let n_entries = number(directory, 2)? as usize;
-        let entries = (0..n_entries).map_while(|entry| directory.checked_add(2 + entry * 12));
-        let at = entries.into_iter().find(|at| number(*at, 2) == Some(EXTRA_SAMPLES))?;
-        // The values themselves, where they take four bytes or fewer: the first is of the alpha.
-        (number(at.checked_add(4)?, 4)? <= 2).then(|| number(at + 8, 2)).flatten()
-    };
-    first() == Some(1)
 }

@@ -90,7 +90,7 @@ pub use stats::{
 };
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 
-pub use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Policy, Subsampling};
+pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
     Schema, Skipped, Source, Value,

@@ -307,6 +307,7 @@ fn policy(options: &PackOptions) -> Result<Policy> {
         orient: !options.no_exif_rotation,
         baseline: options.baseline,
         strict: options.strict,
+        check: options.check,
         strip: options.strip_metadata.iter().copied().collect(),
         limits: options.limits(),
     };

@@ -21,7 +21,7 @@ use turbo as chosen;
 
 use crate::{Notes, Region};
 use chroma::Chroma;
-use fdconvert_core::probe::{Ending, check_complete};
+use fdconvert_core::probe::{Ending, jpeg_ending};
 use fdconvert_core::{Color, ImageHeader, Pixels};
 use std::{fmt, str::FromStr};
 
@@ -220,7 +220,7 @@ impl JpegDecoder {
                 format!("its samples have {} bits, and only those of 8 are decoded", header.bits);
             return Err(what);
         }
-        let ending = check_complete(jpeg, header)?;
+        let ending = jpeg_ending(jpeg)?;
         let whole = ending != Ending::NoEndMarker;
         let ImageHeader { width, height, progressive, .. } = *header;
         let frame = Frame { width, height, components, progressive, whole, strict: false };

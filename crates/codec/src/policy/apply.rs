@@ -1,7 +1,7 @@
 //! One image through the policy: kept as it is, or decoded, made to fit, and encoded.
 
 use super::{
-    Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker,
+    Alpha, Check, Encode, Gray, Nanos, Outcome, Policy, Worker,
     seat::{Goal, Seat, Shape},
     worker::timed,
 };
@@ -13,11 +13,22 @@ use crate::{
     metadata::strip_metadata,
     orient::orient_into,
 };
-use fdconvert_core::probe::{Ending, check_complete, is_animated};
+use fdconvert_core::probe::{Ending, check_complete, has_pages, is_animated, not_decoded};
 use fdconvert_core::{
     Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, message,
     named::{self, STRICT},
 };
+
+/// Notes that make an image an error of a strict policy: doubts about it, and losses.
+const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
+    (Notes::NO_END_MARKER, "the JPEG has no end marker"),
+    (Notes::COEFFICIENTS_LEFT_OUT, "the JPEG's scans do not send all coefficients"),
+    (Notes::FIRST_FRAME, "is animated, and only its first frame would be stored"),
+    (Notes::FIRST_PAGE, "has several pages, and only the first would be stored"),
+    (Notes::CHANNELS_LEFT_OUT, "has channels beside its colours, which would be left out"),
+    (Notes::DEPTH_REDUCED, "has more than 8 bits per channel, and would be rounded to 8"),
+    (Notes::NOT_DECODED, "cannot be decoded by fdconvert"),
+];
 
 /// An image on its way.
 struct Job<'a> {
@@ -93,8 +104,9 @@ impl Policy {
         let decoded = timed(&mut nanos.decode, || {
             worker.decoder.decode_reusing(key, &encoded, &self.limits, buffer)
         })?;
-        let notes =
-            decoded.notes | Notes::FIRST_FRAME.when(is_animated(&encoded.bytes, encoded.codec));
+        let notes = decoded.notes
+            | Notes::FIRST_FRAME.when(is_animated(&encoded.bytes, encoded.codec))
+            | Notes::FIRST_PAGE.when(has_pages(&encoded.bytes, encoded.codec));
         self.check_strict(key, notes)?;
         let jpeg = (encoded.codec == Codec::Jpeg).then_some(&*encoded.bytes);
         let job = Job { key, format, size, source, goal, jpeg };
@@ -143,6 +155,13 @@ impl Policy {
     ) -> Result<Outcome> {
         let mut nanos = Nanos::default();
         let mut notes = Notes::KEPT | Notes::ROTATION_LEFT.when(header.orientation > 1);
+        if let Some(what) = not_decoded(&encoded.bytes, header) {
+            if self.check == Check::Pixels {
+                return Err(Error::sample(key, what));
+            }
+            self.check_strict(key, Notes::NOT_DECODED)?;
+            return self.strip(key, Outcome { encoded, notes: notes | Notes::NOT_DECODED, nanos });
+        }
         let ending = check_complete(&encoded.bytes, header);
         let ending = ending.map_err(|what| Error::sample(key, what))?;
         let left_out = Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut);
@@ -150,7 +169,9 @@ impl Policy {
         notes |= left_out;
         if ending == Ending::NoEndMarker {
             self.check_strict(key, Notes::NO_END_MARKER)?;
-            // Only decoding tells whether pixels are missing too.
+        }
+        // Without an end marker only decoding tells whether pixels are missing too.
+        if ending == Ending::NoEndMarker || self.check == Check::Pixels {
             let mut pixels = worker.take();
             let (_, _, found) = timed(&mut nanos.decode, || {
                 worker.decoder.decode_into(key, &encoded, &self.limits, &mut pixels)
@@ -191,24 +212,13 @@ impl Policy {
     }
 
     fn check_strict(&self, key: &str, notes: Notes) -> Result<()> {
-        if self.strict && notes.contains(Notes::NO_END_MARKER) {
-            let what = message!("the JPEG has no end marker, which {STRICT} does not let pass");
-            return Err(Error::sample(key, what));
+        let refused = REFUSED_BY_STRICT.into_iter().find(|(note, _)| notes.contains(*note));
+        match refused {
+            Some((_, what)) if self.strict => {
+                Err(Error::sample(key, message!("{what}, which {STRICT} does not let pass")))
+            }
+            _ => Ok(()),
         }
-        if self.strict && notes.contains(Notes::COEFFICIENTS_LEFT_OUT) {
-            let what = message!(
-                "the JPEG's scans do not send all coefficients, which {STRICT} does not let pass"
-            );
-            return Err(Error::sample(key, what));
-        }
-        if self.strict && notes.contains(Notes::FIRST_FRAME) {
-            let what = message!(
-                "is animated, and only its first frame would be stored, which {STRICT} does not \
-                 let pass"
-            );
-            return Err(Error::sample(key, what));
-        }
-        Ok(())
     }
 
     /// Stores pixels in the seat that the goal leads to, which comes back with the outcome.

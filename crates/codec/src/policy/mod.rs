@@ -116,6 +116,37 @@ pub enum Gray {
     Expand,
 }
 
+/// Proof that images have to give whose bytes stay as they are. What is re-encoded is decoded anyway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Headers, tables and places of the pixels, at the speed of memory.
+    #[default]
+    Header,
+    /// They are decoded.
+    Pixels,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Header => "header",
+            Self::Pixels => "pixels",
+        })
+    }
+}
+
+impl FromStr for Check {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "header" => Ok(Self::Header),
+            "pixels" => Ok(Self::Pixels),
+            _ => Err(format!("`{text}` is none of: header, pixels")),
+        }
+    }
+}
+
 /// Treatment of every image of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -138,9 +169,13 @@ pub struct Policy {
     /// A progressive JPEG whose bytes could stay is rewritten as a baseline one, with the same
     /// coefficients and markers. Only with the feature `turbo`.
     pub baseline: bool,
-    /// A JPEG without its end marker is an error even if all its pixels are there, and so is a
-    /// progressive one that leaves coefficients out, and an animation that would lose its frames.
+    /// Doubts and losses are errors: a JPEG without its end marker even if all its pixels are there,
+    /// a progressive one that leaves coefficients out, an animation or a TIFF of which only the
+    /// first frame or page would be stored, more than 8 bits that would be rounded, further
+    /// channels that would be left out, and a kind of image that is not decoded here.
     pub strict: bool,
+    /// Proof that images have to give whose bytes stay.
+    pub check: Check,
     /// Metadata that images lose whose bytes could stay. What is re-encoded has none.
     pub strip: Metadata,
     /// Limits that no image may exceed.
@@ -160,6 +195,7 @@ impl Default for Policy {
             orient: true,
             baseline: false,
             strict: false,
+            check: Check::Header,
             strip: Metadata::NONE,
             limits: Limits::DEFAULT,
         }
@@ -263,6 +299,9 @@ impl Policy {
         put("gray", if self.gray == Gray::Keep { "keep" } else { "expand" }.into());
         put("orient", self.orient.to_string());
         put("strict", self.strict.to_string());
+        if self.check != Check::Header {
+            put("check", self.check.to_string());
+        }
         if self.baseline {
             put("baseline", "true".into());
         }

@@ -14,4 +14,5 @@ mod policy;
 mod region;
 mod round_trip;
 mod thumbnail;
+mod tiff;
 mod verdicts;

@@ -5,10 +5,7 @@
 use crate::common::{self, encoded};
 use fdconvert_codec::{Decoder, Notes, Part, Policy, Region, Worker};
 use fdconvert_core::{Encoded, Error, Image, Limits};
-use fdconvert_testkit::{
-    fake::FILES,
-    fixtures::{tiff_directory, tiled_planar_tiff},
-};
+use fdconvert_testkit::{fake::FILES, fixtures::tiff_directory};
 
 const ARITHMETIC: [&[u8]; 2] = [
     include_bytes!("../fixtures/arithmetic.jpg"),
@@ -120,17 +117,6 @@ fn coefficients_left_out_are_told_and_refused_when_strict() {
     assert!(keep(&image, false).unwrap().contains(Notes::COEFFICIENTS_LEFT_OUT));
     let what = keep(&image, true).unwrap_err().to_string();
     assert!(what.contains("coefficients") && what.contains("`strict`"), "{what}");
-}
-
-#[test]
-fn a_decoder_that_panics_is_an_error_of_the_sample() {
-    let image = encoded(tiled_planar_tiff());
-    let mut decoder = Decoder::new();
-    let error = decoder.decode("the/key", &image, &Limits::DEFAULT).unwrap_err().to_string();
-    assert!(error.contains("the/key") && error.contains("fault of the decoder"), "{error}");
-    assert!(!error.contains('\n'), "{error}");
-    let good = common::file(9, 7, 3, fdconvert_core::Codec::Png);
-    decoder.decode("good", &good, &Limits::DEFAULT).unwrap();
 }
 
 /// Two pixels of RGBA in one strip; `extra` says what the alpha channel is.

@@ -61,6 +61,17 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     })
 }
 
+/// Returns why a BMP is not decoded here; `None` for one that is.
+pub(crate) fn not_decoded(bytes: &[u8]) -> Option<String> {
+    let what = match info(bytes)?.compression {
+        4 => "JPEG",
+        5 => "PNG",
+        11..=13 => "four inks (CMYK)",
+        _ => return None,
+    };
+    Some(format!("BMP that holds {what} is not supported"))
+}
+
 /// Uncompressed rows, padded to four bytes, must lie inside the file.
 pub(crate) fn check_rows(bytes: &[u8]) -> Result<(), String> {
     let info = info(bytes).ok_or("the BMP is cut off inside its header")?;

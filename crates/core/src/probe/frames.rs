@@ -1,5 +1,5 @@
 //! Whether a file holds more images than the first one: frames of an animation.
-use crate::probe::png;
+use crate::probe::{png, tiff::Tiff};
 use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
@@ -18,10 +18,44 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
+/// Returns whether decoding a TIFF leaves pages out. Smaller copies of the first one, such as those
+/// of a map, and masks are none.
+#[must_use]
+pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
+    codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
+}
+
+/// Checks that the first frame of a GIF is there, with its colours.
+pub(crate) fn check_gif(bytes: &[u8]) -> Result<(), String> {
+    let cut = || format!("the GIF is cut off at byte {} before its first frame ends", bytes.len());
+    let [screen] = array(bytes, 10).ok_or_else(cut)?;
+    let mut at = SCREEN_BYTES + color_table_bytes(screen);
+    loop {
+        let [kind] = array(bytes, at).ok_or_else(cut)?;
+        match kind {
+            b'!' => at = past_sub_blocks(bytes, at + 2).ok_or_else(cut)?,
+            b',' => break,
+            b';' => return Err(format!("the GIF ends at byte {at} without a frame")),
+            other => return Err(format!("the GIF has a block {other:#04x} at byte {at}")),
+        }
+    }
+    let [frame] = array(bytes, at + 9).ok_or_else(cut)?;
+    if (screen | frame) & 0x80 == 0 {
+        return Err("the GIF has no table of colours".into());
+    }
+    at += IMAGE_BYTES + color_table_bytes(frame);
+    let [code_bits] = array(bytes, at).ok_or_else(cut)?;
+    if !(1..=11).contains(&code_bits) {
+        return Err(format!("the GIF's pixels have codes of {code_bits} bits, which cannot be"));
+    }
+    past_sub_blocks(bytes, at + 1).map(|_| ()).ok_or_else(cut)
+}
+
+const SCREEN_BYTES: usize = 13;
+const IMAGE_BYTES: usize = 10;
+
 /// GIF89a specification: the screen, then blocks, of which images start with a comma.
 fn second_gif_frame(bytes: &[u8]) -> Option<()> {
-    const SCREEN_BYTES: usize = 13;
-    const IMAGE_BYTES: usize = 10;
     let [flags] = array(bytes, 10)?;
     let mut at = SCREEN_BYTES + color_table_bytes(flags);
     let mut seen_one = false;

@@ -67,6 +67,28 @@ fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader,
     }))
 }
 
+/// Processes that are not decoded: those of several frames that build upon each other, and lossless
+/// ones with arithmetic codes.
+const NOT_DECODED: [u8; 7] = [0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF];
+
+/// Returns why a JPEG is not decoded here; `None` for one that is.
+pub(crate) fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
+    let bits = header.bits;
+    if bits != 8 {
+        return Some(format!("JPEG with samples of {bits} bits is not supported, only of 8"));
+    }
+    if !header.progressive {
+        return None;
+    }
+    let frame = marker_segments(bytes).find(|segment| starts_frame(segment.marker))?;
+    let is_known = !NOT_DECODED.contains(&frame.marker);
+    (!is_known).then(|| {
+        "JPEG of a hierarchical or lossless arithmetic process is not supported; rewrite it first: \
+         `djpeg in.jpg | cjpeg > out.jpg`"
+            .to_owned()
+    })
+}
+
 /// Returns whether the image data is there, as far as the markers tell.
 pub(crate) fn ending(bytes: &[u8]) -> Result<Ending, String> {
     scans::ending(bytes).unwrap_or_else(|| Ok(tail(bytes)))

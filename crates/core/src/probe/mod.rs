@@ -23,10 +23,13 @@ mod jpeg;
 mod other;
 mod png;
 mod scans;
+mod structure;
+mod tiff;
 
 pub use exif::orientation as exif_orientation;
 pub use foreign::Foreign;
-pub use frames::is_animated;
+pub use frames::{has_pages, is_animated};
+pub use tiff::{Numbers, Tiff, TiffColors};
 
 use crate::{Codec, ImageHeader};
 
@@ -38,7 +41,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Codec> {
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(Codec::Png),
         [b'B', b'M', ..] if bmp::looks_like(bytes) => Some(Codec::Bmp),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Codec::Webp),
-        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => Some(Codec::Tiff),
+        [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Some(Codec::Tiff),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Codec::Gif),
         _ => None,
     }
@@ -53,6 +56,7 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
         Some(Codec::Jpeg) => jpeg::header(bytes),
         Some(Codec::Png) => png::header(bytes),
         Some(Codec::Bmp) => bmp::header(bytes),
+        Some(Codec::Tiff) => tiff::header(bytes),
         Some(codec) => other::header(bytes, codec),
         None if bytes.is_empty() => Err("the file is empty".into()),
         None => Err(match Foreign::sniff(bytes) {
@@ -86,18 +90,50 @@ pub enum Ending {
     CoefficientsLeftOut,
 }
 
-/// Checks that a file is complete without decoding it: a JPEG has its end marker and, where it has
-/// several scans, all of them; every chunk of a PNG is there with the right CRC; a BMP has all its
-/// rows. Other codecs are left to decoding.
+/// Checks that a file is complete and made as its codec demands, without decoding it: a JPEG has its
+/// tables, its end marker and, where it has several scans, all of them; every chunk that a PNG
+/// needs is there with the right CRC; a BMP has all its rows, a GIF its first frame, a WebP its
+/// image, a TIFF all its strips. What lies inside the compressed data is left to decoding. A file
+/// of a kind that is [not decoded](not_decoded) passes.
 ///
 /// # Errors
 /// What is missing or damaged, with the offset.
 pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, String> {
+    if not_decoded(bytes, header).is_some() {
+        return Ok(Ending::Complete);
+    }
+    let checked = match header.codec {
+        Codec::Jpeg => {
+            structure::check(bytes)?;
+            return jpeg::ending(bytes);
+        }
+        Codec::Png => png::check_chunks(bytes),
+        Codec::Bmp => bmp::check_rows(bytes),
+        Codec::Gif => frames::check_gif(bytes),
+        Codec::Webp => other::check_webp(bytes),
+        Codec::Tiff => Tiff::parse(bytes).and_then(|tiff| tiff.check()),
+        Codec::Raw => Ok(()),
+    };
+    checked.map(|()| Ending::Complete)
+}
+
+/// Returns how a JPEG ends, as [`check_complete`] does: for decoders, which find all else themselves.
+///
+/// # Errors
+/// What is missing, with the offset.
+pub fn jpeg_ending(bytes: &[u8]) -> Result<Ending, String> {
+    jpeg::ending(bytes)
+}
+
+/// Returns why a sound image is not decoded here, and what to do: its kind is not supported. `None`
+/// for all that is decoded, if it is not broken.
+#[must_use]
+pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     match header.codec {
-        Codec::Jpeg => jpeg::ending(bytes),
-        Codec::Png => png::check_chunks(bytes).map(|()| Ending::Complete),
-        Codec::Bmp => bmp::check_rows(bytes).map(|()| Ending::Complete),
-        _ => Ok(Ending::Complete),
+        Codec::Jpeg => jpeg::not_decoded(bytes, header),
+        Codec::Tiff => Tiff::parse(bytes).ok().and_then(|tiff| tiff.not_decoded()),
+        Codec::Bmp => bmp::not_decoded(bytes),
+        _ => None,
     }
 }
 

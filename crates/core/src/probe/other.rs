@@ -1,4 +1,4 @@
-//! WebP, TIFF and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
+//! WebP and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
 use crate::probe::exif;
 use crate::{
     Codec, Color, ImageHeader,
@@ -14,7 +14,6 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
         .zip(u32::try_from(size.height).ok())
         .ok_or_else(|| format!("the {name} file claims an impossible size"))?;
     let orientation = match codec {
-        Codec::Tiff => exif::orientation(bytes),
         Codec::Webp => webp_chunk(bytes, *b"EXIF")
             .and_then(|chunk| exif::orientation(chunk.strip_prefix(b"Exif\0\0").unwrap_or(chunk))),
         _ => None,
@@ -43,6 +42,25 @@ fn webp_color(bytes: &[u8]) -> Color {
         _ => None,
     };
     if has_alpha == Some(false) { Color::Rgb } else { Color::Rgba }
+}
+
+/// Checks that the pixels of a WebP are in the file: those of the image, or of the first frame.
+pub(crate) fn check_webp(bytes: &[u8]) -> Result<(), String> {
+    let cut = || format!("the WebP is cut off at byte {} before its pixels end", bytes.len());
+    let mut at = 12_usize;
+    loop {
+        let kind: [u8; 4] = array_at(bytes, at).ok_or_else(cut)?;
+        let len = u32_at(bytes, at + 4).and_then(|len| usize::try_from(len).ok());
+        let end = len.and_then(|len| (at + 8).checked_add(len)).ok_or_else(cut)?;
+        if end > bytes.len() {
+            return Err(cut());
+        }
+        if matches!(&kind, b"VP8 " | b"VP8L" | b"ANMF") {
+            return Ok(());
+        }
+        // Chunks are padded to even sizes.
+        at = end + ((end - at) & 1);
+    }
 }
 
 /// The data of the first RIFF chunk of that kind (WebP Container Specification).

@@ -26,13 +26,23 @@ fn chunk(bytes: &[u8], at: usize) -> Result<Chunk<'_>, String> {
     Ok(Chunk { at, kind, data, crc })
 }
 
+/// Bytes in front of deflated data.
+const ZLIB_HEADER: usize = 2;
+
 impl Chunk<'_> {
+    fn crc(&self) -> u32 {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&self.kind);
+        crc.update(self.data);
+        crc.finalize()
+    }
+
     fn next(&self) -> usize {
         self.at + CHUNK_OVERHEAD + self.data.len()
     }
 }
 
-/// IHDR, and what comes before the pixels: transparency of a palette, EXIF.
+/// IHDR, and what else says something of the pixels: transparency, EXIF.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ihdr = chunk(bytes, SIGNATURE_BYTES)?;
     let fields = match (&ihdr.kind, ihdr.data) {
@@ -46,12 +56,15 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let mut transparent = false;
     let mut orientation = 1;
     let mut at = ihdr.next();
-    // A file cut off later is for `check_complete` to report.
+    // A file cut off later is for `check_complete` to report. EXIF may stand behind the pixels, too.
     while let Ok(chunk) = chunk(bytes, at) {
         match &chunk.kind {
             b"tRNS" => transparent = true,
-            b"eXIf" => orientation = exif::orientation(chunk.data).unwrap_or(1),
-            b"IDAT" | b"IEND" => break,
+            b"eXIf" => {
+                orientation = exif::orientation(chunk.data).unwrap_or(1);
+                break;
+            }
+            b"IEND" => break,
             _ => {}
         }
         at = chunk.next();
@@ -89,21 +102,52 @@ pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// Every chunk up to IEND, with its CRC.
+/// Every chunk up to IEND, with the CRC of those that the pixels need, and what the image data
+/// begins with. Decoders leave other chunks out whose CRC is wrong.
 pub(crate) fn check_chunks(bytes: &[u8]) -> Result<(), String> {
     let mut at = SIGNATURE_BYTES;
+    // Of the image data, over all its chunks.
+    let mut start = Vec::with_capacity(ZLIB_HEADER);
+    let (mut has_palette, mut needs_palette) = (false, false);
     loop {
         let chunk = chunk(bytes, at)?;
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&chunk.kind);
-        crc.update(chunk.data);
-        if crc.finalize() != chunk.crc {
+        let is_critical = chunk.kind[0] & 0x20 == 0;
+        if is_critical && chunk.crc() != chunk.crc {
             let kind = String::from_utf8_lossy(&chunk.kind).into_owned();
             return Err(format!("the PNG chunk {kind} at byte {at} does not match its CRC"));
         }
-        if &chunk.kind == b"IEND" {
-            return Ok(());
+        match (&chunk.kind, chunk.data) {
+            (b"IHDR", [.., kind, compression, filter, interlacing]) => {
+                if (*compression, *filter) != (0, 0) || *interlacing > 1 {
+                    return Err("the PNG is stored by a method that does not exist".into());
+                }
+                needs_palette = *kind == 3;
+            }
+            (b"PLTE", _) => has_palette = true,
+            (b"IDAT", data) => {
+                let missing = ZLIB_HEADER - start.len();
+                start.extend_from_slice(data.get(..missing.min(data.len())).unwrap_or_default());
+                if needs_palette && !has_palette {
+                    return Err(format!("the PNG has no palette before its pixels at byte {at}"));
+                }
+            }
+            (b"IEND", _) => return check_zlib(&start),
+            _ => {}
         }
         at = chunk.next();
     }
+}
+
+/// The two bytes that the pixels begin with (RFC 1950): deflated, in windows of at most 32 KiB,
+/// without a dictionary.
+fn check_zlib(start: &[u8]) -> Result<(), String> {
+    let &[method, flags] = start else { return Err("the PNG has no image data (IDAT)".into()) };
+    let is_sound = method & 15 == 8
+        && method >> 4 <= 7
+        && u16::from_be_bytes([method, flags]).is_multiple_of(31)
+        && flags & 0x20 == 0;
+    if is_sound {
+        return Ok(());
+    }
+    Err("the PNG's image data (IDAT) does not begin as deflated data does".into())
 }

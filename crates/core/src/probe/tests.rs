@@ -11,6 +11,9 @@ fn segment(marker: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The table of number 0.
+const QUANTISATION: [u8; 65] = [0; 65];
+
 fn jpeg(before_frame: &[u8], marker: u8, components: u8, width: u16, height: u16) -> Vec<u8> {
     let mut frame = vec![8];
     frame.extend(height.to_be_bytes());
@@ -21,6 +24,8 @@ fn jpeg(before_frame: &[u8], marker: u8, components: u8, width: u16, height: u16
     }
     let mut out = vec![0xFF, 0xD8];
     out.extend(before_frame);
+    // Every component has the same quantisation.
+    out.extend(segment(0xDB, &QUANTISATION));
     out.extend(segment(marker, &frame));
     out
 }
@@ -189,6 +194,111 @@ fn check_bad(bad: &Path) {
     assert_ne!(verdict("exif_rotated.jpg").unwrap().0.orientation, 1);
     assert_eq!(verdict("gray16.png").unwrap().0.bits, 16);
     assert_eq!(verdict("rgba.png").unwrap().0.color, Color::Rgba);
+}
+
+fn verdict(bytes: &[u8]) -> Result<Ending, String> {
+    check_complete(bytes, &probe(bytes)?)
+}
+
+/// What libjpeg refuses in front of a scan is seen without decoding.
+#[test]
+fn jpegs_whose_segments_make_no_sense_are_broken() {
+    let of = |parts: &[Vec<u8>]| verdict(&[parts.concat(), vec![0xFF, 0xD9]].concat());
+    let frame = || jpeg(&[], 0xC0, 1, 7, 5);
+    let frame_alone = || segment(0xC0, &[8, 0, 5, 0, 7, 1, 0, 0x11, 0]);
+    let end = || scan(&[0], 0, 63, 0);
+    assert_eq!(of(&[frame(), end()]), Ok(Ending::Complete));
+    let error = |parts: &[Vec<u8>]| of(parts).unwrap_err();
+    assert!(error(&[frame(), frame_alone(), end()]).contains("second frame"));
+    assert!(error(&[vec![0xFF, 0xD8], frame_alone(), end()]).contains("quantisation table"));
+    let huffman = |counts: &[u8]| {
+        let mut body = vec![0_u8; 17];
+        body[1..=counts.len()].copy_from_slice(counts);
+        body.extend(vec![0; counts.iter().map(|count| usize::from(*count)).sum()]);
+        segment(0xC4, &body)
+    };
+    assert!(of(&[frame(), huffman(&[0, 1, 5]), end()]).is_ok());
+    assert!(error(&[frame(), huffman(&[3]), end()]).contains("Huffman table"));
+    assert!(error(&[frame(), segment(0xC4, &[0; 9]), end()]).contains("length"));
+    assert!(error(&[frame(), segment(0xDB, &[4; 65]), end()]).contains("does not exist"));
+    assert!(error(&[frame(), scan(&[9], 0, 63, 0)]).contains("component"));
+}
+
+#[test]
+fn kinds_of_jpegs_that_are_not_read_are_no_damage() {
+    let mut deep = [jpeg(&[], 0xC1, 3, 7, 5), scan(&[0, 1, 2], 0, 63, 0)].concat();
+    let bits_at = deep.windows(2).position(|pair| pair == [0xFF, 0xC1]).unwrap() + 4;
+    deep[bits_at] = 12;
+    for bytes in [deep, [jpeg(&[], 0xC6, 3, 7, 5), scan(&[0, 1, 2], 0, 63, 0)].concat()] {
+        let header = probe(&bytes).unwrap();
+        assert!(not_decoded(&bytes, &header).unwrap().contains("not supported"));
+        assert_eq!(check_complete(&bytes, &header), Ok(Ending::Complete));
+    }
+}
+
+/// A PNG of gray, of chunks with their CRCs; one called in small letters gets a wrong one.
+fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+    let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
+    let ihdr: (&[u8; 4], &[u8]) = (b"IHDR", b"\0\0\0\x01\0\0\0\x01\x08\0\0\0\0");
+    for (kind, data) in [&[ihdr], chunks].concat() {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(kind);
+        crc.update(data);
+        let wrong = u32::from(kind.iter().all(u8::is_ascii_lowercase));
+        out.extend((data.len() as u32).to_be_bytes());
+        out.extend(kind);
+        out.extend(data);
+        out.extend((crc.finalize() ^ wrong).to_be_bytes());
+    }
+    out
+}
+
+#[test]
+fn pngs_are_checked_as_far_as_decoders_ask() {
+    let end: (&[u8; 4], &[u8]) = (b"IEND", b"");
+    let data: (&[u8; 4], &[u8]) = (b"IDAT", b"\x78\x9c...");
+    assert!(verdict(&png(&[data, end])).is_ok());
+    // In two chunks of one byte.
+    assert!(verdict(&png(&[(b"IDAT", b"\x78"), (b"IDAT", b"\x9c"), end])).is_ok());
+    let error = |chunks: &[_]| verdict(&png(chunks)).unwrap_err();
+    assert!(error(&[end]).contains("no image data"));
+    assert!(error(&[(b"IDAT", b"GIF89a"), end]).contains("deflated"));
+    // Decoders pass over chunks beside the pixels whose CRC is wrong.
+    assert!(verdict(&png(&[(b"gama", b"1234"), data, end])).is_ok());
+    let mut broken = png(&[data, end]);
+    let at = broken.windows(4).position(|kind| kind == b"IDAT").unwrap();
+    broken[at + 8] ^= 1;
+    assert!(verdict(&broken).unwrap_err().contains("CRC"));
+}
+
+#[test]
+fn the_exif_of_a_png_may_stand_behind_its_pixels() {
+    let exif: (&[u8; 4], &[u8]) =
+        (b"eXIf", b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0");
+    let data: (&[u8; 4], &[u8]) = (b"IDAT", b"\x78\x9c...");
+    for chunks in [[exif, data], [data, exif]] {
+        assert_eq!(probe(&png(&chunks)).unwrap().orientation, 6);
+    }
+}
+
+#[test]
+fn gifs_and_webps_without_pixels_are_broken() {
+    let frame = b",\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0";
+    let gif = |flags: u8, rest: &[u8]| {
+        let table = vec![0; if flags == 0 { 0 } else { 6 }];
+        verdict(&[b"GIF89a\x01\0\x01\0", &[flags, 0, 0][..], &table, rest].concat())
+    };
+    assert!(gif(0x80, frame).is_ok());
+    assert!(gif(0x80, b"!\xfe\x02hi\0;").unwrap_err().contains("without a frame"));
+    assert!(gif(0x80, &frame[..12]).unwrap_err().contains("cut off"));
+    assert!(gif(0, frame).unwrap_err().contains("colours"));
+    let webp = |chunks: &[u8]| {
+        let header = ImageHeader { codec: Codec::Webp, ..ImageHeader::raw(1, 1, 3) };
+        check_complete(&[b"RIFF\0\0\0\0WEBP", chunks].concat(), &header)
+    };
+    assert!(webp(b"VP8 \x03\0\0\0abc\0").is_ok());
+    assert!(webp(b"VP8 \x03\0\0\0ab").unwrap_err().contains("cut off"));
+    assert!(webp(b"VP8X\x03\0\0\0abc\0").is_err());
 }
 
 proptest! {

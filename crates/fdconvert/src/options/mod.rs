@@ -13,7 +13,7 @@ pub use values::{
     Ratio, Share, SplitShare, TimeSpan,
 };
 
-use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Mixture, Subsampling};
+use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Mixture, Subsampling};
 use fdconvert_core::{Error, Limits, OptionKind, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -146,8 +146,11 @@ pub struct PackOptions {
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub strip_metadata: Vec<MetadataKind>,
 
-    /// JPEGs without their end marker, and progressive ones that leave coefficients out, are errors.
+    /// Images that are in doubt, or would lose something that no option asks for, are errors.
     pub strict: bool,
+    /// Proof that images have to give whose bytes stay.
+    #[serde(with = "text", skip_serializing_if = "is_header")]
+    pub check: Check,
     /// Images of more pixels are refused.
     pub max_pixels: u64,
     /// Larger image files are refused.
@@ -204,11 +207,17 @@ impl Default for PackOptions {
             no_exif_rotation: false,
             strip_metadata: Vec::new(),
             strict: false,
+            check: Check::Header,
             max_pixels: Limits::DEFAULT.max_pixels,
             max_file_bytes: ByteCount(Limits::DEFAULT.max_file_bytes),
             max_decompressed: None,
         }
     }
+}
+
+/// True for the default, which plan files leave out, as those of earlier versions do.
+fn is_header(check: &Check) -> bool {
+    *check == Check::Header
 }
 
 /// A setter for each field that takes a plain value, or the value of an option.
@@ -270,6 +279,7 @@ impl PackOptions {
         gray_to_rgb: bool,
         no_exif_rotation: bool,
         strict: bool,
+        check: Check,
         max_pixels: u64,
         max_file_bytes: ByteCount,
     }

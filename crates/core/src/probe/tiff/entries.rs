@@ -1,0 +1,167 @@
+//! Directories of a TIFF: entries of 12 bytes, and of 20 in a BigTIFF.
+use crate::bytes::{array_at, u16_at, u16_be_at, u32_at, u32_be_at, u64_at};
+
+/// A directory, wherever it lies in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Directory<'a> {
+    file: File<'a>,
+    /// The place of the first entry.
+    at: usize,
+    n_entries: usize,
+}
+
+/// The bytes of a file, and how its numbers are stored.
+#[derive(Debug, Clone, Copy)]
+struct File<'a> {
+    bytes: &'a [u8],
+    is_big_endian: bool,
+    /// Offsets and numbers of values have eight bytes.
+    is_big: bool,
+}
+
+impl<'a> Directory<'a> {
+    /// The first one of a file.
+    pub(super) fn first(bytes: &'a [u8]) -> Option<Self> {
+        let (is_big_endian, is_big) = match *bytes.first_chunk()? {
+            [b'I', b'I', 42, 0] => (false, false),
+            [b'I', b'I', 43, 0] => (false, true),
+            [b'M', b'M', 0, 42] => (true, false),
+            [b'M', b'M', 0, 43] => (true, true),
+            _ => return None,
+        };
+        let file = File { bytes, is_big_endian, is_big };
+        file.directory(file.offset(if is_big { 8 } else { 4 })?)
+    }
+
+    /// The one behind it.
+    pub(super) fn next(&self) -> Option<Self> {
+        let end = self.at.checked_add(self.n_entries.checked_mul(self.file.entry_bytes())?)?;
+        self.file.directory(self.file.offset(end)?)
+    }
+
+    /// All bytes of the file.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.file.bytes
+    }
+
+    pub(super) fn is_big_endian(&self) -> bool {
+        self.file.is_big_endian
+    }
+
+    /// The values of an entry of whole numbers or bytes; `None` where there is none, and where they
+    /// are not all in the file.
+    pub(super) fn numbers(&self, tag: u16) -> Option<Numbers<'a>> {
+        let entry = |index: usize| self.at + index * self.file.entry_bytes();
+        // In the order of their tags, as a rule that some writers do not keep.
+        let at = (0..self.n_entries).map(entry).find(|at| self.file.short(*at) == Some(tag))?;
+        let count = self.file.count(at + 4)?;
+        let value_bytes = match self.file.short(at + 2)? {
+            1 | 7 => 1,
+            3 => 2,
+            4 | 13 => 4,
+            16 | 18 => 8,
+            _ => return None,
+        };
+        let len = usize::try_from(count).ok()?.checked_mul(value_bytes)?;
+        // Values that are short enough stand in the place of their offset.
+        let value_at = at + self.file.entry_bytes() - self.file.offset_bytes();
+        let start =
+            if len <= self.file.offset_bytes() { value_at } else { self.file.offset(value_at)? };
+        let bytes = self.file.bytes.get(start..start.checked_add(len)?)?;
+        Some(Numbers { file: File { bytes, ..self.file }, value_bytes })
+    }
+
+    /// The first value of such an entry.
+    pub(super) fn number(&self, tag: u16) -> Option<u64> {
+        self.numbers(tag)?.get(0)
+    }
+}
+
+impl<'a> File<'a> {
+    fn short(&self, at: usize) -> Option<u16> {
+        if self.is_big_endian { u16_be_at(self.bytes, at) } else { u16_at(self.bytes, at) }
+    }
+
+    fn long(&self, at: usize) -> Option<u32> {
+        if self.is_big_endian { u32_be_at(self.bytes, at) } else { u32_at(self.bytes, at) }
+    }
+
+    fn very_long(&self, at: usize) -> Option<u64> {
+        if self.is_big_endian {
+            array_at(self.bytes, at).map(u64::from_be_bytes)
+        } else {
+            u64_at(self.bytes, at)
+        }
+    }
+
+    fn count(&self, at: usize) -> Option<u64> {
+        if self.is_big { self.very_long(at) } else { self.long(at).map(u64::from) }
+    }
+
+    fn offset(&self, at: usize) -> Option<usize> {
+        usize::try_from(self.count(at)?).ok()
+    }
+
+    fn offset_bytes(&self) -> usize {
+        if self.is_big { 8 } else { 4 }
+    }
+
+    fn entry_bytes(&self) -> usize {
+        if self.is_big { 20 } else { 12 }
+    }
+
+    /// The directory at an offset, whose entries are all in the file.
+    fn directory(self, start: usize) -> Option<Directory<'a>> {
+        // In front of it lies the header.
+        if start < 8 {
+            return None;
+        }
+        let (n_entries, at) = if self.is_big {
+            (usize::try_from(self.very_long(start)?).ok()?, start.checked_add(8)?)
+        } else {
+            (usize::from(self.short(start)?), start.checked_add(2)?)
+        };
+        let len = n_entries.checked_mul(self.entry_bytes())?;
+        self.bytes.get(at..at.checked_add(len)?)?;
+        Some(Directory { file: self, at, n_entries })
+    }
+}
+
+/// The values of an entry, which are read where they stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbers<'a> {
+    /// Of the values alone.
+    file: File<'a>,
+    value_bytes: usize,
+}
+
+impl<'a> Numbers<'a> {
+    /// The value at an index.
+    #[must_use]
+    pub fn get(&self, index: u64) -> Option<u64> {
+        let at = usize::try_from(index).ok()?.checked_mul(self.value_bytes)?;
+        match self.value_bytes {
+            1 => self.file.bytes.get(at).copied().map(u64::from),
+            2 => self.file.short(at).map(u64::from),
+            4 => self.file.long(at).map(u64::from),
+            _ => self.file.very_long(at),
+        }
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub fn n_values(&self) -> usize {
+        self.file.bytes.len() / self.value_bytes
+    }
+
+    /// All values, one after the other.
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
+        (0..).map_while(|index| self.get(index))
+    }
+
+    /// Their bytes as they are stored.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.file.bytes
+    }
+}

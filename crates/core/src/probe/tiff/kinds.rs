@@ -1,0 +1,217 @@
+//! Kinds of TIFFs that can be decoded, and words for those that cannot.
+use super::{Tiff, tag};
+
+/// Meaning of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TiffColors {
+    /// Gray.
+    Gray {
+        /// True if white is 0.
+        white_is_zero: bool,
+    },
+    /// Red, green, blue.
+    Rgb,
+    /// Numbers of colours in a map.
+    Palette,
+    /// Four inks.
+    Cmyk,
+    /// A luma and two differences of colour.
+    Ycbcr,
+}
+
+pub(super) const YCBCR: u16 = 6;
+
+/// Compressions that can be undone, by their numbers.
+const READ: [u16; 10] = [1, 3, 4, 5, 7, 8, 32_773, 32_946, 50_000, 50_001];
+
+/// Channels that may follow the colours of what is read as a picture; as for Pillow.
+const MOST_FURTHER: u16 = 3;
+
+impl TiffColors {
+    /// Samples of each pixel that are of the colour.
+    #[must_use]
+    pub fn n_samples(self) -> u16 {
+        match self {
+            Self::Gray { .. } | Self::Palette => 1,
+            Self::Rgb | Self::Ycbcr => 3,
+            Self::Cmyk => 4,
+        }
+    }
+}
+
+impl Tiff<'_> {
+    /// The meaning of the samples; `None` for one that is not decoded, and where there are too few
+    /// of them.
+    #[must_use]
+    pub fn colors(&self) -> Option<TiffColors> {
+        let colors = match self.photometric? {
+            0 => TiffColors::Gray { white_is_zero: true },
+            1 => TiffColors::Gray { white_is_zero: false },
+            2 => TiffColors::Rgb,
+            3 => TiffColors::Palette,
+            5 => TiffColors::Cmyk,
+            YCBCR => TiffColors::Ycbcr,
+            _ => return None,
+        };
+        (colors.n_samples() <= self.samples).then_some(colors)
+    }
+
+    /// Returns whether an alpha channel follows the colours.
+    #[must_use]
+    pub fn has_alpha(&self) -> bool {
+        let colors = self.colors();
+        let may_have = matches!(colors, Some(TiffColors::Gray { .. } | TiffColors::Rgb));
+        may_have
+            && colors.is_some_and(|colors| colors.n_samples() < self.samples)
+            && matches!(self.extra(), Some(1 | 2))
+    }
+
+    /// Returns the number of channels that are neither colour nor alpha.
+    #[must_use]
+    pub fn n_further(&self) -> u16 {
+        let shown = self.colors().map_or(self.samples, TiffColors::n_samples);
+        self.samples.saturating_sub(shown + u16::from(self.has_alpha()))
+    }
+
+    /// Returns why this kind of TIFF is not decoded, and what to do; `None` for one that is.
+    #[must_use]
+    pub fn not_decoded(&self) -> Option<String> {
+        self.no_picture().map(|what| self.as_array(&what)).or_else(|| self.no_colors()).or_else(
+            || {
+                let name = self.compression_name()?;
+                Some(format!(
+                    "TIFF compressed as {name} is not supported; rewrite it first: \
+                 `tiffcp -c zip in.tif out.tif` (libtiff)"
+                ))
+            },
+        )
+    }
+
+    /// Returns what the samples are where they are no colours of 16 bits or fewer.
+    fn no_picture(&self) -> Option<String> {
+        let (bits, samples) = (self.bits, self.samples);
+        let kind = match self.format {
+            // 4 is what nothing is said of.
+            1 | 4 if bits > 16 => "integers of",
+            1 | 4 => "",
+            2 => "signed integers of",
+            3 => "floats of",
+            _ => "complex numbers of",
+        };
+        let is_gray = matches!(self.photometric, Some(0 | 1));
+        match (samples, kind) {
+            (1, "") => None,
+            (1, kind) => Some(format!("{kind} {bits} bits")),
+            (2, "") => None,
+            // Behind colours there may be alpha, infrared or depth; many channels are no picture.
+            (_, "") if !is_gray && self.n_further() <= MOST_FURTHER => None,
+            (_, "") => Some(format!("{samples} channels of {bits} bits")),
+            _ => Some(format!("{samples} channels of {kind} {bits} bits")),
+        }
+    }
+
+    /// The message for an image that is none of colours, which may be an array.
+    fn as_array(&self, what: &str) -> String {
+        let kind = match self.format {
+            2 => "int",
+            3 => "float",
+            _ => "uint",
+        };
+        let (width, height, samples, bits) = (self.width, self.height, self.samples, self.bits);
+        let shape = match samples {
+            1 => format!("({height}, {width})"),
+            _ => format!("({height}, {width}, {samples})"),
+        };
+        if self.format > 4 || !matches!((kind, bits), (_, 16 | 32 | 64) | ("int" | "uint", 8)) {
+            return format!("TIFF with {what} is not supported: it is not a picture of colours");
+        }
+        format!(
+            "TIFF with {what} is not supported; pack it as an array, from Python: \
+             schema={{\"x\": (\"{kind}{bits}\", {shape})}}"
+        )
+    }
+
+    fn no_colors(&self) -> Option<String> {
+        let Some(colors) = self.colors() else {
+            let what = match self.photometric {
+                None => "that does not say what its samples mean",
+                Some(0..=6) => {
+                    let samples = self.samples;
+                    return Some(format!(
+                        "TIFF with {samples} channels has too few for its colours"
+                    ));
+                }
+                Some(8..=10) => "in CIE Lab",
+                Some(32_803 | 34_892) => "with the raw values of a camera's sensor",
+                Some(32_844 | 32_845) => "in LogLuv",
+                Some(_) => "in a colour space of its own",
+            };
+            return Some(format!(
+                "TIFF {what} is not supported; convert it to RGB first: \
+                 `magick in.tif -colorspace sRGB out.png` (ImageMagick)"
+            ));
+        };
+        let bits = self.directory.numbers(tag::BITS);
+        if let Some(bits) = bits.filter(|bits| bits.iter().any(|it| it != u64::from(self.bits))) {
+            let all: Vec<_> = bits.iter().take(8).map(|bits| bits.to_string()).collect();
+            return Some(format!("TIFF with channels of {} bits is not supported", all.join(", ")));
+        }
+        let is_known = match (colors, self.compression) {
+            // JPEG and WebP.
+            (_, 7 | 50_001) => {
+                self.bits == 8 && (self.is_planar || matches!(self.samples, 1 | 3 | 4))
+            }
+            (TiffColors::Ycbcr, _) => self.bits == 8,
+            // Fax.
+            (_, 3 | 4) => self.bits == 1 && self.samples == 1,
+            (TiffColors::Palette, _) => matches!(self.bits, 1 | 2 | 4 | 8),
+            _ => matches!(self.bits, 1 | 2 | 4 | 8 | 12 | 16),
+        };
+        if !is_known {
+            let (bits, samples) = (self.bits, self.samples);
+            let with = match colors {
+                TiffColors::Palette => "a palette of".to_owned(),
+                _ => format!("{samples} channels of"),
+            };
+            return Some(format!("TIFF with {with} {bits} bits is not supported"));
+        }
+        if colors == TiffColors::Ycbcr && !self.is_plain_ycbcr() {
+            return Some(
+                "TIFF in YCbCr is not supported in this form; rewrite it as RGB first".into(),
+            );
+        }
+        let is_predicted = matches!(self.compression, 5 | 8 | 32_946 | 50_000);
+        let is_predictor = match self.predictor {
+            1 => true,
+            2 => matches!(self.bits, 8 | 16),
+            _ => false,
+        };
+        (is_predicted && !is_predictor).then(|| {
+            format!("TIFF with predictor {} of {} bits is not supported", self.predictor, self.bits)
+        })
+    }
+
+    /// Returns whether the samples of YCbCr lie in JPEGs, or in blocks that are known.
+    fn is_plain_ycbcr(&self) -> bool {
+        let is_jpeg = self.compression == 7;
+        let is_block = self.predictor == 1 && matches!(self.subsampling(), (1 | 2 | 4, 1 | 2 | 4));
+        self.samples == 3 && !self.is_planar && (is_jpeg || is_block)
+    }
+
+    /// The name of a compression that is not undone.
+    fn compression_name(&self) -> Option<String> {
+        let name = match self.compression {
+            3 if self.is_fax_2d() => "CCITT group 3 in two dimensions",
+            known if READ.contains(&known) => return None,
+            2 => "CCITT run lengths",
+            6 => "JPEG of TIFF 6.0 (the old form)",
+            9 | 10 | 34_661 => "JBIG",
+            34_712 | 33_003 | 33_005 => "JPEG 2000",
+            34_887 => "LERC",
+            34_925 => "LZMA",
+            50_002 | 52_546 => "JPEG XL",
+            other => return Some(format!("number {other}")),
+        };
+        Some(name.to_owned())
+    }
+}

@@ -1,0 +1,314 @@
+//! TIFF (revision 6.0, BigTIFF and Adobe's supplements): the first image of a file.
+//!
+//! Nothing is allocated: lists of numbers are read where they stand.
+
+mod entries;
+mod kinds;
+
+pub use entries::Numbers;
+pub use kinds::TiffColors;
+
+use crate::{Codec, Color, ImageHeader};
+use entries::Directory;
+
+/// Tags of TIFF 6.0 and its supplements.
+mod tag {
+    pub(super) const NEW_SUBFILE_TYPE: u16 = 254;
+    pub(super) const SUBFILE_TYPE: u16 = 255;
+    pub(super) const WIDTH: u16 = 256;
+    pub(super) const HEIGHT: u16 = 257;
+    pub(super) const BITS: u16 = 258;
+    pub(super) const COMPRESSION: u16 = 259;
+    pub(super) const PHOTOMETRIC: u16 = 262;
+    pub(super) const FILL_ORDER: u16 = 266;
+    pub(super) const STRIP_OFFSETS: u16 = 273;
+    pub(super) const ORIENTATION: u16 = 274;
+    pub(super) const SAMPLES: u16 = 277;
+    pub(super) const ROWS_PER_STRIP: u16 = 278;
+    pub(super) const STRIP_COUNTS: u16 = 279;
+    pub(super) const PLANAR: u16 = 284;
+    pub(super) const FAX_OPTIONS: u16 = 292;
+    pub(super) const PREDICTOR: u16 = 317;
+    pub(super) const COLOR_MAP: u16 = 320;
+    pub(super) const TILE_WIDTH: u16 = 322;
+    pub(super) const TILE_HEIGHT: u16 = 323;
+    pub(super) const TILE_OFFSETS: u16 = 324;
+    pub(super) const TILE_COUNTS: u16 = 325;
+    pub(super) const EXTRA_SAMPLES: u16 = 338;
+    pub(super) const FORMAT: u16 = 339;
+    pub(super) const JPEG_TABLES: u16 = 347;
+    pub(super) const SUBSAMPLING: u16 = 530;
+}
+
+/// The first image of a TIFF: the facts of its directory, not proven by decoding.
+#[derive(Debug, Clone, Copy)]
+pub struct Tiff<'a> {
+    directory: Directory<'a>,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Bits of each sample.
+    pub bits: u16,
+    /// Samples of each pixel.
+    pub samples: u16,
+    /// Meaning of the samples (`PhotometricInterpretation`); `None` where nothing is said.
+    pub photometric: Option<u16>,
+    /// Number of the compression.
+    pub compression: u16,
+    /// 1 for none, 2 for differences of neighbours, 3 for those of floats.
+    pub predictor: u16,
+    /// 1 for unsigned integers, 2 for signed ones, 3 for floats.
+    pub format: u16,
+    /// True if each channel has strips or tiles of its own.
+    pub is_planar: bool,
+    /// True if bytes are filled from their lowest bit.
+    pub is_reversed: bool,
+    /// Columns and rows of a tile, or of a strip.
+    pub chunk: (u32, u32),
+    /// True if there are tiles, which have the same size at the edges of the image.
+    pub is_tiled: bool,
+}
+
+impl<'a> Tiff<'a> {
+    /// Reads the first directory of a file.
+    ///
+    /// # Errors
+    /// A text for a sample's error: the file ends too early, or says nothing that could be an image.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let directory = Directory::first(bytes).ok_or_else(|| {
+            format!("the TIFF's directory is not within its {} bytes", bytes.len())
+        })?;
+        let number = |tag| directory.numbers(tag).and_then(|numbers| numbers.get(0));
+        let short = |tag, default| number(tag).map_or(Some(default), |it| u16::try_from(it).ok());
+        let long = |tag| number(tag).and_then(|number| u32::try_from(number).ok());
+        let size = long(tag::WIDTH).zip(long(tag::HEIGHT));
+        let (width, height) = size.ok_or("the TIFF's directory says no width or height")?;
+        let is_tiled = directory.numbers(tag::TILE_OFFSETS).is_some();
+        let chunk = if is_tiled {
+            let size = long(tag::TILE_WIDTH).zip(long(tag::TILE_HEIGHT));
+            size.ok_or("the TIFF's directory says no size of its tiles")?
+        } else {
+            (width, long(tag::ROWS_PER_STRIP).unwrap_or(height).min(height))
+        };
+        let read = || {
+            Some(Self {
+                directory,
+                width,
+                height,
+                bits: short(tag::BITS, 1)?,
+                samples: short(tag::SAMPLES, 1)?,
+                photometric: match number(tag::PHOTOMETRIC) {
+                    Some(kind) => Some(u16::try_from(kind).ok()?),
+                    None => None,
+                },
+                compression: short(tag::COMPRESSION, 1)?,
+                predictor: short(tag::PREDICTOR, 1)?,
+                format: short(tag::FORMAT, 1)?,
+                is_planar: short(tag::PLANAR, 1)? == 2,
+                is_reversed: short(tag::FILL_ORDER, 1)? == 2,
+                chunk,
+                is_tiled,
+            })
+        };
+        let tiff = read().ok_or("the TIFF's directory has a value that cannot be")?;
+        if tiff.samples == 0 || tiff.bits == 0 || tiff.chunk.0 == 0 || tiff.chunk.1 == 0 {
+            return Err("the TIFF's directory says that its pixels or strips are empty".into());
+        }
+        Ok(tiff)
+    }
+
+    /// Returns whether numbers have their highest byte first.
+    #[must_use]
+    pub fn is_big_endian(&self) -> bool {
+        self.directory.is_big_endian()
+    }
+
+    /// The colours of a palette: all of red, then all of green, then all of blue.
+    #[must_use]
+    pub fn color_map(&self) -> Option<Numbers<'a>> {
+        self.directory.numbers(tag::COLOR_MAP)
+    }
+
+    /// Tables that all JPEGs of the file share.
+    #[must_use]
+    pub fn jpeg_tables(&self) -> Option<&'a [u8]> {
+        self.directory.numbers(tag::JPEG_TABLES).map(|numbers| numbers.bytes())
+    }
+
+    /// The meaning of the first sample behind the colours: 1 and 2 are alpha, by which the colours
+    /// are multiplied or not.
+    #[must_use]
+    pub fn extra(&self) -> Option<u16> {
+        let first = self.directory.numbers(tag::EXTRA_SAMPLES)?.get(0)?;
+        u16::try_from(first).ok()
+    }
+
+    /// How many times fewer columns and rows of the two colour samples of YCbCr there are.
+    #[must_use]
+    pub fn subsampling(&self) -> (u16, u16) {
+        let numbers = self.directory.numbers(tag::SUBSAMPLING);
+        let number = |index| numbers.and_then(|numbers| u16::try_from(numbers.get(index)?).ok());
+        (number(0).unwrap_or(2), number(1).unwrap_or(2))
+    }
+
+    /// Returns whether lines of fax are coded by the line above (`T4Options`).
+    #[must_use]
+    pub fn is_fax_2d(&self) -> bool {
+        self.directory.number(tag::FAX_OPTIONS).is_some_and(|options| options & 1 == 1)
+    }
+
+    /// The number of strips or tiles beside each other, and below each other.
+    #[must_use]
+    pub fn grid(&self) -> (u32, u32) {
+        (self.width.div_ceil(self.chunk.0), self.height.div_ceil(self.chunk.1))
+    }
+
+    /// The number of planes that have strips or tiles of their own.
+    #[must_use]
+    pub fn n_planes(&self) -> u16 {
+        if self.is_planar { self.samples } else { 1 }
+    }
+
+    /// The rows of the image in the strips or tiles of row `down` of the grid.
+    #[must_use]
+    pub fn rows(&self, down: u32) -> u32 {
+        self.height.saturating_sub(down.saturating_mul(self.chunk.1)).min(self.chunk.1)
+    }
+
+    /// The bytes of a row of a strip or tile that is not compressed.
+    #[must_use]
+    pub fn row_bytes(&self) -> u64 {
+        let samples = if self.is_planar { 1 } else { u64::from(self.samples) };
+        u64::from(self.chunk.0)
+            .saturating_mul(samples)
+            .saturating_mul(u64::from(self.bits))
+            .div_ceil(8)
+    }
+
+    /// The stored bytes of a strip or tile, counted along rows of the grid and then plane by plane.
+    ///
+    /// # Errors
+    /// A text for a sample's error: it is not in the file.
+    pub fn stored(&self, index: u64) -> Result<&'a [u8], String> {
+        let (offsets, counts, name) = if self.is_tiled {
+            (tag::TILE_OFFSETS, tag::TILE_COUNTS, "tile")
+        } else {
+            (tag::STRIP_OFFSETS, tag::STRIP_COUNTS, "strip")
+        };
+        let number = |tag| self.directory.numbers(tag).and_then(|numbers| numbers.get(index));
+        let bytes = self.directory.bytes();
+        let missing = || format!("the TIFF's directory names no place of {name} {index}");
+        let start = usize::try_from(number(offsets).ok_or_else(missing)?).map_err(|_| missing())?;
+        let rest = bytes.get(start..).filter(|rest| start > 0 && !rest.is_empty());
+        let outside = || {
+            let len = bytes.len();
+            format!("the TIFF's {name} {index} at byte {start} is not within its {len} bytes")
+        };
+        let rest = rest.ok_or_else(outside)?;
+        let across = u64::from(self.grid().0);
+        let down = index.checked_div(across).unwrap_or(0) % u64::from(self.grid().1).max(1);
+        let rows = self.rows(u32::try_from(down).unwrap_or(u32::MAX));
+        let len = match (self.compression, number(counts)) {
+            // Some writers get the number wrong, and it is known without it.
+            (1, _) => self.packed_bytes(rows),
+            (_, Some(0)) => {
+                return Err(format!("the TIFF's {name} {index} is empty (a sparse file of GDAL?)"));
+            }
+            (_, Some(count)) => count,
+            (_, None) => rest.len() as u64,
+        };
+        let len = usize::try_from(len).map_err(|_| outside())?;
+        rest.get(..len).ok_or_else(|| {
+            let (end, all) = (start.saturating_add(len), bytes.len());
+            format!(
+                "the TIFF is cut off: {name} {index} ends at byte {end}, and the file has {all}"
+            )
+        })
+    }
+
+    /// The bytes of so many rows that are not compressed.
+    fn packed_bytes(&self, rows: u32) -> u64 {
+        if self.is_subsampled() {
+            return self.subsampled_bytes(rows);
+        }
+        self.row_bytes().saturating_mul(u64::from(rows))
+    }
+
+    /// Returns whether samples of colour stand for several pixels, and lie in blocks with theirs.
+    #[must_use]
+    pub fn is_subsampled(&self) -> bool {
+        const JPEG: u16 = 7;
+        self.photometric == Some(kinds::YCBCR)
+            && self.compression != JPEG
+            && !self.is_planar
+            && self.subsampling() != (1, 1)
+    }
+
+    /// The bytes of so many rows of such pixels.
+    #[must_use]
+    pub fn subsampled_bytes(&self, rows: u32) -> u64 {
+        let (across, down) = self.subsampling();
+        let (across, down) = (u32::from(across.max(1)), u32::from(down.max(1)));
+        let blocks = u64::from(self.chunk.0.div_ceil(across)) * u64::from(rows.div_ceil(down));
+        blocks.saturating_mul(u64::from(across * down) + 2)
+    }
+
+    /// Checks that all strips or tiles are in the file.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (across, down) = self.grid();
+        let n_chunks = u64::from(across) * u64::from(down);
+        let n_chunks = n_chunks.saturating_mul(u64::from(self.n_planes()));
+        // The first that is not named ends it.
+        (0..n_chunks).try_for_each(|index| self.stored(index).map(|_| ()))
+    }
+
+    /// Returns whether another image follows that is not the same one smaller, nor its mask.
+    pub(crate) fn has_pages(&self) -> bool {
+        const SMALLER_OR_MASK: u64 = 0b101;
+        const SMALLER: u64 = 2;
+        const MOST: usize = 1000;
+        let mut directory = self.directory;
+        for _ in 0..MOST {
+            let Some(next) = directory.next() else { return false };
+            let kind = next.number(tag::NEW_SUBFILE_TYPE).unwrap_or(0);
+            if kind & SMALLER_OR_MASK == 0 && next.number(tag::SUBFILE_TYPE) != Some(SMALLER) {
+                return next.number(tag::WIDTH).is_some();
+            }
+            directory = next;
+        }
+        false
+    }
+}
+
+/// The header of the first image.
+pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
+    let tiff = Tiff::parse(bytes)?;
+    let orientation = tiff.directory.number(tag::ORIENTATION);
+    let orientation = orientation.and_then(|turn| u8::try_from(turn).ok());
+    let has_alpha = tiff.has_alpha();
+    let color = match tiff.colors() {
+        Some(TiffColors::Gray { .. }) if has_alpha => Color::GrayAlpha,
+        Some(TiffColors::Gray { .. }) => Color::Gray,
+        Some(TiffColors::Cmyk) => Color::Cmyk,
+        Some(_) if has_alpha => Color::Rgba,
+        _ => Color::Rgb,
+    };
+    let bits = match tiff.colors() {
+        // The colours have eight, whatever their numbers have.
+        Some(TiffColors::Palette) => 8,
+        _ => u8::try_from(tiff.bits).unwrap_or(u8::MAX),
+    };
+    Ok(ImageHeader {
+        codec: Codec::Tiff,
+        width: tiff.width,
+        height: tiff.height,
+        color,
+        bits,
+        orientation: orientation.filter(|turn| (1..=8).contains(turn)).unwrap_or(1),
+        progressive: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;
