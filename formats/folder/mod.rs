@@ -42,6 +42,7 @@ mod labels;
 mod layout;
 mod links;
 mod listing;
+mod names;
 mod objects;
 mod opening;
 mod plain;
@@ -60,7 +61,7 @@ mod writer;
 mod written_splits;
 
 pub use annotations::AnnotationFile;
-pub use format::Folder;
+pub use format::{BoxFrame, Folder};
 pub use layout::is_image_name;
 pub use reader::FolderReader;
 

@@ -16,6 +16,7 @@
 
 mod ahead;
 mod cancel;
+mod classes;
 mod concat;
 mod dataset;
 mod dedup;
@@ -43,6 +44,7 @@ mod turns;
 mod unreadable;
 
 pub use cancel::Cancel;
+pub use classes::ClassList;
 pub use concat::Concat;
 pub use dataset::{Dataset, Identity, Part, outputs};
 pub use dedup::{Deduped, dedup};

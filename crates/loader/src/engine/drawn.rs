@@ -70,7 +70,8 @@ impl RowMaker {
         let geometry = epoch.geometry(sample, (width, height));
         self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
         counters.spent(Stage::Render, drawn.elapsed());
-        let leader = Leader { key: &key, geometry: &geometry, source: (width, height) };
+        let source = (width, height);
+        let leader = Leader { key: &key, geometry: &geometry, source, image: None };
         let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
         Ok(Shown { values, followed })
