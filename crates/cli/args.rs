@@ -15,6 +15,7 @@ use crate::{
         UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
     inspect::InspectArgs,
+    labels::LabelArgs,
     metadata::MetadataArgs,
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
@@ -312,17 +313,21 @@ pub(crate) struct OptionArgs {
     pub(crate) format: Option<String>,
     /// Table that lists the samples (.csv, .tsv, .jsonl), or annotations of COCO, YOLO, Pascal VOC
     ///
-    /// A table is .csv or .tsv with a header, or .jsonl.
-    /// The column `path` (or `file_name`, `filename`, `image`) is relative to SOURCE; `label`
-    /// becomes the class (numbers stay numbers, names are numbered in sorted order); every further
-    /// column becomes a field of integers, floats or text. Only the listed files are packed, in
-    /// the order listed; a list of paths alone keeps the classes that the folders give.
+    /// A table is .csv or .tsv with a header, .jsonl, .txt with lines such as `a/1.jpg 0`, or the
+    /// metadata.csv or metadata.jsonl in a folder or in its folders of splits.
+    /// The column `path` (or `file_name`, `image`, `id`, ...) is relative to SOURCE; `label` becomes
+    /// the class (numbers stay numbers, names are numbered in sorted order), `split` the split; every
+    /// further column becomes a field of integers, floats or text. Only the listed files are packed,
+    /// in the order listed; a list of paths alone keeps the classes that the folders give. With the
+    /// columns xmin, ymin, xmax, ymax and class each row is a box, and the field `objects` has them.
     ///
-    /// Annotations are a .json file of COCO (instances, keypoints, captions), the data.yaml of
-    /// YOLO, a folder of .txt files (YOLO), or a folder of .xml files (Pascal VOC). They become the
-    /// field `objects`: JSON lists of boxes, categories and what else there is, in pixels.
+    /// Annotations are a .json file of COCO (instances, keypoints, captions), the data.yaml or
+    /// obj.data of YOLO, a folder of .txt files (YOLO), or a folder of .xml files (Pascal VOC). They
+    /// become the field `objects`: JSON lists of boxes, categories and what else there is, in pixels.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) label: LabelArgs,
     /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever
     /// its extension; its pixels are never changed
     #[arg(long, value_name = "FIELD=DIR", hide_short_help = true)]

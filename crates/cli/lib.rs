@@ -20,6 +20,7 @@ mod help;
 mod index;
 mod inspect;
 mod jpeg_index;
+mod labels;
 mod listen;
 mod man;
 mod metadata;

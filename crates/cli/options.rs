@@ -21,6 +21,7 @@ impl OptionArgs {
         take!(jpeg_index, ratio, max_bmp_size, max_side, short_side, alpha);
         take!(gray_to_rgb, no_exif_rotation, strict);
         take!(max_pixels, max_file_bytes, max_decompressed);
+        self.label.set(&mut options);
         options.keys = self.selection.keys.clone();
         options.missing_keys = self.selection.missing_keys;
         options.per = self.selection.per;

@@ -40,8 +40,27 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
         let (name, cure) = (kind.name(), kind.cure());
         notes.push(format!("{name} is not read here; convert the files first: {cure}"));
     }
-    for table in &ignored.tables {
+    if !ignored.folders.is_empty() {
+        let (folder, is) = if ignored.folders.len() == 1 {
+            ("folder", "is no class")
+        } else {
+            ("folders", "are no classes")
+        };
+        let names = named(&ignored.folders);
+        notes.push(format!(
+            "no image lies in the {folder} {names}, which {is} then; --classes numbers classes by a list"
+        ));
+    }
+    let (of_splits, tables): (Vec<_>, Vec<_>) =
+        ignored.tables.iter().cloned().partition(|it| it.contains('/'));
+    for table in tables {
         notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
+    }
+    if !of_splits.is_empty() {
+        let names = named(&of_splits);
+        notes.push(format!(
+            "{names} beside the images were not read; --labels with the source itself reads them"
+        ));
     }
     let n_others = source.len().saturating_sub(plan.len()).saturating_sub(told);
     if n_others > 0 {
@@ -68,6 +87,13 @@ pub(crate) fn labels(source: &dyn Source) -> String {
     let more = if names.len() > CLASSES_SHOWN { ", ..." } else { "" };
     let n = output::counted(names.len() as u64, "class");
     format!("{n}{origin}: {}{more}", shown.join(", "))
+}
+
+/// The first of several names.
+fn named(names: &[String]) -> String {
+    let more = if names.len() > SHOWN { ", ..." } else { "" };
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    format!("{}{more}", shown.join(", "))
 }
 
 /// `o-train.beton, o-val.beton`: what is really written.

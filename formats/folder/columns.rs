@@ -11,11 +11,26 @@ const EXACT_IN_FLOAT: u64 = 1 << 53;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EmptyNumber(pub(crate) usize);
 
+/// A column that has got its type.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Typed {
+    pub(crate) kind: Kind,
+    pub(crate) column: Column,
+    /// What stands for cells that are not there.
+    pub(crate) remark: Option<String>,
+}
+
+impl From<(Kind, Column)> for Typed {
+    fn from((kind, column): (Kind, Column)) -> Self {
+        Self { kind, column, remark: None }
+    }
+}
+
 /// Integers if all cells are, else floats if all cells are numbers, else text.
 ///
 /// A number counts as one only if nothing is lost by that: `007` and what does not fit 64 bits
 /// are names.
-pub(crate) fn text_column(cells: Vec<String>) -> Result<(Kind, Column), EmptyNumber> {
+pub(crate) fn text_column(cells: Vec<String>) -> Result<Typed, EmptyNumber> {
     let empty = cells.iter().position(|cell| cell.trim().is_empty());
     if let Some(row) = empty {
         let is_filled = |cell: &&String| !cell.trim().is_empty();
@@ -25,7 +40,7 @@ pub(crate) fn text_column(cells: Vec<String>) -> Result<(Kind, Column), EmptyNum
             return Err(EmptyNumber(row));
         }
     }
-    Ok(typed(cells))
+    Ok(typed(cells).into())
 }
 
 fn typed(cells: Vec<String>) -> (Kind, Column) {
@@ -40,17 +55,47 @@ fn typed(cells: Vec<String>) -> (Kind, Column) {
     (Kind::Text, Column::Text(cells))
 }
 
-/// Integers, floats, truth values (as 0 and 1) or text if all cells are, else JSON documents.
-pub(crate) fn json_column(cells: Vec<Json>) -> Result<(Kind, Column), EmptyNumber> {
-    let is_empty =
-        |cell: &Json| cell.is_null() || cell.as_str().is_some_and(|it| it.trim().is_empty());
-    if let Some(row) = cells.iter().position(is_empty) {
-        let filled: Vec<Json> = cells.iter().filter(|cell| !is_empty(cell)).cloned().collect();
+/// Integers, floats, truth values (as 0 and 1) or text if all cells are, else JSON documents. Where a
+/// cell is not there, or null, a number is not a number, a text is empty and a document null.
+pub(crate) fn json_column(cells: Vec<Option<Json>>) -> Result<Typed, EmptyNumber> {
+    let is_missing = |cell: &Option<Json>| cell.as_ref().is_none_or(Json::is_null);
+    let n_missing = cells.iter().filter(|cell| is_missing(cell)).count();
+    let is_blank = |cell: &Json| cell.as_str().is_some_and(|it| it.trim().is_empty());
+    if let Some(row) = cells.iter().position(|cell| cell.as_ref().is_some_and(is_blank)) {
+        let filled = cells.iter().flatten().filter(|cell| !cell.is_null() && !is_blank(cell));
+        let filled: Vec<Json> = filled.cloned().collect();
         if !filled.is_empty() && matches!(json_typed(filled).0, Kind::Int | Kind::Float) {
             return Err(EmptyNumber(row));
         }
     }
-    Ok(json_typed(cells))
+    if n_missing == 0 || n_missing == cells.len() {
+        return Ok(json_typed(cells.into_iter().map(Option::unwrap_or_default).collect()).into());
+    }
+    let filled: Vec<Json> = cells.iter().filter(|it| !is_missing(it)).flatten().cloned().collect();
+    let (kind, _) = json_typed(filled);
+    let number = |cell: &Option<Json>| match cell {
+        Some(Json::Bool(flag)) => Some(f64::from(u8::from(*flag))),
+        Some(cell) if !cell.is_null() => json_float(cell),
+        _ => Some(f64::NAN),
+    };
+    let floats = || cells.iter().map(number).collect::<Option<Vec<f64>>>();
+    let (kind, column, stand_in) = match kind {
+        Kind::Int | Kind::Float if floats().is_some() => {
+            (Kind::Float, Column::Float(floats().unwrap_or_default()), "is nan")
+        }
+        Kind::Text => {
+            let text = |cell: Option<Json>| cell.and_then(|it| it.as_str().map(str::to_owned));
+            let texts = cells.into_iter().map(|cell| text(cell).unwrap_or_default()).collect();
+            (Kind::Text, Column::Text(texts), "is empty")
+        }
+        _ => {
+            let document = |cell: Option<Json>| cell.unwrap_or_default().to_string().into();
+            (Kind::Json, Column::Json(cells.into_iter().map(document).collect()), "is null")
+        }
+    };
+    let have = if n_missing == 1 { "line has" } else { "lines have" };
+    let remark = Some(format!("{n_missing} {have} none, which {stand_in}"));
+    Ok(Typed { kind, column, remark })
 }
 
 fn json_typed(cells: Vec<Json>) -> (Kind, Column) {
@@ -100,7 +145,7 @@ mod tests {
     use super::*;
 
     fn kind_of(cells: &[&str]) -> &'static str {
-        text_column(cells.iter().map(|&cell| cell.to_owned()).collect()).unwrap().0.name()
+        text_column(cells.iter().map(|&cell| cell.to_owned()).collect()).unwrap().kind.name()
     }
 
     #[test]
@@ -118,12 +163,23 @@ mod tests {
 
     #[test]
     fn json_columns_widen_to_what_fits_all() {
-        let kind = |cells: Json| json_column(cells.as_array().unwrap().clone()).unwrap().0.name();
+        let typed = |cells: Json| {
+            json_column(cells.as_array().unwrap().iter().cloned().map(Some).collect()).unwrap()
+        };
+        let kind = |cells: Json| typed(cells).kind.name();
         assert_eq!(kind(serde_json::json!([1, 2])), "int");
         assert_eq!(kind(serde_json::json!([1, 2.5])), "float");
         assert_eq!(kind(serde_json::json!([true, false])), "int");
         assert_eq!(kind(serde_json::json!(["a", ""])), "text");
-        assert_eq!(kind(serde_json::json!(["a", null])), "json");
+        let text = typed(serde_json::json!(["a", null]));
+        assert_eq!(text.column, Column::Text(vec!["a".to_owned(), String::new()]));
+        assert_eq!(text.remark.as_deref(), Some("1 line has none, which is empty"));
+        let Column::Float(floats) = typed(serde_json::json!([1, null, 2.5])).column else {
+            panic!()
+        };
+        assert!(floats[1].is_nan() && floats[2] == 2.5);
+        assert_eq!(kind(serde_json::json!([[1], null])), "json");
+        assert_eq!(kind(serde_json::json!([null, null])), "json");
         assert_eq!(kind(serde_json::json!([1.5, 9007199254740993_u64])), "json");
     }
 }

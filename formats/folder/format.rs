@@ -20,6 +20,18 @@ pub struct Folder {
     pub(crate) selected_splits: Vec<String>,
     pub(crate) beside: Vec<String>,
     pub(crate) written_splits: Splits,
+    pub(crate) boxes: Option<BoxFrame>,
+    pub(crate) leaves_rotation: bool,
+    pub(crate) label_columns: Vec<String>,
+}
+
+/// Which image the coordinates of annotations are of, where an EXIF orientation turns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoxFrame {
+    /// The upright one, as viewers show it.
+    Upright,
+    /// The one that is stored.
+    Stored,
 }
 
 /// As every command reads folders: folders called as splits are, are splits.
@@ -33,6 +45,9 @@ impl Default for Folder {
             selected_splits: Vec::new(),
             beside: Vec::new(),
             written_splits: Splits::new(),
+            boxes: None,
+            leaves_rotation: false,
+            label_columns: Vec::new(),
         }
     }
 }
@@ -83,6 +98,26 @@ impl Folder {
     #[must_use]
     pub fn record_splits(self, written_splits: Splits) -> Self {
         Self { written_splits, ..self }
+    }
+
+    /// Takes the coordinates of all annotations as those of this image; without it the size that each
+    /// annotation states tells which.
+    #[must_use]
+    pub fn boxes(self, boxes: Option<BoxFrame>) -> Self {
+        Self { boxes, ..self }
+    }
+
+    /// Images will lose their EXIF orientation and not be turned: photos that have one are errors
+    /// where annotations are of the upright image.
+    #[must_use]
+    pub fn leaves_rotation(self, leaves_rotation: bool) -> Self {
+        Self { leaves_rotation, ..self }
+    }
+
+    /// Makes one label of these columns of 0 and 1 of a table: an array of a number for each.
+    #[must_use]
+    pub fn label_columns(self, label_columns: Vec<String>) -> Self {
+        Self { label_columns, ..self }
     }
 
     /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one. In
@@ -143,7 +178,9 @@ impl Folder {
     /// are missing are errors of their samples.
     ///
     /// Annotations of COCO (`.json`), YOLO (`.yaml`, or a folder of `.txt` files) and Pascal VOC (a
-    /// folder of `.xml` files) take the place of a table, too: they become the field `objects`.
+    /// folder of `.xml` files) take the place of a table, too: they become the field `objects`. A
+    /// folder of tables, `metadata.csv` or `metadata.jsonl` in it or in its folders of splits, is one
+    /// table.
     ///
     /// # Errors
     /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.

@@ -1,235 +1,164 @@
 //! `--labels FILE`: a table of samples that people or other tools wrote.
+mod boxes;
 mod classes;
+mod heads;
+mod rows;
+mod splits;
 
 pub(crate) use classes::keep_classes;
 
 use crate::folder::{
-    columns::{EmptyNumber, json_column, text_column},
-    layout::{check_relative, key_of_path},
+    Folder,
+    columns::{Typed, json_column, text_column},
     table::{Column, Table},
+    walk::TABLES,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Limits, Named, Result, Schema, named};
+use fdconvert_core::{
+    ArraySpec, DType, Error, FieldSpec, Kind, Named, Result, Schema, Splits, named,
+};
 use fdconvert_storage::read_file;
-use serde_json::{Map, Value as Json};
-use std::{collections::BTreeSet, path::Path};
+use rows::{Cells, Rows};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 const OPTION: Named = named::LABELS;
-/// Possible names of the column that names the file; the first one that there is counts.
-const PATHS: [&str; 4] = ["path", "file_name", "filename", "image"];
 /// The field that the file itself becomes.
 const IMAGE: &str = "image";
+/// The field of classes.
+const LABEL: &str = "label";
 
-/// Reads a table by the extension of its name; with it come its bytes, to tell tables apart. They are
-/// `inside` where it lies in a zip.
-pub(crate) fn read(
-    file: &Path,
-    limits: &Limits,
-    inside: Option<Bytes>,
-) -> Result<(Schema, Table, Bytes)> {
+/// A table that was read.
+#[derive(Debug)]
+pub(crate) struct LabelTable {
+    pub(crate) schema: Schema,
+    pub(crate) table: Table,
+    /// Its bytes, to tell tables apart.
+    pub(crate) bytes: Bytes,
+    pub(crate) remarks: Vec<String>,
+    /// Those of its column `split`.
+    pub(crate) splits: Splits,
+}
+
+/// Reads a table by the extension of its name, or all tables of a folder; its bytes are `inside` where
+/// it lies in a zip.
+pub(crate) fn read(file: &Path, how: &Folder, inside: Option<Bytes>) -> Result<LabelTable> {
+    let refuse = |what: String| Error::usage(OPTION, format!("{}: {what}", file.display()));
+    let tables = if inside.is_none() { tables_in(file)? } else { Vec::new() };
+    let (rows, bytes) = if tables.is_empty() {
+        let bytes = inside.map_or_else(|| read_file(file, how.limits.max_file_bytes), Ok)?;
+        (parse(file, &bytes)?, bytes)
+    } else {
+        read_tables(&tables, how)?
+    };
+    let (schema, table, remarks, splits) = assemble(rows, how).map_err(refuse)?;
+    Ok(LabelTable { schema, table, bytes, remarks, splits })
+}
+
+fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
     let parse = match extension.to_str() {
-        Some("csv") => parse_csv,
-        Some("tsv") => parse_tsv,
-        Some("jsonl" | "ndjson") => parse_jsonl,
+        Some("csv") => rows::parse_csv,
+        Some("tsv") => rows::parse_tsv,
+        Some("jsonl" | "ndjson") => rows::parse_jsonl,
+        Some("txt") => rows::parse_list,
         _ => {
-            let what = format!("{} is none of: .csv, .tsv, .jsonl", file.display());
+            let what = format!("{} is none of: .csv, .tsv, .jsonl, .txt", file.display());
             return Err(Error::usage(OPTION, what));
         }
     };
-    let bytes = inside.map_or_else(|| read_file(file, limits.max_file_bytes), Ok)?;
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let refuse = |what: String| Error::usage(OPTION, format!("{}: {what}", file.display()));
-    let rows = parse(text).map_err(refuse)?;
-    let (schema, table) = assemble(rows).map_err(refuse)?;
-    Ok((schema, table, bytes))
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    parse(text).map_err(|what| Error::usage(OPTION, format!("{}: {what}", file.display())))
 }
 
-/// A table whose columns have got their types; paths are proven relative.
-struct Rows {
-    paths: Vec<Box<[u8]>>,
-    /// The line of each row, from 1.
-    lines: Vec<u64>,
-    columns: Vec<(String, Kind, Column)>,
-}
-
-fn parse_csv(text: &[u8]) -> Result<Rows, String> {
-    parse_separated(text, b',')
-}
-
-fn parse_tsv(text: &[u8]) -> Result<Rows, String> {
-    parse_separated(text, b'\t')
-}
-
-fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
-    // The reader counts lines itself: cells may hold line breaks.
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(true).delimiter(separator).from_reader(text);
-    let headers = reader.headers().map_err(|error| csv_error(text, &error))?.clone();
-    let names: Vec<String> = headers.iter().map(str::to_owned).collect();
-    let path_column = check_names(&names)?;
-    let (mut paths, mut lines) = (Vec::new(), Vec::new());
-    let mut cells = vec![Vec::new(); names.len()];
-    for record in reader.records() {
-        let record = record.map_err(|error| csv_error(text, &error))?;
-        let line = record.position().map_or(0, |position| line_of(text, position));
-        for ((name, cell), column) in names.iter().zip(record.iter()).zip(&mut cells) {
-            if *name == path_column {
-                paths.push(relative(cell, line, &path_column)?);
-                lines.push(line);
-            } else {
-                check_label(name, cell, line)?;
-                column.push(cell.to_owned());
-            }
+/// Tables that Hugging Face's folders of images have: one in the folder, or in each of the folders of
+/// splits in it. Each comes with the folder that its names are relative to.
+pub(crate) fn tables_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let table_of = |folder: &Path| {
+        // Those that only this tool takes for tables stay files that are named one by one.
+        let names = TABLES.iter().filter(|name| name.starts_with(b"metadata"));
+        let mut files = names.map(|name| folder.join(std::ffi::OsStr::from_bytes(name)));
+        files.find(|file| file.is_file())
+    };
+    if let Some(table) = table_of(folder) {
+        return Ok(vec![(table, Vec::new())]);
+    }
+    let mut tables = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let name = entry.file_name();
+        if let Some(table) = table_of(&entry.path()).filter(|_| !name.as_bytes().starts_with(b"."))
+        {
+            tables.push((table, [name.as_bytes(), b"/"].concat()));
         }
     }
-    let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
-    let columns = columns.map(|(name, cells)| typed(name, text_column(cells), &lines));
-    let columns = columns.collect::<Result<_, _>>()?;
-    Ok(Rows { paths, lines, columns })
+    tables.sort_unstable();
+    Ok(tables)
 }
 
-fn csv_error(text: &[u8], error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::UnequalLengths { pos: Some(position), expected_len, len } => {
-            let line = line_of(text, position);
-            format!("line {line} has {len} cells; the first line names {expected_len} columns")
+/// The rows of several tables one after the other, and the bytes of all of them.
+fn read_tables(tables: &[(PathBuf, Vec<u8>)], how: &Folder) -> Result<(Rows, Bytes)> {
+    let mut all: Option<Rows> = None;
+    let mut identity = Vec::new();
+    for (file, folder) in tables {
+        let bytes = read_file(file, how.limits.max_file_bytes)?;
+        identity.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        identity.extend_from_slice(&bytes);
+        let mut rows = parse(file, &bytes)?;
+        for path in &mut rows.paths {
+            *path = [folder, &**path].concat().into();
         }
-        csv::ErrorKind::Utf8 { pos: Some(position), err } => {
-            let (line, column) = (line_of(text, position), err.field() + 1);
-            format!("line {line}, column {column} is not UTF-8")
-        }
-        _ => error.to_string(),
+        all = Some(match all {
+            None => rows,
+            Some(before) => before
+                .join(rows)
+                .map_err(|what| Error::usage(OPTION, format!("{}: {what}", file.display())))?,
+        });
     }
+    let rows = all.ok_or_else(|| Error::usage(OPTION, "there is no table"))?;
+    Ok((rows, identity.into()))
 }
 
-/// The line a record starts on: its position is that of the empty lines before it.
-fn line_of(text: &[u8], position: &csv::Position) -> u64 {
-    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
-    let rest = text.get(start..).unwrap_or_default().iter();
-    let n_empty = rest.take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|&&b| b == b'\n');
-    position.line() + n_empty.count() as u64
-}
+type Assembled = (Schema, Table, Vec<String>, Splits);
 
-fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
-    let (mut paths, mut lines) = (Vec::new(), Vec::new());
-    let (mut names, mut path_column): (Vec<String>, String) = Default::default();
-    let mut cells: Vec<Vec<Json>> = Vec::new();
-    for (line, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
-        if text.trim_ascii().is_empty() {
-            continue;
-        }
-        let mut object: Map<String, Json> = serde_json::from_slice(text).map_err(|error| {
-            let column = error.column();
-            format!("line {line}, character {column}: not a JSON object: {error}")
-        })?;
-        if names.is_empty() {
-            names = object.keys().cloned().collect();
-            cells = vec![Vec::new(); names.len()];
-            path_column = check_names(&names)?;
-        }
-        let Some(Json::String(path)) = object.get(&path_column) else {
-            return Err(format!("line {line} has no text under `{path_column}`"));
-        };
-        paths.push(relative(path, line, &path_column)?);
-        lines.push(line);
-        for (name, column) in names.iter().zip(&mut cells) {
-            let cell = object.remove(name);
-            match &cell {
-                Some(Json::String(text)) => check_label(name, text, line)?,
-                Some(Json::Null) => check_label(name, "", line)?,
-                _ => {}
-            }
-            column.push(
-                cell.ok_or_else(|| {
-                    format!("line {line} has no `{name}`, which earlier lines have")
-                })?,
-            );
-        }
-        if let Some(name) = object.keys().next() {
-            return Err(format!("line {line} has `{name}`, which earlier lines do not have"));
-        }
-    }
-    let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
-    let columns = columns.map(|(name, cells)| typed(name, json_column(cells), &lines));
-    let columns = columns.collect::<Result<_, _>>()?;
-    Ok(Rows { paths, lines, columns })
-}
-
-/// Checks the names of the columns and gives the one that names the file.
-fn check_names(names: &[String]) -> Result<String, String> {
-    let path = PATHS.into_iter().find(|path| names.iter().any(|name| name == path));
-    for (i, name) in names.iter().enumerate() {
-        if name.is_empty() {
-            return Err(format!("column {} has no name", i + 1));
-        }
-        if names.iter().take(i).any(|earlier| earlier == name) {
-            return Err(format!("two columns are called `{name}`"));
-        }
-        if name == IMAGE && path != Some(IMAGE) {
-            return Err(format!(
-                "a column is called `{IMAGE}`, which is the field of the file itself; call it \
-                 something else"
-            ));
-        }
-    }
-    path.map(str::to_owned).ok_or_else(|| {
-        let (paths, seen) = (PATHS.join("`, `"), names.join("`, `"));
-        let cure = match names {
-            [only] if only.contains(';') => "; separate cells by commas",
-            [only] if only.contains('\t') => "; call a file whose cells tabs separate .tsv",
-            _ => "",
-        };
-        format!("the first line has to name a column `{paths}`; it names `{seen}`{cure}")
-    })
-}
-
-/// A column with its type, or where it has none.
-fn typed(
-    name: String,
-    column: Result<(Kind, Column), EmptyNumber>,
-    lines: &[u64],
-) -> Result<(String, Kind, Column), String> {
-    match column {
-        Ok((kind, column)) => Ok((name, kind, column)),
-        Err(EmptyNumber(row)) => {
-            let line = lines.get(row).copied().unwrap_or(0);
-            Err(format!(
-                "line {line}, column `{name}`: the cell is empty, and all others hold numbers; \
-                 write a number (nan makes it a column of floats), or drop the row or the column"
-            ))
-        }
-    }
-}
-
-/// An empty text would be one more class, and all numbers behind it would be others.
-fn check_label(column: &str, cell: &str, line: u64) -> Result<(), String> {
-    if column != "label" || !cell.trim().is_empty() {
-        return Ok(());
-    }
-    Err(format!("line {line}, column `{column}`: the cell is empty; write a class or drop the row"))
-}
-
-/// A path as tables write them; `./` in front is dropped.
-fn relative(path: &str, line: u64, column: &str) -> Result<Box<[u8]>, String> {
-    let path = path.trim_start_matches("./").as_bytes();
-    match check_relative(path) {
-        Ok(()) => Ok(path.into()),
-        Err(why) => Err(format!("line {line}, column `{column}`: `{}` {why}", key_of_path(path))),
-    }
-}
-
-fn assemble(rows: Rows) -> Result<(Schema, Table), String> {
-    let Rows { paths, lines, columns } = rows;
-    if paths.is_empty() {
+fn assemble(mut rows: Rows, how: &Folder) -> Result<Assembled, String> {
+    if rows.paths.is_empty() {
         return Err("lists no sample".to_owned());
     }
-    check_unique(&paths, &lines)?;
+    let is_of_boxes = boxes::BoxColumns::find(&rows);
+    let splits = if how.split_folders { splits::take(&mut rows)? } else { None };
+    if let Some(columns) = is_of_boxes {
+        let (schema, table, splits) = boxes::assemble(&mut rows, &columns, splits)?;
+        return Ok((schema, table, rows.remarks, splits));
+    }
+    rows.check_unique()?;
+    let splits = splits.map(|named| splits::sort(&mut rows, &named)).unwrap_or_default();
+    let label = label_of_columns(&mut rows, &how.label_columns)?;
+    let Rows { paths, lines, columns, mut remarks, .. } = rows;
     let mut fields = vec![FieldSpec::new(IMAGE, Kind::Image)];
     let mut values = vec![Column::FirstImage];
-    for (name, kind, column) in columns {
+    for (name, cells) in columns {
+        let typed = match cells {
+            Cells::Text(cells) => text_column(cells),
+            Cells::Json(cells) => json_column(cells),
+        };
+        let Typed { kind, column, remark } = typed.map_err(|empty| {
+            let line = lines.get(empty.0).copied().unwrap_or(0);
+            format!(
+                "line {line}, column `{name}`: the cell is empty, and all others hold numbers; \
+                 write a number (nan makes it a column of floats), or drop the row or the column"
+            )
+        })?;
+        remarks.extend(remark.map(|what| format!("column `{name}`: {what}")));
         match column {
-            Column::Text(texts) if name == "label" => {
+            Column::Text(texts) if name == LABEL => {
                 let (class_names, labels) = number_classes(&texts);
                 fields.push(FieldSpec::label(name, class_names.into()));
                 values.push(Column::Int(labels));
@@ -240,23 +169,51 @@ fn assemble(rows: Rows) -> Result<(Schema, Table), String> {
             }
         }
     }
+    if let Some((field, column)) = label {
+        fields.push(field);
+        values.push(column);
+    }
     let schema = Schema::new(fields).map_err(|error| error.to_string())?;
-    Ok((schema, Table { paths, columns: values }))
+    Ok((schema, Table { paths, columns: values }, remarks, splits))
 }
 
-/// A file that is listed twice would be two samples of one key.
-fn check_unique(paths: &[Box<[u8]>], lines: &[u64]) -> Result<(), String> {
-    let mut sorted: Vec<_> = paths.iter().zip(lines).collect();
-    sorted.sort_unstable();
-    for pair in sorted.windows(2) {
-        if let [(path, first), (same, second)] = pair
-            && path == same
-        {
-            let path = key_of_path(path);
-            return Err(format!("lines {first} and {second} both list `{path}`"));
+/// Columns of 0 and 1, one for each class, as one array.
+fn label_of_columns(
+    rows: &mut Rows,
+    names: &[String],
+) -> Result<Option<(FieldSpec, Column)>, String> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let is_named = |name: &str| names.iter().any(|it| it == name);
+    if rows.columns.iter().any(|(name, _)| name == LABEL && !is_named(name)) {
+        return Err(format!("it has a column `{LABEL}`, which is what such columns become"));
+    }
+    let mut labels = vec![Vec::with_capacity(names.len() * 4); rows.paths.len()];
+    for name in names {
+        let at = rows.columns.iter().position(|(column, _)| column == name).ok_or_else(|| {
+            let seen: Vec<&str> = rows.columns.iter().map(|(name, _)| name.as_str()).collect();
+            format!("it has no column `{name}`, only `{}`", seen.join("`, `"))
+        })?;
+        let (_, cells) = rows.columns.remove(at);
+        for (row, label) in labels.iter_mut().enumerate() {
+            let flag = match &*cells.text(row) {
+                "0" | "0.0" | "false" | "False" => 0.0_f32,
+                "1" | "1.0" | "true" | "True" => 1.0,
+                other => {
+                    let line = rows.lines.get(row).copied().unwrap_or(0);
+                    return Err(format!(
+                        "line {line}, column `{name}`: `{other}` is neither 0 nor 1"
+                    ));
+                }
+            };
+            label.extend_from_slice(&flag.to_le_bytes());
         }
     }
-    Ok(())
+    let shape = vec![names.len() as u64];
+    let spec = ArraySpec { dtype: DType::F32, shape, torch: false };
+    let column = Column::Array(labels.into_iter().map(Bytes::from).collect());
+    Ok(Some((FieldSpec::new(LABEL, Kind::Array(spec)), column)))
 }
 
 /// Classes are the distinct names in the order of their bytes.
@@ -272,12 +229,25 @@ fn number_classes(texts: &[String]) -> (Vec<String>, Vec<i64>) {
 mod tests {
     use super::*;
 
+    fn assembled(rows: Result<Rows, String>) -> Result<(Schema, Table), String> {
+        let (schema, table, ..) = assemble(rows?, &Folder::default().split_folders(true))?;
+        Ok((schema, table))
+    }
+
     fn csv(text: &str) -> Result<(Schema, Table), String> {
-        parse_csv(text.as_bytes()).and_then(assemble)
+        assembled(rows::parse_csv(text.as_bytes()))
     }
 
     fn jsonl(text: &str) -> Result<(Schema, Table), String> {
-        parse_jsonl(text.as_bytes()).and_then(assemble)
+        assembled(rows::parse_jsonl(text.as_bytes()))
+    }
+
+    /// The remarks on a table, and its splits.
+    fn told(text: &str) -> (Vec<String>, Splits) {
+        let rows = rows::parse_csv(text.as_bytes()).unwrap();
+        let (_, _, remarks, splits) =
+            assemble(rows, &Folder::default().split_folders(true)).unwrap();
+        (remarks, splits)
     }
 
     #[test]
@@ -294,14 +264,14 @@ mod tests {
 
     #[test]
     fn columns_of_file_names_may_be_called_as_other_tools_do() {
-        for name in ["filename", "file_name", "image"] {
+        for name in ["filename", "file_name", "image", "image_path", "Path", "ID", "id_code"] {
             let (_, table) = csv(&format!("label,{name}\n7,b.jpg\n")).unwrap();
             assert_eq!(&*table.paths[0], b"b.jpg", "{name}");
             assert_eq!(table.columns.len(), 2);
             let line = format!("{{\"text\": \"x\", \"{name}\": \"b.jpg\"}}\n");
             assert_eq!(&*jsonl(&line).unwrap().1.paths[0], b"b.jpg", "{name}");
         }
-        let rows = parse_tsv(b"path\tlabel\na, b.jpg\tdog\n").unwrap();
+        let rows = rows::parse_tsv(b"path\tlabel\na, b.jpg\tdog\n").unwrap();
         assert_eq!(&*rows.paths[0], b"a, b.jpg");
     }
 
@@ -331,7 +301,7 @@ mod tests {
         };
         check(csv(""), &["path"]);
         check(csv("path\n"), &["no sample"]);
-        check(csv("file,label\na,b\n"), &["`path`", "`file`, `label`"]);
+        check(csv("what,label\na,b\n"), &["`path`", "`what`, `label`"]);
         check(csv("path,\na,b\n"), &["column 2"]);
         check(csv("path,a,a\n"), &["`a`"]);
         check(csv("path;label\na;b\n"), &["commas"]);
@@ -342,15 +312,110 @@ mod tests {
         check(csv("path,label\na.jpg\n"), &["line 2", "1 cells"]);
         check(csv("path,n\na,1\n\nb,\nc,2\n"), &["line 4", "`n`", "empty", "numbers"]);
         check(csv("path,n,x\na,t,1.5\nb,u, \n"), &["line 3", "`x`"]);
-        let null = "{\"path\": \"a\", \"n\": 1.5}\n{\"path\": \"b\", \"n\": null}\n";
-        check(jsonl(null), &["line 2", "`n`", "empty"]);
+        let blank = "{\"path\": \"a\", \"n\": 1.5}\n{\"path\": \"b\", \"n\": \"\"}\n";
+        check(jsonl(blank), &["line 2", "`n`", "empty"]);
         check(csv("path,label\na.jpg,1\nb.jpg,2\n\n../c.jpg,3\n"), &["line 5", "`path`", ".."]);
         check(csv("path\n/etc/x.jpg\n"), &["line 2", "absolute"]);
-        check(csv("path\na\nb\na\n"), &["lines 2 and 4", "`a`"]);
+        check(csv("path\na\nb\na\n"), &["lines 2 and 4", "`a`", "`xmin`"]);
         check(jsonl("{\"path\": \"a\"}\n{\"path\": 3}\n"), &["line 2", "`path`"]);
-        check(jsonl("{\"path\": \"a\"}\n{\"path\": \"b\", \"x\": 1}\n"), &["line 2", "`x`"]);
-        check(jsonl("{\"path\": \"a\", \"x\": 1}\n\n{\"path\": \"b\"}\n"), &["line 3", "`x`"]);
+        check(
+            jsonl("{\"path\": \"a\", \"label\": 1}\n\n{\"path\": \"b\"}\n"),
+            &["line 3", "`label`"],
+        );
+        check(csv("path,label\na, \"x, y\"\n"), &["line 2", "3 cells", "no blank"]);
+        check(csv("path,label\nhttps://h/0.jpg,1\n"), &["line 2", "address"]);
         check(jsonl("{\"path\": \"a\"}\n{\"path\": \"b\",}\n"), &["line 2", "character"]);
         check(jsonl("[]\n"), &["line 1"]);
+    }
+
+    #[test]
+    fn csv_blanks_behind_commas_are_no_part_of_names_and_classes() {
+        let text = "filename, label, n\na.jpg, \"cat\", 1\nb.jpg,cat ,2\n";
+        let (schema, table) = csv(text).unwrap();
+        let names: Vec<_> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["image", "label", "n"]);
+        assert_eq!(schema.fields[1].class_names.as_deref().unwrap(), ["cat"]);
+        assert_eq!(table.columns[2], Column::Int(vec![1, 2]));
+        assert_eq!(told(text).0, ["blanks around the text of 5 cells are left out"]);
+    }
+
+    #[test]
+    fn csv_index_columns_of_pandas_are_left_out() {
+        for first in ["", "Unnamed: 0"] {
+            let text = format!("{first},path,label,\n0,a.jpg,x,\n1,b.jpg,y,\n");
+            let (schema, _) = csv(&text).unwrap();
+            assert_eq!(schema.fields.len(), 2);
+            assert_eq!(told(&text).0.len(), 2);
+        }
+    }
+
+    #[test]
+    fn csv_column_split_makes_splits() {
+        let (remarks, splits) =
+            told("path,split\na,train\nb,Validation\nc,training\nd,validation\n");
+        let expected = [("train".to_owned(), 0..2), ("validation".to_owned(), 2..4)];
+        assert_eq!((splits.as_slice(), remarks.len()), (&expected[..], 0));
+        let (_, table) = csv("path,split\na,train\nb,val\nc,train\n").unwrap();
+        assert_eq!(table.paths.iter().map(|path| path[0]).collect::<Vec<_>>(), *b"acb");
+        let (remarks, splits) = told("path,split\na,train\nb,left\n");
+        assert!(splits.is_empty() && remarks[0].contains("line 3 has `left`"), "{remarks:?}");
+    }
+
+    #[test]
+    fn jsonl_lines_may_have_other_keys() {
+        let (schema, table) =
+            jsonl("{\"path\": \"a\", \"t\": \"x\"}\n{\"path\": \"b\", \"s\": 1, \"t\": null}\n")
+                .unwrap();
+        let kinds: Vec<_> = schema.fields.iter().map(|f| (&*f.name, f.kind.name())).collect();
+        assert_eq!(kinds, [("image", "image"), ("t", "text"), ("s", "float")]);
+        assert_eq!(table.columns[1], Column::Text(vec!["x".to_owned(), String::new()]));
+    }
+
+    #[test]
+    fn csv_rows_of_boxes_become_objects() {
+        let header = "filename,width,height,class,xmin,ymin,xmax,ymax\n";
+        let rows = "0.jpg,64,48,cat,1,2,11,12\n1.jpg,64,48,,,,,\n0.jpg,64,48,dog,5,5,20,20\n";
+        let (_, table) = csv(&format!("{header}{rows}")).unwrap();
+        let Column::Made(made) = &table.columns[1] else { panic!() };
+        let document = |row| made.document(row, None).map(|(document, _)| document);
+        let expected = r#"{"size":[64,48],"bbox":[[1,2,10,10],[5,5,15,15]],"category":[0,1],"category_name":["cat","dog"]}"#;
+        assert_eq!((document(0).unwrap(), table.paths.len()), (expected.into(), 2));
+        let empty = r#"{"size":[64,48],"bbox":[],"category":[],"category_name":[]}"#;
+        assert_eq!(document(1).unwrap(), empty);
+        let (_, table) =
+            csv(&format!("{header}{rows}2.jpg,64,48,cat,9,2,1,2\n3.jpg,64,48,cat,a,2,1,2\n"))
+                .unwrap();
+        let Column::Made(made) = &table.columns[1] else { panic!() };
+        assert!(made.document(2, None).unwrap_err().contains("backwards"));
+        assert!(made.document(3, None).unwrap_err().contains("line 6: its `xmin`"));
+        let said = csv("path,xmin,ymin,xmax,ymax\na,1,1,2,2\n").unwrap_err();
+        assert!(said.contains("`class`"), "{said}");
+        let shares = told("ImageID,LabelName,XMin,XMax,YMin,YMax\n0,/m/1,0.25,0.5,0,1\n").0;
+        assert!(shares[0].contains("shares"), "{shares:?}");
+    }
+
+    #[test]
+    fn columns_of_0_and_1_become_one_label() {
+        let how = Folder::default().label_columns(vec!["dog".to_owned(), "cat".to_owned()]);
+        let rows = || rows::parse_csv(b"path,cat,n,dog\na,1,7,0\nb,0,8,1\n").unwrap();
+        let (schema, table, ..) = assemble(rows(), &how).unwrap();
+        let names: Vec<_> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["image", "n", "label"]);
+        let bytes = |flags: [f32; 2]| Bytes::from(flags.map(f32::to_le_bytes).concat());
+        assert_eq!(table.columns[2], Column::Array(vec![bytes([0.0, 1.0]), bytes([1.0, 0.0])]));
+        let said = assemble(rows(), &how.clone().label_columns(vec!["n".to_owned()])).unwrap_err();
+        assert!(said.contains("line 2, column `n`: `7`"), "{said}");
+        let said = assemble(rows(), &how.label_columns(vec!["x".to_owned()])).unwrap_err();
+        assert!(said.contains("no column `x`"), "{said}");
+    }
+
+    #[test]
+    fn lists_of_names_and_numbers_are_tables() {
+        let list = |text: &str| assembled(rows::parse_list(text.as_bytes()));
+        let (schema, table) = list("a b/1.jpg 0\nc/2.jpg\t12\n\n").unwrap();
+        assert_eq!((schema.fields.len(), &*table.paths[0]), (2, &b"a b/1.jpg"[..]));
+        assert_eq!(table.columns[1], Column::Int(vec![0, 12]));
+        assert_eq!(list("a/1.jpg\nb/my 2.jpg\n").unwrap().0.fields.len(), 1);
+        assert!(list("a/1.jpg 0\nb/2.jpg\n").unwrap_err().contains("line 2"));
     }
 }

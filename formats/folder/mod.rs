@@ -43,6 +43,7 @@ mod layout;
 mod levels;
 mod links;
 mod listing;
+mod names;
 mod objects;
 mod opening;
 mod plain;
@@ -64,7 +65,7 @@ mod writer;
 mod written_splits;
 
 pub use annotations::AnnotationFile;
-pub use format::Folder;
+pub use format::{BoxFrame, Folder};
 pub use layout::is_image_name;
 pub use reader::FolderReader;
 

@@ -2,12 +2,14 @@
 use crate::folder::{
     Folder, FolderReader,
     ahead::Coming,
-    annotations::{self, Annotated},
+    annotations::{self, Annotated, Notices},
     archive::Archive,
-    beside, cache, labels,
+    beside, cache,
+    labels::{self, LabelTable},
     layout::{join, key_of_path},
     levels::Levels,
     listing::Listing,
+    names::{self, Files},
     objects::Objects,
     reader::Samples,
     sidecar::{self, Sidecar},
@@ -120,7 +122,7 @@ impl FolderReader {
         let mut reader = Self::new(root, found.schema, samples, how)?;
         reader.provenance = Some(found.provenance);
         reader.division.splits = found.splits;
-        reader.with_table(archive)
+        reader.with_table(Listed::of_any(root, archive)?)
     }
 
     fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
@@ -191,22 +193,34 @@ impl FolderReader {
             }
             None => None,
         };
-        let (mut schema, mut table, bytes) = labels::read(file, &how.limits, inside)?;
+        let read = labels::read(file, &how, inside)?;
+        Self::of_labels(root, file, read, archive, how)
+    }
+
+    /// The files that a table of others lists.
+    fn of_labels(
+        root: &Path,
+        file: &Path,
+        read: LabelTable,
+        archive: Option<Archive>,
+        how: Folder,
+    ) -> Result<Self> {
+        let LabelTable { mut schema, mut table, bytes, mut remarks, splits } = read;
         let is_list = schema.fields.len() == 1;
-        let walked = match (schema.fields.len(), &archive) {
-            (1, None) if !is_url(root) => walk(root, &how, None).map(Some),
-            (1, Some(zip)) => {
-                let found = walk_away::walk(root, zip.objects(), &how.beside, Ignored::default());
-                found.map(|away| Some(away.found))
-            }
-            (1, None) => {
-                let objects = Objects::list(root)?;
-                let found = walk_away::walk(root, &objects, &how.beside, Ignored::default());
+        let real = real(root, archive.as_ref())?;
+        let listed = Listed::of_any(root, archive)?;
+        let objects = listed.as_ref().map(Listed::objects);
+        let files = Files { root, how: &how, objects };
+        remarks.extend(names::settle(&mut table.paths, &files)?);
+        let walked = match (schema.fields.len(), objects) {
+            (1, None) => walk(root, &how, None).map(Some),
+            (1, Some(objects)) => {
+                let found = walk_away::walk(root, objects, &how.beside, Ignored::default());
                 found.map(|away| Some(away.found))
             }
             _ => Ok(None),
         };
-        let division = match walked {
+        let mut division = match walked {
             Ok(Some(mut found)) => {
                 let mut division = divide(root, &how, &mut found)?;
                 let levels = match how.split_folders && found.listing.parts_images() {
@@ -220,24 +234,35 @@ impl FolderReader {
                 division
             }
             // Without classes there is nothing to keep; missing files are told one by one.
-            Ok(None) | Err(Error::Usage { .. }) if how.split_folders => {
+            Ok(None) | Err(Error::Usage { .. }) if how.split_folders && splits.is_empty() => {
                 split_folders::of_table(root, &table.paths)?
             }
             Ok(None) | Err(Error::Usage { .. }) => Division::default(),
             Err(error) => return Err(error),
         };
-        let real = real(root, archive.as_ref())?;
+        if !splits.is_empty() {
+            // A column of the table says more than folders do.
+            division = Division { splits, ..Division::default() };
+        }
+        division.remarks.extend(remarks);
         let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
         let labels = reader.division.labels.take().filter(|_| is_list);
         reader.division.labels = labels.or_else(|| Some(of_columns(&reader.schema, file)));
-        reader.with_table(archive)
+        reader.with_table(listed)
     }
 
     /// Annotations of others, which list the images or belong to those that lie there.
     fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
-        let Annotated { schema, table, identity, division, remarks, ignored } = annotated;
+        let Annotated { schema, mut table, identity, division, mut remarks, ignored, lists } =
+            annotated;
+        let listed = Listed::of_any(root, None)?;
+        if lists {
+            let objects = listed.as_ref().map(Listed::objects);
+            let files = Files { root, how: &how, objects };
+            remarks.extend(names::settle(&mut table.paths, &files)?);
+        }
         let mut division = match division {
             Some(division) => division,
             None if how.split_folders => split_folders::of_table(root, &table.paths)?,
@@ -252,16 +277,13 @@ impl FolderReader {
             Some(_) => None,
             None => Some("annotations are fields of their own".into()),
         };
-        reader.with_table(None)
+        reader.with_table(listed)
     }
 
     /// With what a zip or a store says of the files that a table lists.
-    fn with_table(mut self, archive: Option<Archive>) -> Result<Self> {
+    fn with_table(mut self, listed: Option<Listed>) -> Result<Self> {
         beside::check(&self.how.beside)?;
-        if archive.is_none() && !self.is_away() {
-            return self.with_beside();
-        }
-        let listed = Listed::of(&self.root, archive)?;
+        let Some(listed) = listed else { return self.with_beside() };
         let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
         let (sizes, stamp) = walk_away::look_up(listed.objects(), paths)?;
         self.cached = Some(Cached { sizes, file: None });
@@ -319,6 +341,7 @@ impl FolderReader {
             stamp: OnceLock::new(),
             cached: None,
             archive: None,
+            notices: Notices::default(),
             beside_sizes: None,
         })
     }
@@ -340,6 +363,12 @@ enum Listed {
 }
 
 impl Listed {
+    /// The list of a zip or a store; `None` for a folder.
+    fn of_any(root: &Path, archive: Option<Archive>) -> Result<Option<Self>> {
+        let is_listed = archive.is_some() || is_url(root);
+        is_listed.then(|| Self::of(root, archive)).transpose()
+    }
+
     fn of(root: &Path, archive: Option<Archive>) -> Result<Self> {
         Ok(match archive {
             Some(archive) => Self::Zip(Box::new(archive)),

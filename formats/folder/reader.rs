@@ -2,6 +2,7 @@ use crate::{
     folder::{
         Folder,
         ahead::Coming,
+        annotations::{Notices, Photo},
         archive::Archive,
         beside,
         details::details,
@@ -44,6 +45,8 @@ pub struct FolderReader {
     pub(super) cached: Option<Cached>,
     /// The zip that stands for the folder.
     pub(super) archive: Option<Box<Archive>>,
+    /// Samples whose annotations have something to tell.
+    pub(super) notices: Notices,
     /// Sizes of the files beside images, those of each sample together, where a list tells them.
     pub(super) beside_sizes: Option<Words>,
 }
@@ -247,7 +250,7 @@ impl FolderReader {
     ) -> Result<Sample<Encoded>> {
         let (key, cells, own_path) = self.cells(index)?;
         let mut values = Vec::with_capacity(cells.len());
-        let mut shown = [0; 2];
+        let mut photo = None;
         for cell in cells {
             let path = match cell {
                 Cell::FirstImage => &*own_path,
@@ -267,8 +270,20 @@ impl FolderReader {
                     continue;
                 }
                 Cell::Made(made, row) => {
-                    let document = made.document(row, shown);
-                    values.push(Value::Json(document.map_err(|what| Error::sample(&key, what))?));
+                    let document = made.document(row, photo);
+                    let (document, notice) = document.map_err(|what| Error::sample(&key, what))?;
+                    if self.how.leaves_rotation && photo.is_some_and(|it| it.orientation > 1) {
+                        let what = message!(
+                            "EXIF turns it, and its annotations are of the upright image; leave {} \
+                             out",
+                            named::NO_EXIF_ROTATION
+                        );
+                        return Err(Error::sample(&key, what));
+                    }
+                    if let Some(notice) = notice {
+                        self.notices.add(index, notice);
+                    }
+                    values.push(Value::Json(document));
                     continue;
                 }
             };
@@ -276,10 +291,8 @@ impl FolderReader {
             let (header, bytes, origin) = self.read_image(&key, path, size)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
             check(&key, &header, &bytes)?;
-            let ImageHeader { codec, width, height, orientation, .. } = header;
-            if values.is_empty() {
-                shown = if orientation >= 5 { [height, width] } else { [width, height] };
-            }
+            photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
+            let ImageHeader { codec, width, height, .. } = header;
             let image = Encoded::new(codec, width, height, bytes);
             values.push(Value::Image(image.with_origin(origin)));
         }
@@ -427,6 +440,7 @@ impl Source for FolderReader {
         let empty = self.ignored.folders.iter().filter(is_split);
         let told = empty.filter(|_| self.how.split_folders);
         remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
+        remarks.extend(self.notices.remarks());
         remarks
     }
 

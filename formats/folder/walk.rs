@@ -20,6 +20,13 @@ use std::{
 pub(crate) const TABLES: [&[u8]; 4] =
     [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
 
+/// Returns whether a file is a table of samples: right in the source, or, as Hugging Face's folders
+/// have one for each split, in a folder of it.
+pub(super) fn is_table(folder: &[u8], name: &[u8]) -> bool {
+    let is_of_split = || !folder.contains(&b'/') && name.starts_with(b"metadata.");
+    TABLES.contains(&name) && (folder.is_empty() || is_of_split())
+}
+
 /// Suffix of the file in which img2dataset counts the images of the folder beside it.
 const STATS: &[u8] = b"_stats.json";
 
@@ -258,8 +265,8 @@ impl Walker<'_> {
             } else if name == MACOSX {
                 self.ignored.macosx += 1;
             } else {
-                if place.path.is_empty() && TABLES.contains(&name) {
-                    self.ignored.tables.push(key_of_path(name));
+                if is_table(&place.path, name) {
+                    self.ignored.tables.push(key_of_path(&place.child(name, None).path));
                 }
                 if place.path.is_empty() {
                     self.counted.extend(counted_folder(name));

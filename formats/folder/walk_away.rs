@@ -5,7 +5,7 @@ use crate::folder::{
     layout::{MACOSX, is_hidden, key_of_path},
     listing::ListingBuilder,
     objects::{Object, Objects, parts},
-    walk::{self, Found, TABLES, too_many_folders},
+    walk::{self, Found, too_many_folders},
     words::{Words, WordsBuilder},
 };
 use fdconvert_core::{Ignored, Result};
@@ -69,8 +69,8 @@ pub(crate) fn walk(
         if name.is_empty() || (len == 0 && objects.has_below(path)) {
             continue;
         }
-        if folder.is_empty() && TABLES.contains(&name) {
-            ignored.tables.push(key_of_path(name));
+        if walk::is_table(folder, name) {
+            ignored.tables.push(key_of_path(path));
         }
         if folder.is_empty() {
             counted.extend(walk::counted_folder(name));

@@ -57,6 +57,18 @@ impl Ignored {
         self.link_names.truncate(MAX_NAMES);
     }
 
+    /// Takes back that so many files of an extension were passed over: they were read otherwise.
+    pub fn uncount(&mut self, extension: &str, n_files: u64) {
+        let n_files = n_files.min(self.others);
+        self.others -= n_files;
+        // Kinds that are not told apart are counted together.
+        let known = if self.extensions.contains_key(extension) { extension } else { REST };
+        if let Some(n) = self.extensions.get_mut(known) {
+            *n = n.saturating_sub(n_files);
+        }
+        self.extensions.retain(|_, n| *n > 0);
+    }
+
     /// Keeps the most frequent extensions, the same ones in whatever order files were counted.
     pub fn shorten(&mut self) {
         if self.extensions.len() <= MAX_EXTENSIONS {

@@ -54,6 +54,7 @@ fn refuse_options_of_folders(opening: Opening<'_>) -> Result<()> {
     let options = opening.options;
     let given = [
         (named::LABELS, options.labels.is_some()),
+        (named::CLASSES, options.classes.is_some()),
         (named::PAIR, !options.pair.is_empty()),
         (named::FOLLOW_LINKS, options.follow_links),
         (named::LISTING_CACHE, opening.cache.is_some()),

@@ -53,6 +53,7 @@ pub(crate) fn settle(
             context.progress.event(Event::KeysMissing { list, first, missing });
         }
     }
+    settings.without_extension = found.without_extension;
     settings.plan.selection.listed = Some(found.indices);
     let xxh3 = format!("{:032x}", list.hash());
     let listed = ListedKeys { n_keys: list.len(), xxh3, n_missing: missing };

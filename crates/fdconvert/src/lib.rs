@@ -31,6 +31,7 @@
 
 mod choose;
 mod chunk;
+mod classes;
 mod diff;
 mod document;
 mod drop_fields;
@@ -71,8 +72,8 @@ pub use inspect::{InspectOptions, Inspected, inspect, inspect_with};
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
-    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Per,
-    Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
+    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions,
+    Pair, Per, Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};
@@ -141,5 +142,6 @@ pub fn source<P: AsRef<Path>>(
     let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
     let cancel = Cancel::default();
     let context = Context { cancel: &cancel, progress: &() };
-    sources::Opening { options, context, cache: None }.open(&paths)
+    let options = classes::resolved(options, context)?;
+    sources::Opening { options: &options, context, cache: None }.open(&paths)
 }

@@ -2,6 +2,7 @@
 use crate::{
     ByteCount, Context, PackOptions, Stage,
     choose::{self, Chosen},
+    classes,
     formula::{self, FormulaOutput, FormulaReport},
     images,
     inputs::{Inputs, no_recipe},
@@ -334,7 +335,7 @@ impl Pack {
             return self.prepare_unpacking();
         }
         let left = (!self.dry).then_some(&*self.out);
-        let options = &self.options;
+        let options = &*classes::resolved(&self.options, context)?;
         let cache = self.listing_cache.as_deref();
         let opening = Opening { options, context, cache };
         let uncached = || self.inputs.open(Opening { cache: None, ..opening });
@@ -489,7 +490,7 @@ impl Samples {
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> Vec<Message> {
-        self.settings.chosen.notes()
+        self.settings.choice_notes()
     }
 
     /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).

@@ -2,7 +2,7 @@
 use crate::{
     Context, PackOptions, PartOf, Stage, TimeSpan,
     choose::{self, Chosen},
-    document, find_part, images,
+    classes, document, find_part, images,
     keys::{self, ListedKeys},
     leased,
     options::from_object,
@@ -103,6 +103,7 @@ pub fn plan_with(
     listing_cache: Option<&Path>,
     context: Context<'_>,
 ) -> Result<Planned> {
+    let options = &*classes::resolved(options, context)?;
     let open = || -> Result<Arc<dyn Source>> {
         Ok(Opening { options, context, cache: None }.open(paths)?.into())
     };
@@ -219,7 +220,7 @@ impl Planned {
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> Vec<Message> {
-        self.settings.chosen.notes()
+        self.settings.choice_notes()
     }
 
     /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).

@@ -3,6 +3,7 @@
 use crate::{
     ByteCount, PackOptions,
     choose::Chosen,
+    classes,
     keys::ListedKeys,
     options::{Encoding, Per, SplitShare},
     ratio::Settled,
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) is_default_format: bool,
     /// Listed keys that the source does not have.
     pub(crate) missing_keys: u64,
+    /// Listed keys that the source has with an extension.
+    pub(crate) without_extension: u64,
     /// Record of the choice of samples by what they are.
     pub(crate) chosen: Chosen,
 }
@@ -42,6 +45,15 @@ impl Settings {
         let mut policy = policy(options)?;
         policy.mixture = mixture(options, ratio, &*format)?;
         policy.validate()?;
+        let of_labels = [
+            (named::BOXES, options.boxes.is_some()),
+            (named::LABEL_COLUMNS, !options.label_columns.is_empty()),
+        ];
+        if let Some((option, _)) = of_labels.into_iter().find(|(_, is_given)| *is_given)
+            && options.labels.is_none()
+        {
+            return Err(Error::usage(option, message!("it goes with {}", named::LABELS)));
+        }
         if options.per.is_some() && options.sample.is_none() {
             let what = message!("it goes with {}", named::SAMPLE.with("10%"));
             return Err(Error::usage(named::PER, what));
@@ -60,6 +72,7 @@ impl Settings {
             params,
             is_default_format,
             missing_keys: 0,
+            without_extension: 0,
             chosen: Chosen::default(),
         })
     }
@@ -68,6 +81,17 @@ impl Settings {
     pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
         self.params.extend(listed.params());
         self.missing_keys = listed.n_missing;
+    }
+
+    /// What to tell of the choice of samples, in sentences.
+    pub(crate) fn choice_notes(&self) -> Vec<Message> {
+        let n = self.without_extension;
+        let without = (n > 0).then(|| {
+            let (keys, name) =
+                if n == 1 { ("key", "names a sample") } else { ("keys", "name samples") };
+            message!("{n} {keys} of {} {name} without the extension", named::KEYS)
+        });
+        without.into_iter().chain(self.chosen.notes()).collect()
     }
 
     /// Records what was chosen by what samples are.
@@ -196,6 +220,15 @@ fn params(
     }
     if !options.drop_fields.is_empty() {
         put("drop-fields", options.drop_fields.join(","));
+    }
+    if let Some(boxes) = options.boxes {
+        put("boxes", boxes.to_string());
+    }
+    if !options.label_columns.is_empty() {
+        put("label-columns", options.label_columns.join(","));
+    }
+    if let Some(classes) = classes::param(options) {
+        put("classes", classes);
     }
     if !options.select.is_empty() {
         put("select", joined(&options.select));

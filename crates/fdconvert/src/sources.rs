@@ -1,7 +1,9 @@
 //! Opening what is to be packed.
-use crate::{ByteCount, Context, Event, PackOptions, Stage, drop_fields, out, prefix};
+use crate::{
+    Boxes, ByteCount, Context, Event, PackOptions, Stage, classes, drop_fields, out, prefix,
+};
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
-use fdconvert_formats::folder::{Folder, FolderReader};
+use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
 use fdconvert_reader::OpenOptions;
@@ -64,7 +66,11 @@ impl Opening<'_> {
         options.drop_fields.clear();
         let masks = Opening { options: &options, ..self };
         let mixes = self.options.no_split_folders;
-        let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
+        let joined = match classes::list(self.options)? {
+            Some(classes) => Concat::with_classes(sources, classes, mixes),
+            None if mixes => Concat::mix(sources),
+            None => Concat::join(sources),
+        };
         options.pair.iter().try_fold(joined?, |source, pair| {
             let images: Box<dyn Source> = match masks.image_folder(&pair.path)? {
                 Some(folder) => Box::new(folder),
@@ -155,11 +161,19 @@ impl Opening<'_> {
     }
 
     fn folder(self) -> Folder {
+        let is_ffcv = self.options.format_options.get("compat").is_some_and(|it| it == "ffcv");
+        let leaves_rotation = self.options.no_exif_rotation || is_ffcv;
         Folder::with_limits(self.options.limits())
             .follow_links(self.options.follow_links)
             .split_folders(!self.options.no_split_folders)
             .select_splits(self.options.select_splits.clone())
             .beside(self.options.beside.clone())
+            .boxes(self.options.boxes.map(|boxes| match boxes {
+                Boxes::Upright => BoxFrame::Upright,
+                Boxes::Stored => BoxFrame::Stored,
+            }))
+            .leaves_rotation(leaves_rotation)
+            .label_columns(self.options.label_columns.clone())
             .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)))
     }
 

@@ -1,3 +1,4 @@
+use crate::classes::{ClassList, label_of};
 use fdconvert_core::{
     Ahead, Categories, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample,
     Schema, Source, Splits, Value, join_class_names, message, named, renumber_classes, split_names,
@@ -13,8 +14,10 @@ pub struct Concat {
     schema: Schema,
     /// For each source and field: the new number of every class, where it changed.
     renumbered: Vec<Vec<Option<Vec<i64>>>>,
-    /// What documents of objects have told of their categories.
-    categories: Categories,
+    /// What documents of objects have told of their categories, where no list says what they are.
+    categories: Option<Categories>,
+    /// The list that classes go by, instead of the names that the sources have.
+    classes: Option<ClassList>,
 }
 
 impl Concat {
@@ -23,20 +26,7 @@ impl Concat {
     /// # Errors
     /// `Usage` when there is none, their fields differ, or only some have splits of their own.
     pub fn join(sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
-        let whole = sources.iter().find(|source| source.splits().is_empty());
-        let divided = sources.iter().find(|source| !source.splits().is_empty());
-        if let (Some(whole), Some(divided)) = (whole, divided) {
-            let what = message!(
-                "{} has splits of its own ({}) and {} has none, so that its samples belong to \
-                 none: pack them one by one, or mix all with {}; of a folder, give the split \
-                 folders that belong with it",
-                divided.name(),
-                split_names(&divided.splits()).join(", "),
-                whole.name(),
-                named::NO_SPLIT_FOLDERS
-            );
-            return Err(Error::usage("source", what));
-        }
+        check_splits(&sources)?;
         Self::mix(sources)
     }
 
@@ -48,6 +38,25 @@ impl Concat {
         if sources.len() == 1 {
             return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
         }
+        Self::of(sources, None)
+    }
+
+    /// Joins sources, whose splits will be mixed if `mixes`; classes get the numbers of the list.
+    ///
+    /// # Errors
+    /// As for [`join`](Self::join) or [`mix`](Self::mix); `Usage` for classes that are not on the list.
+    pub fn with_classes(
+        sources: Vec<Box<dyn Source>>,
+        classes: ClassList,
+        mixes: bool,
+    ) -> Result<Box<dyn Source>> {
+        if !mixes {
+            check_splits(&sources)?;
+        }
+        Self::of(sources, Some(classes))
+    }
+
+    fn of(sources: Vec<Box<dyn Source>>, classes: Option<ClassList>) -> Result<Box<dyn Source>> {
         let Some(first) = sources.first() else {
             return Err(Error::usage("source", "there is none"));
         };
@@ -69,21 +78,39 @@ impl Concat {
             let of = |source: &dyn Source| source.schema().fields[at].class_names.clone();
             let lists: Vec<_> = sources.iter().map(|source| of(&**source)).collect();
             let joined = join_class_names(lists.iter().map(Option::as_ref));
-            field.class_names = joined.map_err(|(named, unnamed)| {
-                let what = format!(
-                    "`{}` of {} has names of classes and that of {} only numbers, so that it is \
-                     not known which classes are the same: pack them one by one, or write {} with \
-                     names of its classes",
-                    field.name,
-                    sources[named].name(),
-                    sources[unnamed].name(),
-                    sources[unnamed].name()
-                );
-                Error::usage("source", what)
-            })?;
+            field.class_names = match joined {
+                // The list names the numbers of a source that has no names.
+                Err(_) if classes.is_some() => None,
+                joined => joined.map_err(|(with, without)| {
+                    let what = message!(
+                        "`{}` of {} has names of classes and that of {} only numbers, so that it is \
+                         not known which classes are the same: pack them one by one, or give the \
+                         names in the order of the numbers with {}",
+                        field.name,
+                        sources[with].name(),
+                        sources[without].name(),
+                        named::CLASSES
+                    );
+                    Error::usage("source", what)
+                })?,
+            };
         }
-        let schema = Schema::new(fields)?;
-        let renumbered = sources.iter().map(|source| renumber(source.schema(), &schema)).collect();
+        let mut schema = Schema::new(fields)?;
+        if let Some(classes) = &classes {
+            schema = classes.schema(&schema)?;
+        }
+        let renumbered = sources.iter().map(|source| {
+            let mut numbers = renumber(source.schema(), &schema);
+            // The joined schema tells which field is the label, as all sources have the same.
+            if let (Some(classes), Some(at)) = (&classes, label_of(&schema))
+                && let (Some(own), Some(field)) =
+                    (numbers.get_mut(at), source.schema().fields.get(at))
+            {
+                *own = Some(classes.renumber(&**source, field)?);
+            }
+            Ok(numbers)
+        });
+        let renumbered = renumbered.collect::<Result<_>>()?;
         let mut end = 0;
         let ends = sources
             .iter()
@@ -92,8 +119,8 @@ impl Concat {
                 end
             })
             .collect();
-        let categories = Categories::default();
-        Ok(Box::new(Self { sources, ends, schema, renumbered, categories }))
+        let categories = classes.is_none().then(Categories::default);
+        Ok(Box::new(Self { sources, ends, schema, renumbered, categories, classes }))
     }
 
     fn locate(&self, index: u64) -> Option<(usize, u64)> {
@@ -101,6 +128,22 @@ impl Concat {
         let start = source.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         (source < self.sources.len()).then(|| (source, index - start.unwrap_or(0)))
     }
+}
+
+/// Refuses sources of which only some have splits of their own.
+fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
+    let whole = sources.iter().find(|source| source.splits().is_empty());
+    let divided = sources.iter().find(|source| !source.splits().is_empty());
+    let (Some(whole), Some(divided)) = (whole, divided) else { return Ok(()) };
+    let what = message!(
+        "{} has splits of its own ({}) and {} has none, so that its samples belong to none: pack them \
+         one by one, or mix all with {}; of a folder, give the split folders that belong with it",
+        divided.name(),
+        split_names(&divided.splits()).join(", "),
+        whole.name(),
+        named::NO_SPLIT_FOLDERS
+    );
+    Err(Error::usage("source", what))
 }
 
 fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
@@ -132,11 +175,11 @@ impl Source for Concat {
         };
         let mut sample = self.sources[number].read(inner)?;
         for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
-            if let Value::Json(document) = value {
+            if let (Value::Json(document), Some(categories)) = (&*value, &self.categories) {
                 let name_of = |source| {
                     self.sources.get(source as usize).map_or_else(String::new, |it| it.name())
                 };
-                self.categories.check(&sample.key, document, number as u32, name_of)?;
+                categories.check(&sample.key, document, number as u32, name_of)?;
             } else if let (Value::Int(label), Some(classes)) = (value, classes)
                 && *label != -1
             {
@@ -144,6 +187,17 @@ impl Source for Concat {
                 *label = *new.ok_or_else(|| {
                     Error::sample(&sample.key, format!("its label {label} has no class name"))
                 })?;
+            }
+        }
+        if let Some(classes) = &self.classes {
+            for value in &mut sample.values {
+                let Value::Json(document) = value else { continue };
+                let renumbered = classes.objects(document);
+                if let Some(renumbered) =
+                    renumbered.map_err(|what| Error::sample(&sample.key, what))?
+                {
+                    *document = renumbered;
+                }
             }
         }
         Ok(sample)

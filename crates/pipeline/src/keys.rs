@@ -1,10 +1,14 @@
 //! Lists of keys, by which samples are taken.
 use crate::own_splits;
 use fdconvert_core::{Error, Message, Result, Shown, Source, message, named};
+use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Keys that an error shows.
 const SHOWN: usize = 5;
+
+/// Longer endings of a key are no extensions.
+const MAX_EXTENSION: usize = 8;
 
 /// Keys of the samples that are wanted, each once.
 ///
@@ -32,6 +36,8 @@ pub struct FoundKeys {
     pub indices: Vec<u64>,
     /// Keys that no sample has, in the order of the list.
     pub missing: Vec<String>,
+    /// Keys that samples have with an extension, which the list leaves out.
+    pub without_extension: u64,
 }
 
 impl KeyList {
@@ -111,15 +117,24 @@ impl KeyList {
             }
             true
         };
-        let indices = if splits.is_empty() {
-            (0..source.len()).filter(&mut take).collect()
-        } else {
-            let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
-            of_splits.filter(&mut take).collect()
+        let whole = 0..source.len();
+        let ranges = match splits {
+            [] => vec![whole],
+            splits => own_splits::select(&source.splits(), splits)?,
         };
+        let all = || ranges.iter().cloned().flatten();
+        let mut indices: Vec<u64> = all().filter(&mut take).collect();
         let missing = self.keys.iter().zip(&is_found).filter(|(_, is_found)| !**is_found);
-        let missing = missing.map(|(key, _)| key.clone()).collect();
-        Ok(FoundKeys { indices, missing })
+        let mut missing: Vec<&String> = missing.map(|(key, _)| key).collect();
+        let n_missing = missing.len();
+        if n_missing > 0 {
+            indices.extend(without_extensions(source, all(), &mut missing));
+            indices.sort_unstable();
+            indices.dedup();
+        }
+        let without_extension = (n_missing - missing.len()) as u64;
+        let missing = missing.into_iter().cloned().collect();
+        Ok(FoundKeys { indices, missing, without_extension })
     }
 
     /// Returns why a source that lacks some of the keys is refused.
@@ -137,10 +152,40 @@ impl KeyList {
         };
         let skip = named::MISSING_KEYS.with("skip");
         let n = missing.len();
+        let is_of_class = |key: &String| {
+            let last = key.rsplit_once(char::is_whitespace).map(|(_, last)| last);
+            matches!(last, Some("-1" | "0" | "1"))
+        };
+        if missing.iter().take(SHOWN).all(is_of_class) && n == all {
+            let what = message!(
+                "{name}: it has a number behind each name, as the lists of one class in Pascal VOC: \
+                 write the names of the samples that you want alone, one a line"
+            );
+            return Error::usage(named::KEYS, what);
+        }
         let what = message!(
             "{name}: {n} of its {all} keys are not in the source: {shown}{more}; {like}leave out \
              what is missing with {skip}"
         );
         Error::usage(named::KEYS, what)
     }
+}
+
+/// Samples whose keys are those of the list but for their extension, where one alone is; the others
+/// stay missing.
+fn without_extensions(
+    source: &dyn Source,
+    indices: impl Iterator<Item = u64>,
+    missing: &mut Vec<&String>,
+) -> Vec<u64> {
+    let mut found: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+    let wanted: BTreeSet<&str> = missing.iter().map(|key| key.as_str()).collect();
+    for index in indices {
+        let key = source.key(index);
+        let stem = key.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_EXTENSION);
+        let Some(stem) = stem.and_then(|(stem, _)| wanted.get(stem)) else { continue };
+        found.entry(stem).and_modify(|it| *it = None).or_insert(Some(index));
+    }
+    missing.retain(|key| !found.get(key.as_str()).is_some_and(Option::is_some));
+    found.into_values().flatten().collect()
 }

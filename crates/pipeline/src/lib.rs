@@ -16,6 +16,7 @@
 
 mod ahead;
 mod cancel;
+mod classes;
 mod concat;
 mod dataset;
 mod dedup;
@@ -45,6 +46,7 @@ mod whole;
 mod without;
 
 pub use cancel::Cancel;
+pub use classes::ClassList;
 pub use concat::Concat;
 pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};

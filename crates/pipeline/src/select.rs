@@ -126,11 +126,25 @@ fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
     let Some(field) = schema.label().and_then(|at| schema.fields.get(at)) else {
         return Err(Error::usage(named::SELECT_LABELS, "the source has no labels"));
     };
+    let names = field.class_names.as_deref().unwrap_or_default();
+    // A number is a position only where it cannot be meant as a name.
+    let are_numbers = names.iter().any(|name| name.parse::<i64>().is_ok());
     let number = |label: &String| {
-        let names = field.class_names.as_deref().unwrap_or_default();
-        let by_name = names.iter().position(|name| name == label);
-        by_name.map(|at| at as i64).or_else(|| label.parse().ok()).ok_or_else(|| {
-            Error::usage(named::SELECT_LABELS, format!("`{label}` is not a class of the source"))
+        let by_name = names.iter().position(|name| name == label).map(|at| at as i64);
+        let by_number = || {
+            let number = label.parse().ok().filter(|_| !are_numbers)?;
+            (names.is_empty() || (0..names.len() as i64).contains(&number)).then_some(number)
+        };
+        by_name.or_else(by_number).ok_or_else(|| {
+            let why = match (label.parse::<i64>().is_ok(), names.len()) {
+                (true, _) if are_numbers => ", which has numbers as names of classes".to_owned(),
+                (true, n) => format!(", which has {n} classes, counted from 0"),
+                _ => String::new(),
+            };
+            Error::usage(
+                named::SELECT_LABELS,
+                format!("`{label}` is not a class of the source{why}"),
+            )
         })
     };
     labels.iter().map(number).collect()

@@ -4,6 +4,7 @@ use crate::folder::{
     Folder,
     beside::{self, Role},
     layout::{is_hidden, key_of_path, split_extension},
+    names::normal,
     objects::{self, Objects},
     walk::{self, no_image},
 };
@@ -11,6 +12,7 @@ use fdconvert_core::{Error, Ignored, Result, named};
 use fdconvert_storage::place::is_url;
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -18,10 +20,13 @@ use std::{
 
 /// Folders in folders of annotations.
 const MAX_DEPTH: usize = 32;
+/// Names of files with the names of classes, a line each: of labelImg, of Darknet, and of Roboflow's
+/// export for it.
+const CLASSES: [&[u8]; 3] = [b"classes.txt", b"obj.names", b"_darknet.labels"];
 
 /// Images below `root` in the order of their paths, compared part by part, and what was passed
 /// over. Which folders are classes does not matter, so images may lie anywhere.
-pub(super) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignored)> {
+pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignored)> {
     let (mut paths, mut ignored): (Vec<Box<[u8]>>, _) = if is_url(root) {
         away(root)?
     } else {
@@ -62,8 +67,8 @@ fn away(root: &Path) -> Result<(Vec<Box<[u8]>>, Ignored)> {
 pub(super) struct LabelFiles {
     pub(super) text: BTreeMap<Vec<u8>, PathBuf>,
     pub(super) xml: BTreeMap<Vec<u8>, PathBuf>,
-    /// `classes.txt`, right in the folder or beside it.
-    pub(super) classes: Option<PathBuf>,
+    /// Files with the names of classes in the folder, or else beside it.
+    pub(super) classes: Vec<PathBuf>,
 }
 
 impl LabelFiles {
@@ -91,6 +96,10 @@ impl LabelFiles {
                 self.descend(&entry.path(), &[below, name, b"/"].concat(), depth + 1)?;
                 continue;
             }
+            if CLASSES.contains(&name) {
+                self.classes.push(entry.path());
+                continue;
+            }
             let Some((stem, extension)) = split_extension(name) else { continue };
             let stem = [below, stem].concat();
             let known = if extension.eq_ignore_ascii_case(b"txt") {
@@ -103,19 +112,65 @@ impl LabelFiles {
             known.insert(stem, entry.path());
         }
         if depth == 0 {
-            self.find_classes(folder);
+            self.classes.sort_unstable();
+            if let (true, Some(above)) = (self.classes.is_empty(), folder.parent()) {
+                let beside = CLASSES.map(|name| above.join(OsStr::from_bytes(name)));
+                self.classes.extend(beside.into_iter().find(|file| file.is_file()));
+            }
         }
         Ok(())
     }
+}
 
-    /// `classes.txt` is not the annotation of an image, wherever tools leave it.
-    fn find_classes(&mut self, folder: &Path) {
-        let own = self.text.remove(&b"classes"[..]);
-        let beside = || {
-            let beside = folder.parent()?.join("classes.txt");
-            beside.is_file().then_some(beside)
+/// The annotations of images.
+pub(super) struct Pairs<'a> {
+    /// Those of each image.
+    pub(super) files: Vec<Option<&'a Path>>,
+    n_files: usize,
+    /// Files whose names have other forms of accented letters than those of their images.
+    n_other_letters: usize,
+}
+
+impl Pairs<'_> {
+    /// Number of files that belong to an image.
+    pub(super) fn n_read(&self) -> usize {
+        self.files.iter().flatten().count()
+    }
+
+    /// Refuses files of which not one belongs to an image; `hint` may say more of the first.
+    pub(super) fn check(
+        &self,
+        folder: &Path,
+        images: &[Box<[u8]>],
+        files: &BTreeMap<Vec<u8>, PathBuf>,
+        hint: impl FnOnce(&Path) -> Option<String>,
+    ) -> Result<()> {
+        let (Some(image), Some((stem, file)), 0) =
+            (images.first(), files.first_key_value(), self.n_read())
+        else {
+            return Ok(());
         };
-        self.classes = own.or_else(beside);
+        let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let name = |stem: &[u8]| format!("`{}.{extension}`", key_of_path(stem));
+        let wanted: Vec<String> = places(image).into_iter().map(name).collect();
+        let what = format!(
+            "not one of the {} files in {} belongs to an image of the source: for `{}` it would be \
+             {}, and they are called such as {}{}",
+            files.len(),
+            folder.display(),
+            key_of_path(image),
+            wanted.join(" or "),
+            name(stem),
+            hint(file).unwrap_or_else(|| "; each has to have the name of its image".to_owned())
+        );
+        Err(Error::usage(named::LABELS, what))
+    }
+
+    /// Adds remarks on what has no counterpart, and on names that differ.
+    pub(super) fn tell(&self, remarks: &mut Vec<String>) {
+        let n_read = self.n_read();
+        tell_alone(self.files.len() - n_read, self.n_files - n_read, remarks);
+        tell_other_letters(self.n_other_letters, remarks);
     }
 }
 
@@ -127,25 +182,80 @@ impl LabelFiles {
 pub(super) fn pair<'a>(
     images: &[Box<[u8]>],
     files: &'a BTreeMap<Vec<u8>, PathBuf>,
-) -> Result<Vec<Option<&'a Path>>> {
+) -> Result<Pairs<'a>> {
     let mut owners: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
     let mut pairs = Vec::with_capacity(images.len());
-    for image in images {
+    let mut alone = Vec::new();
+    for (at, image) in images.iter().enumerate() {
         let found = places(image).into_iter().find_map(|place| files.get_key_value(place));
-        if let Some((stem, file)) = found
-            && let Some(other) = owners.insert(stem, image)
-        {
-            let (first, second) = (key_of_path(other), key_of_path(image));
-            let what = format!(
-                "{} belongs to both `{first}` and `{second}`; give folders in which both have the \
-                 same order of folders",
-                file.display()
-            );
-            return Err(Error::usage(named::LABELS, what));
+        match found {
+            Some((stem, file)) => own(&mut owners, stem, file, image)?,
+            None => alone.push((at, image)),
         }
         pairs.push(found.map(|(_, file)| file.as_path()));
     }
-    Ok(pairs)
+    let mut n_other_letters = 0;
+    if !alone.is_empty() && owners.len() < files.len() {
+        let others = files.iter().filter(|(stem, _)| !owners.contains_key(stem.as_slice()));
+        let others = by_letters(others.map(|(stem, file)| (stem.as_slice(), (stem, file))));
+        for (at, image) in alone {
+            let places = places(image);
+            let mut found = places.iter().filter_map(|place| others.get(&*normal(place)));
+            if let (Some(Some((stem, file))), Some(pair)) = (found.next(), pairs.get_mut(at)) {
+                own(&mut owners, stem, file, image)?;
+                *pair = Some(file.as_path());
+                n_other_letters += 1;
+            }
+        }
+    }
+    Ok(Pairs { files: pairs, n_files: files.len(), n_other_letters })
+}
+
+/// Values by their names in one form of accented letters; `None` where several have the same.
+pub(crate) fn by_letters<'a, T>(
+    named: impl Iterator<Item = (&'a [u8], T)>,
+) -> BTreeMap<Vec<u8>, Option<T>> {
+    let mut by_letters = BTreeMap::new();
+    for (name, value) in named {
+        let same = by_letters.entry(normal(name).into_owned());
+        same.and_modify(|it| *it = None).or_insert(Some(value));
+    }
+    by_letters
+}
+
+/// Notes which image a file belongs to; two would share it.
+fn own<'a>(
+    owners: &mut BTreeMap<&'a [u8], &'a [u8]>,
+    stem: &'a [u8],
+    file: &Path,
+    image: &'a [u8],
+) -> Result<()> {
+    let Some(other) = owners.insert(stem, image) else { return Ok(()) };
+    let what = format!(
+        "{} belongs to both `{}` and `{}`; give folders in which both have the same order of folders",
+        file.display(),
+        key_of_path(other),
+        key_of_path(image)
+    );
+    Err(Error::usage(named::LABELS, what))
+}
+
+/// Takes files of annotations that were read out of what was passed over in the source, where they
+/// lie in it.
+pub(super) fn count_as_read(
+    folder: &Path,
+    root: &Path,
+    extension: &str,
+    n_read: usize,
+    ignored: &mut Ignored,
+) {
+    let is_below = match (fs::canonicalize(folder), fs::canonicalize(root)) {
+        (Ok(folder), Ok(root)) => folder.starts_with(root),
+        _ => false,
+    };
+    if is_below {
+        ignored.uncount(extension, n_read as u64);
+    }
 }
 
 /// Possible paths of the annotations of an image, without their extension.
@@ -161,7 +271,7 @@ fn places(image: &[u8]) -> Vec<&[u8]> {
 }
 
 /// A path without the extension of its file.
-pub(super) fn stem(path: &[u8]) -> &[u8] {
+pub(crate) fn stem(path: &[u8]) -> &[u8] {
     let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let extension = path.get(name..).and_then(split_extension).map(|(_, extension)| extension);
     let end = extension.map_or(path.len(), |extension| path.len() - extension.len() - 1);
@@ -178,6 +288,17 @@ pub(super) fn tell_alone(n_images: usize, n_files: usize, remarks: &mut Vec<Stri
         let have =
             if n_files == 1 { "file of annotations has" } else { "files of annotations have" };
         remarks.push(format!("{n_files} {have} no image in the source"));
+    }
+}
+
+/// Adds a remark on names that look the same as those of images.
+pub(super) fn tell_other_letters(n_files: usize, remarks: &mut Vec<String>) {
+    if n_files > 0 {
+        let have =
+            if n_files == 1 { "file of annotations has" } else { "files of annotations have" };
+        remarks.push(format!(
+            "{n_files} {have} the name of an image with other forms of accented letters (NFC and NFD)"
+        ));
     }
 }
 

@@ -75,6 +75,23 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("the name of a category has {} bytes, over {MAX_NAME_BYTES}", name.len()))
 }
 
+/// Numbers as a list in JSON.
+pub(super) fn numbers(values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(|it| number(*it).to_string()).collect();
+    format!("[{}]", values.join(","))
+}
+
+/// Left, top, width and height of the box around points; `None` around nothing.
+pub(super) fn around(points: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 4]> {
+    let wider = |[left, top, right, bottom]: [f64; 4], [x, y]: [f64; 2]| {
+        [left.min(x), top.min(y), right.max(x), bottom.max(y)]
+    };
+    let bounds = points.fold(None, |bounds: Option<[f64; 4]>, [x, y]| {
+        Some(bounds.map_or([x, y, x, y], |bounds| wider(bounds, [x, y])))
+    });
+    bounds.map(|[left, top, right, bottom]| [left, top, right - left, bottom - top])
+}
+
 /// A number as people write it: without a fraction where it has none.
 pub(super) fn number(value: f64) -> Number {
     if value.fract() == 0.0 && value.abs() <= EXACT_IN_FLOAT {

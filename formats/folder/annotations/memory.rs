@@ -38,7 +38,9 @@ impl AnnotationFile {
                     (0..table.len()).filter_map(|index| match table.columns.last()? {
                         Column::Json(documents) => documents.get(index as usize).cloned().map(Ok),
                         _ => match table.row(index)?.pop()? {
-                            Cell::Made(made, row) => Some(made.document(row, [0; 2])),
+                            Cell::Made(made, row) => {
+                                Some(made.document(row, None).map(|(document, _)| document))
+                            }
                             _ => None,
                         },
                     });
@@ -49,7 +51,10 @@ impl AnnotationFile {
                 Ok(vec![lines.document(bytes, size)?])
             }
             Self::YoloData => data::parse(bytes).map(|_| Vec::new()),
-            Self::Voc => Ok(voc::documents(&[voc::parse(bytes)?])),
+            Self::Voc => {
+                let voc = voc::Voc::new(vec![Ok(voc::parse(bytes)?)], false);
+                Ok(vec![voc.document(0, None)?.0])
+            }
         }
     }
 }

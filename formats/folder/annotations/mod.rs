@@ -2,20 +2,24 @@
 //!
 //! All become the field `objects`, a JSON document of lists of equal length, one entry for each
 //! object: `docs/guide/annotations.md` specifies it, and says what each kind has and what is
-//! refused. COCO and VOC are checked when the source is opened. Lines of YOLO are shares of the
-//! image's size, so their documents are made when the image is read, whose header is looked at
-//! anyway.
+//! refused. Documents are made when the image is read, whose header is looked at anyway: it tells
+//! what the coordinates are of, and what is wrong with the annotations of one image is an error of
+//! its sample alone.
 
 mod coco;
-mod files;
+pub(crate) mod files;
+mod frame;
 mod lists;
 mod memory;
 mod voc;
 mod yolo;
 
+pub(crate) use frame::{Notice, Notices, Photo};
+pub(crate) use voc::{Annotation as Boxes, Object, Voc};
+
 pub use memory::AnnotationFile;
 
-use crate::folder::{Folder, split_folders::Division, table::Table};
+use crate::folder::{Folder, labels::tables_in, split_folders::Division, table::Table};
 use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Result, Schema, named};
 use fdconvert_storage::place::{self, Kind, is_url};
@@ -33,6 +37,8 @@ pub(crate) struct Annotated {
     pub(crate) remarks: Vec<String>,
     /// Entries passed over in the folder of images.
     pub(crate) ignored: Ignored,
+    /// The annotations say which images there are, by names.
+    pub(crate) lists: bool,
 }
 
 /// Documents that are made when their samples are read.
@@ -40,15 +46,21 @@ pub(crate) struct Annotated {
 pub(crate) enum Made {
     Coco(coco::Objects),
     Yolo(yolo::Yolo),
+    Voc(Voc),
 }
 
 impl Made {
-    /// Makes the document of a row; `size` is that of its image, upright. The error is a text for
+    /// Makes the document of a row; `photo` is its image, where there is one. The error is a text for
     /// `Error::sample`.
-    pub(crate) fn document(&self, row: usize, size: [u32; 2]) -> Result<Bytes, String> {
+    pub(crate) fn document(
+        &self,
+        row: usize,
+        photo: Option<Photo>,
+    ) -> Result<(Bytes, Option<Notice>), String> {
         match self {
-            Self::Coco(coco) => coco.document(row),
-            Self::Yolo(yolo) => yolo.document(row, size),
+            Self::Coco(coco) => coco.document(row, photo),
+            Self::Yolo(yolo) => yolo.document(row, photo),
+            Self::Voc(voc) => voc.document(row, photo),
         }
     }
 }
@@ -62,8 +74,8 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
     let extension = labels.extension().unwrap_or_default().to_ascii_lowercase();
     match extension.to_str() {
         Some("json") => coco::read(labels, how).map(Some),
-        Some("yaml" | "yml") => yolo::read_data(root, labels, how).map(Some),
-        Some("csv" | "tsv" | "jsonl" | "ndjson") => Ok(None),
+        Some("yaml" | "yml" | "data") => yolo::read_data(root, labels, how).map(Some),
+        Some("csv" | "tsv" | "jsonl" | "ndjson" | "txt") => Ok(None),
         _ if is_url(labels) => {
             let what = format!(
                 "{} is none of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
@@ -72,13 +84,15 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
             );
             Err(Error::usage(named::LABELS, what))
         }
+        _ if !tables_in(labels)?.is_empty() => Ok(None),
         _ if place::is_folder(labels) => of_folder(root, labels, how).map(Some),
         // It was meant as a folder: that it is missing says more than which names there are.
         _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .json (COCO), .yaml (YOLO), a folder of .txt \
-                 files (YOLO) or of .xml files (Pascal VOC)",
+                "{} is none of: .csv, .tsv, .jsonl, .txt (names and classes), .json (COCO), .yaml or \
+                 .data (YOLO), a folder of .txt files (YOLO), of .xml files (Pascal VOC) or with \
+                 metadata.csv or metadata.jsonl",
                 labels.display()
             );
             Err(Error::usage(named::LABELS, what))
@@ -92,9 +106,11 @@ fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
     let refuse =
         |what: &str| Err(Error::usage(named::LABELS, format!("{} holds {what}", folder.display())));
     match (found.text.is_empty(), found.xml.is_empty()) {
-        (false, true) => yolo::read_folder(root, &found, how),
-        (true, false) => voc::read(root, &found.xml, how),
-        (true, true) => refuse("no .txt file (YOLO) and no .xml file (Pascal VOC)"),
+        (false, true) => yolo::read_folder(root, folder, &found, how),
+        (true, false) => voc::read(root, folder, &found.xml, how),
+        (true, true) => {
+            refuse("no .txt file (YOLO), no .xml file (Pascal VOC) and no metadata.csv")
+        }
         (false, false) => {
             refuse("both .txt files (YOLO) and .xml files (Pascal VOC); give a folder of one kind")
         }

@@ -1,6 +1,6 @@
 //! Pascal VOC: an XML file for each image.
 use super::{
-    Annotated, files,
+    Annotated, Made, Notice, Photo, files,
     lists::{List, check_name, document, number},
 };
 use crate::folder::{
@@ -8,9 +8,9 @@ use crate::folder::{
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, named};
+use fdconvert_core::{FieldSpec, Kind, Result, Schema};
 use fdconvert_storage::read_file;
-use quick_xml::de::Deserializer;
+use quick_xml::{Reader, de::Deserializer, events::Event};
 use serde::Deserialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,18 +22,32 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Parts of a file that may lie between its objects.
 const MAX_BETWEEN: usize = 1 << 20;
 
-/// The annotations of one image.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Annotation {
-    size: Option<[u64; 2]>,
-    objects: Vec<Object>,
+/// The annotations of all images, or what is wrong with those of one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Voc {
+    annotations: Vec<Result<Annotation, String>>,
+    /// Numbers of categories: distinct names in the order of their bytes.
+    numbers: BTreeMap<String, u64>,
+    has: Has,
+    /// Corners lie between pixels: left and upper edge of the image are 0, the others its size.
+    are_edges: bool,
 }
 
-#[derive(Debug, PartialEq)]
-struct Object {
-    name: String,
-    /// Left, top, width and height in pixels from 0.
-    bbox: [f64; 4],
+/// The annotations of one image.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Annotation {
+    pub(crate) size: Option<[u64; 2]>,
+    pub(crate) objects: Vec<Object>,
+    /// Coordinates are shares of the image's width and height.
+    pub(crate) are_shares: bool,
+}
+
+/// An object.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    /// Left, top, right and bottom as they are written.
+    pub(crate) corners: [f64; 4],
     difficult: Option<u8>,
     truncated: Option<u8>,
     occluded: Option<u8>,
@@ -41,7 +55,7 @@ struct Object {
 }
 
 /// Lists that some object has an entry for; then all documents have the list.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Has {
     difficult: bool,
     truncated: bool,
@@ -85,33 +99,46 @@ struct WrittenBox {
 /// Reads a folder of XML files, for all images below `root`.
 pub(super) fn read(
     root: &Path,
+    folder: &Path,
     found: &BTreeMap<Vec<u8>, PathBuf>,
     how: &Folder,
 ) -> Result<Annotated> {
-    let (paths, ignored) = files::images(root, how)?;
+    let (paths, mut ignored) = files::images(root, how)?;
     let pairs = files::pair(&paths, found)?;
+    pairs.check(folder, &paths, found, |first| {
+        let text = read_file(first, how.limits.max_file_bytes).ok()?;
+        let name = root_of(str::from_utf8(&text).ok()?).filter(|name| name != "annotation")?;
+        Some(format!(
+            ", whose first element is `{name}` and not `annotation`, as Pascal VOC has it; export \
+             them as Pascal VOC, COCO or YOLO"
+        ))
+    })?;
     let mut hash = Xxh3Default::new();
     let mut annotations = Vec::with_capacity(paths.len());
-    for file in &pairs {
+    for file in &pairs.files {
         let Some(file) = file else {
             hash.update(&u64::MAX.to_le_bytes());
-            annotations.push(Annotation::default());
+            annotations.push(Ok(Annotation::default()));
             continue;
         };
         let text = read_file(file, how.limits.max_file_bytes)?;
         hash.update(&(text.len() as u64).to_le_bytes());
         hash.update(&text);
-        annotations.push(
-            parse(&text).map_err(|what| {
-                Error::usage(named::LABELS, format!("{}: {what}", file.display()))
-            })?,
+        annotations.push(parse(&text).map_err(|what| format!("{}: {what}", file.display())));
+    }
+    let mut remarks = Vec::new();
+    pairs.tell(&mut remarks);
+    files::count_as_read(folder, root, ".xml", pairs.n_read(), &mut ignored);
+    let mut voc = Voc::new(annotations, false);
+    voc.are_edges = voc.counts_from_zero();
+    if voc.are_edges {
+        remarks.push(
+            "a box begins at 0, so these annotations count pixels from 0, and not from 1 as VOC does"
+                .to_owned(),
         );
     }
-    let n_found = pairs.iter().flatten().count();
-    let mut remarks = Vec::new();
-    files::tell_alone(paths.len() - n_found, found.len() - n_found, &mut remarks);
     let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("objects", Kind::Json)];
-    let columns = vec![Column::FirstImage, Column::Json(documents(&annotations))];
+    let columns = vec![Column::FirstImage, Column::Made(Made::Voc(voc))];
     Ok(Annotated {
         schema: Schema::new(fields)?,
         table: Table { paths, columns },
@@ -119,50 +146,89 @@ pub(super) fn read(
         division: None,
         remarks,
         ignored,
+        lists: false,
     })
 }
 
-/// The documents of all images; categories are the distinct names in the order of their bytes.
-pub(super) fn documents(annotations: &[Annotation]) -> Vec<Bytes> {
-    let objects = || annotations.iter().flat_map(|annotation| &annotation.objects);
-    let names: BTreeSet<&str> = objects().map(|object| object.name.as_str()).collect();
-    let numbers: BTreeMap<&str, u64> = names.into_iter().zip(0..).collect();
-    let mut has = Has::default();
-    for object in objects() {
-        has.difficult |= object.difficult.is_some();
-        has.truncated |= object.truncated.is_some();
-        has.occluded |= object.occluded.is_some();
-        has.pose |= object.pose.is_some();
+impl Voc {
+    /// All annotations, whose corners are edges between pixels, or pixels counted from 1.
+    pub(crate) fn new(annotations: Vec<Result<Annotation, String>>, are_edges: bool) -> Self {
+        let mut voc =
+            Self { annotations, numbers: BTreeMap::new(), has: Has::default(), are_edges };
+        let names: BTreeSet<&str> = voc.objects().map(|object| object.name.as_str()).collect();
+        let numbers = names.into_iter().map(str::to_owned).zip(0..).collect();
+        let mut has = Has::default();
+        for object in voc.objects() {
+            has.difficult |= object.difficult.is_some();
+            has.truncated |= object.truncated.is_some();
+            has.occluded |= object.occluded.is_some();
+            has.pose |= object.pose.is_some();
+        }
+        (voc.numbers, voc.has) = (numbers, has);
+        voc
     }
-    annotations.iter().map(|annotation| document_of(annotation, &numbers, has)).collect()
-}
 
-fn document_of(annotation: &Annotation, numbers: &BTreeMap<&str, u64>, has: Has) -> Bytes {
-    let [mut bbox, mut category, mut category_name] =
-        ["bbox", "category", "category_name"].map(List::new);
-    let [mut difficult, mut truncated, mut occluded, mut pose] =
-        ["difficult", "truncated", "occluded", "pose"].map(List::new);
-    for object in &annotation.objects {
-        bbox.push(&object.bbox.map(number));
-        category.push(&numbers.get(object.name.as_str()).copied().unwrap_or_default());
-        category_name.push(&object.name);
-        difficult.push(&object.difficult.unwrap_or_default());
-        truncated.push(&object.truncated.unwrap_or_default());
-        occluded.push(&object.occluded.unwrap_or_default());
-        pose.push(&object.pose.as_deref().unwrap_or_default());
+    fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.annotations.iter().flatten().flat_map(|annotation| &annotation.objects)
     }
-    let lists = [
-        (true, bbox),
-        (true, category),
-        (true, category_name),
-        (has.difficult, difficult),
-        (has.truncated, truncated),
-        (has.occluded, occluded),
-        (has.pose, pose),
-    ];
-    let lists: Vec<List> =
-        lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
-    document(annotation.size, &lists)
+
+    /// No pixel is before the first one: where one is, that is number 0.
+    fn counts_from_zero(&self) -> bool {
+        let mut firsts = self.objects().flat_map(|object| object.corners.iter().take(2));
+        firsts.any(|first| (0.0..1.0).contains(first))
+    }
+
+    /// Makes the document of an image.
+    pub(crate) fn document(
+        &self,
+        row: usize,
+        photo: Option<Photo>,
+    ) -> Result<(Bytes, Option<Notice>), String> {
+        let annotation =
+            self.annotations.get(row).ok_or("its annotations cannot be found again")?;
+        let annotation = annotation.as_ref().map_err(Clone::clone)?;
+        let upright = photo.map(|photo| photo.upright().map(u64::from));
+        let (mut size, mut turn, mut notice) = (upright.or(annotation.size), None, None);
+        if let Some(photo) = photo.filter(|_| !annotation.objects.is_empty()) {
+            let frame = photo.frame(annotation.size).map_err(|what| {
+                format!("the size in its annotations is {what}; correct it there, or leave it out")
+            })?;
+            (size, turn, notice) = (Some(frame.size), frame.turn, frame.notice);
+        }
+        let [mut bbox, mut category, mut category_name] =
+            ["bbox", "category", "category_name"].map(List::new);
+        let [mut difficult, mut truncated, mut occluded, mut pose] =
+            ["difficult", "truncated", "occluded", "pose"].map(List::new);
+        for (at, object) in annotation.objects.iter().enumerate() {
+            let sides = match (annotation.are_shares, size, turn) {
+                (false, ..) | (_, None, _) => [1.0; 2],
+                (true, Some(size), None) => size.map(|side| side as f64),
+                (true, _, Some(turn)) => turn.before(),
+            };
+            let of_file = object.bbox(self.are_edges, sides);
+            let of_file = of_file.map_err(|what| format!("object {}: {what}", at + 1))?;
+            let upright = turn.map_or(of_file, |turn| turn.bbox(of_file));
+            bbox.push(&upright.map(number));
+            category.push(&self.numbers.get(&object.name).copied().unwrap_or_default());
+            category_name.push(&object.name);
+            difficult.push(&object.difficult.unwrap_or_default());
+            truncated.push(&object.truncated.unwrap_or_default());
+            occluded.push(&object.occluded.unwrap_or_default());
+            pose.push(&object.pose.as_deref().unwrap_or_default());
+        }
+        let lists = [
+            (true, bbox),
+            (true, category),
+            (true, category_name),
+            (self.has.difficult, difficult),
+            (self.has.truncated, truncated),
+            (self.has.occluded, occluded),
+            (self.has.pose, pose),
+        ];
+        let lists: Vec<List> =
+            lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
+        Ok((document(size, &lists), notice))
+    }
 }
 
 /// Reads one file; the error is a text that follows its name. Entities that a file defines itself
@@ -170,6 +236,11 @@ fn document_of(annotation: &Annotation, numbers: &BTreeMap<&str, u64>, has: Has)
 pub(super) fn parse(text: &[u8]) -> Result<Annotation, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8")?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(name) = root_of(text).filter(|name| name != "annotation") {
+        return Err(format!(
+            "not a Pascal VOC annotation: its first element is `{name}`, and not `annotation`"
+        ));
+    }
     let mut deserializer = Deserializer::from_str(text);
     deserializer.event_buffer_size(NonZero::new(MAX_BETWEEN));
     let written = Written::deserialize(&mut deserializer)
@@ -181,7 +252,21 @@ pub(super) fn parse(text: &[u8]) -> Result<Annotation, String> {
     let objects = written.objects.into_iter().enumerate().map(|(at, object)| {
         Object::new(object).map_err(|what| format!("object {}: {what}", at + 1))
     });
-    Ok(Annotation { size, objects: objects.collect::<Result<_, String>>()? })
+    Ok(Annotation { size, objects: objects.collect::<Result<_, String>>()?, are_shares: false })
+}
+
+/// Name of the first element.
+fn root_of(text: &str) -> Option<String> {
+    let mut reader = Reader::from_str(text);
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(tag) | Event::Empty(tag) => {
+                return Some(String::from_utf8_lossy(tag.name().as_ref()).into_owned());
+            }
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
 }
 
 impl Object {
@@ -202,30 +287,49 @@ impl Object {
         };
         let (left, top) = (side("xmin", bndbox.xmin)?, side("ymin", bndbox.ymin)?);
         let (right, bottom) = (side("xmax", bndbox.xmax)?, side("ymax", bndbox.ymax)?);
-        // Pixels are counted from 1, and both the first and the last belong to the box.
-        let bbox = [left - 1.0, top - 1.0, right - left + 1.0, bottom - top + 1.0];
+        let object = Self {
+            name,
+            corners: [left, top, right, bottom],
+            difficult: flag("difficult", written.difficult)?,
+            truncated: flag("truncated", written.truncated)?,
+            occluded: flag("occluded", written.occluded)?,
+            pose: written.pose.map(|pose| pose.trim().to_owned()),
+        };
+        object.bbox(false, [1.0; 2])?;
+        Ok(object)
+    }
+
+    /// An object of which no more is known.
+    pub(crate) fn plain(name: String, corners: [f64; 4]) -> Self {
+        Self { name, corners, ..Self::default() }
+    }
+
+    /// Left, top, width and height in pixels, of which these coordinates are multiples.
+    fn bbox(&self, are_edges: bool, [x, y]: [f64; 2]) -> Result<[f64; 4], String> {
+        let [left, top, right, bottom] = self.corners;
+        let bbox = match are_edges {
+            true => [left * x, top * y, (right - left) * x, (bottom - top) * y],
+            // Pixels are counted from 1, and both the first and the last belong to the box.
+            false => [left - 1.0, top - 1.0, right - left + 1.0, bottom - top + 1.0],
+        };
         if bbox.iter().skip(2).any(|side| *side < 0.0 || !side.is_finite()) {
             return Err(format!(
                 "its box goes from {left},{top} to {right},{bottom}, which is backwards"
             ));
         }
-        Ok(Self {
-            name,
-            bbox,
-            difficult: flag("difficult", written.difficult)?,
-            truncated: flag("truncated", written.truncated)?,
-            occluded: flag("occluded", written.occluded)?,
-            pose: written.pose.map(|pose| pose.trim().to_owned()),
-        })
+        Ok(bbox)
     }
 }
 
 fn flag(name: &str, text: Option<String>) -> Result<Option<u8>, String> {
     match text.as_deref().map(str::trim) {
         None | Some("") => Ok(None),
-        Some("0" | "false" | "False") => Ok(Some(0)),
-        Some("1" | "true" | "True") => Ok(Some(1)),
-        Some(_) => Err(format!("its `{name}` is neither 0 nor 1")),
+        Some("0" | "0.0" | "false" | "False") => Ok(Some(0)),
+        Some("1" | "1.0" | "true" | "True") => Ok(Some(1)),
+        Some(text) => {
+            let shown: String = text.chars().take(20).collect();
+            Err(format!("its `{name}` is neither 0 nor 1: `{shown}`"))
+        }
     }
 }
 
@@ -242,7 +346,9 @@ mod tests {
                     <difficult>1</difficult></object><size><width>500</width><height>375</height>\
                     <depth>3</depth></size><object><name>a&amp;b</name><bndbox><xmax>2</xmax>\
                     <xmin>1</xmin><ymin>1</ymin><ymax>1</ymax></bndbox></object></annotation>";
-        let documents = documents(&[parse(text.as_bytes()).unwrap(), Annotation::default()]);
+        let voc = Voc::new(vec![parse(text.as_bytes()), Ok(Annotation::default())], false);
+        assert!(!voc.counts_from_zero());
+        let documents = [0, 1].map(|row| voc.document(row, None).unwrap().0);
         let expected = r#"{"size":[500,375],"bbox":[[0,1.5,10,18.5],[0,0,2,1]],"category":[1,0],"category_name":["person","a&b"],"difficult":[1,0],"pose":["Left",""]}"#;
         assert_eq!(documents[0], expected);
         let expected = r#"{"bbox":[],"category":[],"category_name":[],"difficult":[],"pose":[]}"#;

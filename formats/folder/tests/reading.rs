@@ -274,7 +274,7 @@ fn a_list_of_paths_keeps_classes_and_splits() {
     assert_eq!(labels(&reader), [1, 2]);
     assert_eq!(reader.splits(), [("train".to_owned(), 0..1), ("val".to_owned(), 1..2)]);
     assert_eq!(labels(&open(false)), [0, 1]);
-    fs::write(&table, "path\nelsewhere/2.png\n").unwrap();
+    fs::write(&table, "path\nval/b/3.png\nelsewhere/2.png\n").unwrap();
     let error = Folder::default().open_with_labels(root.path(), &table).unwrap_err();
     assert!(error.to_string().contains("none of the class folders"), "{error}");
 }
@@ -309,7 +309,7 @@ fn a_table_decides_samples_order_and_values() {
     fs::write(&table, "path,label\nx.png\n").unwrap();
     let error = Folder::default().open_with_labels(&root, &table).unwrap_err().to_string();
     assert!(error.contains("labels.csv") && error.contains("line 2"), "{error}");
-    let text = folder.path().join("labels.txt");
+    let text = folder.path().join("labels.toml");
     assert!(matches!(
         Folder::default().open_with_labels(&root, &text),
         Err(Error::Usage { option, .. }) if option.name() == "labels"

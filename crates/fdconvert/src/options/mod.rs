@@ -9,8 +9,8 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix,
-    Ratio, Share, SplitShare, TimeSpan,
+    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per,
+    Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Mixture, Subsampling};
@@ -40,6 +40,15 @@ pub struct PackOptions {
     /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations: `.json`
     /// (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
     pub labels: Option<PathBuf>,
+    /// Image that the coordinates of annotations are of; `None` where their stated sizes tell.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub boxes: Option<Boxes>,
+    /// Columns of 0 and 1 of the table that become one label: an array with a number for each.
+    #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
+    pub label_columns: Vec<String>,
+    /// Names of all classes in the order of their numbers; `None` for those that the sources have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Classes>,
     /// Further images of every sample.
     #[serde(with = "text::list")]
     pub pair: Vec<Pair>,
@@ -166,6 +175,9 @@ impl Default for PackOptions {
             format: None,
             format_options: BTreeMap::new(),
             labels: None,
+            boxes: None,
+            label_columns: Vec::new(),
+            classes: None,
             pair: Vec::new(),
             beside: Vec::new(),
             drop_fields: Vec::new(),
@@ -245,6 +257,8 @@ macro_rules! setters {
 impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
+        boxes: Option<Boxes>,
+        classes: Option<Classes>,
         keys: Option<PathBuf>,
         prefix: Option<Prefix>,
         dedup: Option<Dedup>,
@@ -295,6 +309,13 @@ impl PackOptions {
     #[must_use]
     pub fn format_option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.format_options.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds to [`label_columns`](field@Self::label_columns).
+    #[must_use]
+    pub fn label_column(mut self, name: impl Into<String>) -> Self {
+        self.label_columns.push(name.into());
         self
     }
 

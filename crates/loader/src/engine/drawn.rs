@@ -71,7 +71,8 @@ impl RowMaker {
         self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
         counters.spent(Stage::Render, drawn.elapsed());
         let dataset = sample.located.dataset;
-        let leader = Leader { dataset, key: &key, geometry: &geometry, source: (width, height) };
+        let source = (width, height);
+        let leader = Leader { dataset, key: &key, geometry: &geometry, source, image: None };
         let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
         Ok(Shown { values, followed })

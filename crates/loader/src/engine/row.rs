@@ -216,8 +216,13 @@ impl RowMaker {
         self.renderer.render(&fetched.key, &region, &geometry, key, &mut task.buffer)?;
         counters.spent(Stage::Render, decoded.elapsed());
         let mut values = fetched.values;
-        let dataset = sample.located.dataset;
-        let leader = Leader { dataset, key: &fetched.key, geometry: &geometry, source: size };
+        let leader = Leader {
+            dataset: sample.located.dataset,
+            key: &fetched.key,
+            geometry: &geometry,
+            source: size,
+            image: Some(&fetched.image),
+        };
         let followed = self.follow(&leader, &mut values)?;
         Ok((None, Some(Shown { values, followed })))
     }

@@ -34,6 +34,34 @@ pub(crate) struct Leader<'a> {
     pub(crate) geometry: &'a Geometry,
     /// The size of its image, upright.
     pub(crate) source: (u32, u32),
+    /// As it is stored; `None` for one that is drawn.
+    pub(crate) image: Option<&'a Encoded>,
+}
+
+impl Leader<'_> {
+    /// Refuses objects that are of the image before EXIF turns it where it is shown upright, and the
+    /// other way round: their boxes would lie beside them.
+    fn check_frame(&self, objects: &Annotations, orient: bool) -> Result<(), String> {
+        let Some(image) = self.image.filter(|_| !objects.boxes.is_empty()) else { return Ok(()) };
+        let turned = orientation(image);
+        let upright = upright_size(image, turned);
+        let stored = (image.width, image.height);
+        let of = |(width, height): (u32, u32)| Some([f64::from(width), f64::from(height)]);
+        let are_of_stored = stored != upright && objects.size == of(stored);
+        match (turned > 1, orient, are_of_stored) {
+            (true, true, true) => Err(format!(
+                "its objects are of {}x{} pixels, which is the image before EXIF turns it: turn their \
+                 coordinates, or show images as they are stored (`orient`)",
+                stored.0, stored.1
+            )),
+            (true, false, false) => {
+                Err("its objects are of the image that EXIF turns upright, and it \
+                                         is shown as it is stored: leave `orient` on"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Follower {
@@ -63,6 +91,7 @@ impl Follower {
             return Ok(followed);
         };
         self.nearest.set(options.crop, &geometry);
+        let orient = options.orient;
         let mut shown = Vec::with_capacity(stored.len());
         for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
             let named = Named { key: leader.key, field: &spec.name };
@@ -77,6 +106,7 @@ impl Follower {
                 (Value::Json(json), Role::Objects) => {
                     if let Some(options) = &options.objects {
                         let objects = Annotations::parse(json, options.segmentations)
+                            .and_then(|it| leader.check_frame(&it, orient).map(|()| it))
                             .and_then(|objects| objects.shown((&geometry, &self.nearest), options));
                         followed.objects = Some(objects.map_err(|what| named.error(&what))?);
                     }

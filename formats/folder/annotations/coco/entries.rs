@@ -1,21 +1,18 @@
 //! What stands in a file of COCO annotations, entry by entry, and what it has to be.
-use crate::folder::annotations::lists::number;
+use super::{id::Id, shapes};
+use crate::folder::annotations::lists::{number, numbers};
 use fdconvert_core::StoredRunLengths;
-use serde::{
-    Deserialize,
-    de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor},
-};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    fmt,
 };
 
 /// Keys that are not packed are looked for in so many annotations.
 const LOOKED_AT: usize = 1000;
 /// Keys that are packed, or that packed ones tell.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 9] = [
     "id",
     "image_id",
     "category_id",
@@ -25,7 +22,6 @@ const KNOWN: [&str; 10] = [
     "segmentation",
     "keypoints",
     "num_keypoints",
-    "caption",
 ];
 
 /// A whole file, its lists unread.
@@ -41,24 +37,35 @@ pub(super) struct Document<'a> {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Picture<'a> {
-    pub(super) id: Option<i64>,
+    pub(super) id: Option<Id>,
     #[serde(borrow)]
     pub(super) file_name: Option<Cow<'a, str>>,
-    pub(super) width: Option<u64>,
-    pub(super) height: Option<u64>,
+    /// What LVIS has in the place of names.
+    #[serde(borrow)]
+    pub(super) coco_url: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    width: Option<&'a RawValue>,
+    #[serde(borrow)]
+    height: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Category {
-    pub(super) id: i64,
+    pub(super) id: Id,
     pub(super) name: String,
+}
+
+/// Of a damaged annotation at least which image it is of.
+#[derive(Debug, Deserialize)]
+pub(super) struct Owner {
+    pub(super) image_id: Option<Id>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Annotation<'a> {
-    pub(super) id: Option<i64>,
-    pub(super) image_id: Option<i64>,
-    pub(super) category_id: Option<i64>,
+    pub(super) id: Option<Id>,
+    pub(super) image_id: Option<Id>,
+    pub(super) category_id: Option<Id>,
     #[serde(borrow)]
     bbox: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -73,6 +80,22 @@ pub(super) struct Annotation<'a> {
     pub(super) caption: Option<Cow<'a, str>>,
     /// Only panoptic ones have it.
     pub(super) segments_info: Option<IgnoredAny>,
+}
+
+impl Picture<'_> {
+    /// Width and height, where both are said; 0 says nothing.
+    pub(super) fn size(&self) -> Result<Option<[u64; 2]>, String> {
+        let side = |name: &str, raw: Option<&RawValue>| -> Result<Option<u64>, String> {
+            let Some(raw) = raw else { return Ok(None) };
+            let number = raw.get().trim_matches('"').parse::<f64>().ok();
+            let number = number.filter(|number| (0.0..1e9).contains(number));
+            let number = number
+                .ok_or_else(|| format!("its `{name}` is no number of pixels: {}", shown(raw)))?;
+            Ok((number >= 1.0).then_some(number as u64))
+        };
+        let sides = (side("width", self.width)?, side("height", self.height)?);
+        Ok(sides.0.zip(sides.1).map(|(width, height)| [width, height]))
+    }
 }
 
 impl<'a> Document<'a> {
@@ -99,35 +122,46 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Annotation<'a> {
-    pub(super) fn bbox(&self) -> Result<&'a str, String> {
-        let raw = self.bbox.ok_or("it has no `bbox`")?;
-        let [_, _, width, height]: [f64; 4] = parsed("bbox", "four numbers", raw)?;
+    /// Returns whether it says something in words, and nothing of places.
+    pub(super) fn is_caption(&self) -> bool {
+        self.caption.is_some() && self.bbox.is_none() && self.segmentation.is_none()
+    }
+
+    /// The box as it is written, or the one around what else tells where the object is.
+    pub(super) fn bbox(&self) -> Result<(Cow<'a, str>, [f64; 4]), String> {
+        let Some(raw) = self.bbox.filter(|raw| raw.get() != "[]") else {
+            let shapes = [
+                self.segmentation.map(shapes::around_segmentation),
+                self.keypoints.map(shapes::around_keypoints),
+            ];
+            let around = shapes.into_iter().flatten().find_map(Result::transpose);
+            let around = around.transpose()?.ok_or("it has no `bbox`")?;
+            return Ok((numbers(&around).into(), around));
+        };
+        let bbox: [f64; 4] = parsed("bbox", "four numbers", raw)?;
+        let [_, _, width, height] = bbox;
         if width < 0.0 || height < 0.0 {
             return Err(format!("its `bbox` is {width} wide and {height} high"));
         }
-        Ok(raw.get())
+        Ok((raw.get().into(), bbox))
     }
 
     /// The area, or that of the box where it is not said.
-    pub(super) fn area(&self) -> Result<Cow<'a, str>, String> {
-        match (self.area, self.bbox) {
-            (Some(raw), _) => {
-                let _: f64 = parsed("area", "a number", raw)?;
-                Ok(raw.get().into())
-            }
-            (None, Some(raw)) => {
-                let [_, _, width, height]: [f64; 4] = parsed("bbox", "four numbers", raw)?;
-                Ok(number(width * height).to_string().into())
-            }
-            (None, None) => Err("it has no `bbox`".to_owned()),
-        }
+    pub(super) fn area(&self, [_, _, width, height]: [f64; 4]) -> Result<Cow<'a, str>, String> {
+        let Some(raw) = self.area else { return Ok(number(width * height).to_string().into()) };
+        let _: f64 = parsed("area", "a number", raw)?;
+        Ok(raw.get().into())
     }
 
     pub(super) fn iscrowd(&self) -> Result<u8, String> {
-        match self.iscrowd.map(RawValue::get) {
-            None | Some("0" | "false") => Ok(0),
-            Some("1" | "true") => Ok(1),
-            Some(_) => Err("its `iscrowd` is neither 0 nor 1".to_owned()),
+        let Some(raw) = self.iscrowd else { return Ok(0) };
+        let text = raw.get().trim_matches('"');
+        match (text, text.parse::<f64>()) {
+            ("false", _) => Ok(0),
+            ("true", _) => Ok(1),
+            (_, Ok(number)) if number == 0.0 => Ok(0),
+            (_, Ok(number)) if number == 1.0 => Ok(1),
+            _ => Err(format!("its `iscrowd` is neither 0 nor 1: {}", shown(raw))),
         }
     }
 
@@ -138,62 +172,45 @@ impl<'a> Annotation<'a> {
             let runs: StoredRunLengths = parsed("segmentation", "run lengths", raw)?;
             runs.decode()?;
         } else {
-            let polygons: Vec<Length> = parsed("segmentation", "lists of numbers", raw)?;
-            if let Some(Length(odd)) = polygons.iter().find(|Length(len)| len % 2 == 1) {
+            let odd = shapes::odd_polygon(raw)?;
+            if let Some(odd) = odd {
                 return Err(format!("a polygon of its `segmentation` has {odd} numbers, no pairs"));
             }
         }
         Ok(Some(raw.get()))
     }
 
-    pub(super) fn keypoints(&self) -> Result<Option<&'a str>, String> {
+    /// Numbers, three for each keypoint, in one list.
+    pub(super) fn keypoints(&self) -> Result<Option<Cow<'a, str>>, String> {
         let Some(raw) = self.keypoints else { return Ok(None) };
-        let Length(n_numbers) = parsed("keypoints", "a list of numbers", raw)?;
+        if let Ok(triples) = serde_json::from_str::<Vec<[f64; 3]>>(raw.get())
+            && !triples.is_empty()
+        {
+            return Ok(Some(numbers(triples.as_flattened()).into()));
+        }
+        let n_numbers = shapes::n_numbers("keypoints", raw)?;
         if n_numbers % 3 != 0 {
             return Err(format!("its `keypoints` are {n_numbers} numbers, no triples"));
         }
-        Ok(Some(raw.get()))
+        Ok(Some(raw.get().into()))
     }
 }
 
-/// Length of a list of numbers.
-struct Length(u64);
-
-impl<'de> Deserialize<'de> for Length {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Numbers)
-    }
+/// Reads a part of an annotation; the error is the end of a sentence that names it.
+pub(super) fn parsed<'a, T: Deserialize<'a>>(
+    name: &str,
+    what: &str,
+    raw: &'a RawValue,
+) -> Result<T, String> {
+    serde_json::from_str(raw.get())
+        .map_err(|_| format!("its `{name}` is not {what}: {}", shown(raw)))
 }
 
-struct Numbers;
-
-impl<'de> Visitor<'de> for Numbers {
-    type Value = Length;
-
-    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("a list of numbers")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Length, A::Error> {
-        let mut n_numbers = 0;
-        while let Some(number) = list.next_element::<f64>()? {
-            if !number.is_finite() {
-                return Err(A::Error::custom("a number is not finite"));
-            }
-            n_numbers += 1;
-        }
-        Ok(Length(n_numbers))
-    }
-}
-
-fn parsed<'a, T: Deserialize<'a>>(name: &str, what: &str, raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|_| {
-        let text = raw.get();
-        let end = text.char_indices().nth(40).map_or(text.len(), |(at, _)| at);
-        let shown = text.get(..end).unwrap_or(text);
-        let more = if end < text.len() { "..." } else { "" };
-        format!("its `{name}` is not {what}: {shown}{more}")
-    })
+fn shown(raw: &RawValue) -> String {
+    let text = raw.get();
+    let end = text.char_indices().nth(40).map_or(text.len(), |(at, _)| at);
+    let more = if end < text.len() { "..." } else { "" };
+    format!("{}{more}", text.get(..end).unwrap_or(text))
 }
 
 /// The entries of a list of the document, unread.
@@ -218,12 +235,13 @@ pub(super) fn entry<'a, T: Deserialize<'a>>(
 }
 
 /// Keys that are not packed, for people; `None` without any.
-pub(super) fn unknown_keys(annotations: &[&RawValue]) -> Option<String> {
+pub(super) fn unknown_keys(annotations: &[&RawValue], is_captions: bool) -> Option<String> {
     let mut names = BTreeSet::new();
     for raw in annotations.iter().take(LOOKED_AT) {
         let keys = serde_json::from_str::<BTreeMap<Cow<'_, str>, IgnoredAny>>(raw.get());
         let keys = keys.unwrap_or_default().into_keys();
-        names.extend(keys.filter(|key| !KNOWN.contains(&&**key)).map(Cow::into_owned));
+        let is_known = |key: &str| KNOWN.contains(&key) || (is_captions && key == "caption");
+        names.extend(keys.filter(|key| !is_known(key)).map(Cow::into_owned));
     }
     let shown: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
     let more = if names.len() > shown.len() { ", ..." } else { "" };

@@ -1,22 +1,32 @@
 //! The images that a file of COCO annotations lists, and which annotations are theirs.
 use super::{
-    entries::{Annotation, Picture, entries, entry},
+    entries::{Annotation, Owner, Picture, entries, entry},
+    id::Id,
     objects::{Has, Objects, Span},
 };
-use crate::folder::{
-    layout::{check_relative, key_of_path},
-    table::Column,
-};
+use crate::folder::{annotations::files, layout::key_of_path, names, table::Column};
 use bytes::Bytes;
+use fdconvert_core::Kind;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// The images that the file lists.
 pub(super) struct Images {
     pub(super) paths: Vec<Box<[u8]>>,
-    pub(super) ids: Vec<i64>,
+    ids: Vec<Id>,
     sizes: Vec<Option<[u64; 2]>>,
     /// Positions by id.
-    by_id: Vec<(i64, u32)>,
+    by_id: Vec<(Id, u32)>,
+}
+
+/// Annotations of images that are not listed.
+#[derive(Default)]
+struct Strangers {
+    n_annotations: u64,
+    /// The first of the ids that no image has.
+    first: Option<Id>,
+    /// Annotations that say no image.
+    n_without: u64,
 }
 
 impl Images {
@@ -26,22 +36,30 @@ impl Images {
         for (at, raw) in entries("images", list)?.into_iter().enumerate() {
             let picture: Picture<'_> = entry(text, "images", at, raw)?;
             let refuse = |what: &str| Err(format!("`images`, entry {}: {what}", at + 1));
-            let Some(id) = picture.id else { return refuse("it has no `id`") };
-            let Some(name) = &picture.file_name else { return refuse("it has no `file_name`") };
-            let path = name.trim_start_matches("./").as_bytes();
-            if let Err(why) = check_relative(path) {
-                return refuse(&format!("`file_name` `{}` {why}", key_of_path(path)));
+            let Some(id) = picture.id.clone() else { return refuse("it has no `id`") };
+            let (key, name) = match (&picture.file_name, &picture.coco_url) {
+                (Some(name), _) => ("file_name", &**name),
+                (None, Some(url)) => ("coco_url", last_parts(url)),
+                (None, None) => return refuse("it has no `file_name`"),
+            };
+            match names::listed(name) {
+                Ok(path) => paths.push(path),
+                Err(why) => {
+                    let name = key_of_path(name.as_bytes());
+                    return refuse(&format!("`{key}` `{name}` {why}"));
+                }
             }
-            paths.push(path.into());
             ids.push(id);
-            let size = [picture.width.unwrap_or(0), picture.height.unwrap_or(0)];
-            sizes.push(size.iter().all(|side| *side > 0).then_some(size));
+            match picture.size() {
+                Ok(size) => sizes.push(size),
+                Err(what) => return refuse(&what),
+            }
         }
         if paths.is_empty() {
             return Err("`images` lists no image".to_owned());
         }
         let n_images = u32::try_from(ids.len()).map_err(|_| "it lists 2^32 images".to_owned())?;
-        let mut by_id: Vec<(i64, u32)> = ids.iter().copied().zip(0..n_images).collect();
+        let mut by_id: Vec<(Id, u32)> = ids.iter().cloned().zip(0..n_images).collect();
         by_id.sort_unstable();
         if let Some((id, first, second)) = repeated(&by_id) {
             return Err(format!("`images`, entries {first} and {second} both have the id {id}"));
@@ -56,54 +74,107 @@ impl Images {
         Ok(Self { paths, ids, sizes, by_id })
     }
 
-    fn position(&self, annotation: &Annotation<'_>) -> Result<Option<u32>, String> {
-        let id = annotation.image_id.ok_or("it has no `image_id`")?;
-        let found = self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok();
-        Ok(found.and_then(|at| self.by_id.get(at)).map(|(_, position)| *position))
+    /// The ids as a column: of numbers, or of texts where some are no numbers.
+    pub(super) fn id_column(&self) -> (Kind, Column) {
+        match self.ids.iter().map(Id::number).collect() {
+            Some(numbers) => (Kind::Int, Column::Int(numbers)),
+            None => {
+                let text = |id: &Id| match id {
+                    Id::Number(number) => number.to_string(),
+                    Id::Text(text) => text.to_string(),
+                };
+                (Kind::Text, Column::Text(self.ids.iter().map(text).collect()))
+            }
+        }
     }
 
-    /// Checks all annotations, so that none of them can fail when its sample is read.
+    fn position(&self, id: &Id) -> Option<u32> {
+        let found = self.by_id.binary_search_by_key(&id, |(id, _)| id).ok();
+        found.and_then(|at| self.by_id.get(at)).map(|(_, position)| *position)
+    }
+
+    /// The image of an annotation, where it is listed.
+    fn owner(&self, id: Option<&Id>, strangers: &mut Strangers) -> Option<u32> {
+        let position = id.and_then(|id| self.position(id));
+        match (id, position) {
+            (None, _) => strangers.n_without += 1,
+            (Some(id), None) => {
+                strangers.n_annotations += 1;
+                strangers.first.get_or_insert_with(|| id.clone());
+            }
+            _ => {}
+        }
+        position
+    }
+
+    /// Checks all annotations: what is wrong with one of them is an error of its image.
     pub(super) fn objects(
         &self,
         text: &str,
         bytes: &Bytes,
         list: &[&RawValue],
-        categories: Vec<(i64, String)>,
+        categories: Vec<(Id, String)>,
         remarks: &mut Vec<String>,
     ) -> Result<Objects, String> {
+        let category_id = categories.iter().all(|(id, _)| id.number().is_some());
         let mut objects = Objects {
             text: bytes.clone(),
             sizes: self.sizes.clone(),
             spans: Vec::with_capacity(list.len()),
             categories,
-            has: Has::default(),
+            has: Has::new(category_id),
+            bad: BTreeMap::new(),
         };
-        let (mut n_strangers, mut ids) = (0_u64, Vec::with_capacity(list.len()));
+        let (mut strangers, mut ids) = (Strangers::default(), Vec::with_capacity(list.len()));
+        let (mut is_owner, mut n_text_ids) = (vec![false; self.paths.len()], 0_u64);
         for (at, raw) in list.iter().enumerate() {
-            let annotation: Annotation<'_> = entry(text, "annotations", at, raw)?;
-            let check = || -> Result<Option<u32>, String> {
-                objects.check(&annotation)?;
-                self.position(&annotation)
+            let read = entry::<Annotation<'_>>(text, "annotations", at, raw);
+            let image_id = match &read {
+                Ok(annotation) => annotation.image_id.clone(),
+                // Without knowing its image it cannot be left out with it.
+                Err(what) => match entry::<Owner>(text, "annotations", at, raw) {
+                    Ok(owner) => owner.image_id,
+                    Err(_) => return Err(what.clone()),
+                },
             };
-            let image = check().map_err(|what| in_annotation(at, &annotation, &what))?;
-            let Some(image) = image else {
-                n_strangers += 1;
-                continue;
-            };
-            ids.extend(annotation.id);
-            objects.has.note(&annotation);
-            let start = raw.get().as_ptr().addr().saturating_sub(bytes.as_ptr().addr()) as u64;
-            let len = u32::try_from(raw.get().len())
-                .map_err(|_| in_annotation(at, &annotation, "it has more than 2^32 bytes"))?;
-            objects.spans.push(Span { image, len, start });
+            let Some(image) = self.owner(image_id.as_ref(), &mut strangers) else { continue };
+            if let Some(is_owner) = is_owner.get_mut(image as usize) {
+                *is_owner = true;
+            }
+            let checked = read.and_then(|annotation| {
+                let in_entry = |what: String| in_annotation(at, &annotation, &what);
+                objects.check(&annotation).map_err(in_entry)?;
+                let len = u32::try_from(raw.get().len());
+                let len = len.map_err(|_| in_entry("it has more than 2^32 bytes".to_owned()))?;
+                Ok((len, annotation))
+            });
+            match checked {
+                Ok((len, annotation)) => {
+                    objects.has.note(&annotation);
+                    n_text_ids +=
+                        u64::from(annotation.id.as_ref().is_some_and(|it| it.number().is_none()));
+                    ids.extend(annotation.id);
+                    let start = raw.get().as_ptr().addr().saturating_sub(bytes.as_ptr().addr());
+                    objects.spans.push(Span { image, len, start: start as u64 });
+                }
+                Err(what) => {
+                    objects.bad.entry(image).or_insert(what);
+                }
+            }
         }
         objects.spans.sort_by_key(|span| span.image);
-        tell_strangers(n_strangers, remarks);
+        self.tell_strangers(&strangers, list.len(), remarks)?;
         ids.sort_unstable();
         let n_repeated = ids.windows(2).filter(|pair| pair.first() == pair.last()).count();
         if n_repeated > 0 {
             remarks.push(format!("{n_repeated} annotations have the id of another one"));
         }
+        if n_text_ids > 0 {
+            remarks.push(format!(
+                "ids of annotations that are texts are not packed: {n_text_ids} of them"
+            ));
+        }
+        files::tell_alone(is_owner.iter().filter(|is| !**is).count(), 0, remarks);
         Ok(objects)
     }
 
@@ -115,42 +186,77 @@ impl Images {
         remarks: &mut Vec<String>,
     ) -> Result<Column, String> {
         let mut captions: Vec<Vec<String>> = vec![Vec::new(); self.paths.len()];
-        let mut n_strangers = 0_u64;
+        let mut strangers = Strangers::default();
+        let mut n_wordless = 0_u64;
         for (at, raw) in list.iter().enumerate() {
             let annotation: Annotation<'_> = entry(text, "annotations", at, raw)?;
-            let refuse = |what: &str| in_annotation(at, &annotation, what);
-            let caption = annotation.caption.as_deref();
-            let caption = caption.ok_or_else(|| refuse("it has no `caption`, and others have"))?;
-            let image = self.position(&annotation).map_err(|what| refuse(&what))?;
-            match image.and_then(|image| captions.get_mut(image as usize)) {
-                Some(own) => own.push(caption.to_owned()),
-                None => n_strangers += 1,
+            let Some(caption) = annotation.caption.as_deref() else {
+                n_wordless += 1;
+                continue;
+            };
+            let image = self.owner(annotation.image_id.as_ref(), &mut strangers);
+            if let Some(own) = image.and_then(|image| captions.get_mut(image as usize)) {
+                own.push(caption.to_owned());
             }
         }
-        tell_strangers(n_strangers, remarks);
+        if n_wordless > 0 {
+            let have = if n_wordless == 1 { "annotation has" } else { "annotations have" };
+            remarks.push(format!("{n_wordless} {have} no `caption`, and are left out"));
+        }
+        self.tell_strangers(&strangers, list.len(), remarks)?;
+        let n_without = captions.iter().filter(|own| own.is_empty()).count();
+        if n_without > 0 {
+            let have = if n_without == 1 { "image has" } else { "images have" };
+            remarks.push(format!("{n_without} {have} no caption"));
+        }
         let texts = captions.iter().map(|own| serde_json::to_vec(own).map(Bytes::from));
         let texts: Result<Vec<Bytes>, _> = texts.collect();
         Ok(Column::Json(texts.map_err(|error| error.to_string())?))
     }
+
+    /// Says how many annotations are of no image of the list; all of them is an error.
+    fn tell_strangers(
+        &self,
+        strangers: &Strangers,
+        n_annotations: usize,
+        remarks: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let Strangers { n_annotations: n, first, n_without } = strangers;
+        if let (Some(first), Some(id)) = (first, self.ids.first())
+            && *n == n_annotations as u64
+        {
+            return Err(format!(
+                "not one of its {n} annotations is of an image that `images` lists: the first is of \
+                 the image {first}, and ids there are such as {id}; are they of another part of the \
+                 dataset?"
+            ));
+        }
+        if *n > 0 {
+            let are = if *n == 1 { "annotation is" } else { "annotations are" };
+            remarks.push(format!("{n} {are} of images that `images` does not list, and left out"));
+        }
+        if *n_without > 0 {
+            let have = if *n_without == 1 { "annotation has" } else { "annotations have" };
+            remarks.push(format!("{n_without} {have} no `image_id`, and are left out"));
+        }
+        Ok(())
+    }
+}
+
+/// Folder and name of an image that an address ends with.
+fn last_parts(url: &str) -> &str {
+    let mut slashes = url.rmatch_indices('/').skip(1);
+    slashes.next().and_then(|(at, _)| url.get(at + 1..)).unwrap_or(url)
 }
 
 /// A value that two entries have, and which entries these are, counted from 1.
-fn repeated<T: Copy + PartialEq>(sorted: &[(T, u32)]) -> Option<(T, u64, u64)> {
+fn repeated<T: Clone + PartialEq>(sorted: &[(T, u32)]) -> Option<(T, u64, u64)> {
     let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
     let ((value, first), (_, second)) = pairs.find(|((a, _), (b, _))| a == b)?;
-    Some((*value, u64::from(*first) + 1, u64::from(*second) + 1))
+    Some((value.clone(), u64::from(*first) + 1, u64::from(*second) + 1))
 }
 
 fn in_annotation(at: usize, annotation: &Annotation<'_>, what: &str) -> String {
-    let id = annotation.id.map_or_else(String::new, |id| format!(" (id {id})"));
+    let id = annotation.id.as_ref().map_or_else(String::new, |id| format!(" (id {id})"));
     format!("`annotations`, entry {}{id}: {what}", at + 1)
-}
-
-fn tell_strangers(n_strangers: u64, remarks: &mut Vec<String>) {
-    if n_strangers > 0 {
-        let are = if n_strangers == 1 { "annotation is" } else { "annotations are" };
-        remarks.push(format!(
-            "{n_strangers} {are} of images that `images` does not list, and left out"
-        ));
-    }
 }

@@ -1,7 +1,9 @@
 //! COCO: one JSON file for all images.
 mod entries;
+mod id;
 mod images;
 mod objects;
+mod shapes;
 
 pub(crate) use objects::Objects;
 
@@ -14,6 +16,7 @@ use bytes::Bytes;
 use entries::{Annotation, Category, Document, entries, entry, unknown_keys};
 use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named};
 use fdconvert_storage::read_file;
+use id::Id;
 use images::Images;
 use serde_json::value::RawValue;
 use std::path::Path;
@@ -32,8 +35,8 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
     let images = file.images.ok_or("it has no `images`; is it a file of COCO annotations?")?;
     let images = Images::read(text, images)?;
     let list = file.annotations.map_or(Ok(Vec::new()), |list| entries("annotations", list))?;
-    let first = list.first().map(|raw| entry::<Annotation<'_>>(text, "annotations", 0, raw));
-    let first = first.transpose()?;
+    let first =
+        list.first().and_then(|raw| entry::<Annotation<'_>>(text, "annotations", 0, raw).ok());
     if first.as_ref().is_some_and(|first| first.segments_info.is_some()) {
         return Err(
             "these are panoptic annotations (`segments_info`), which are not read; give the \
@@ -42,10 +45,10 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
         );
     }
     let mut remarks = Vec::new();
-    if let Some(keys) = unknown_keys(&list) {
+    let is_captions = first.is_some_and(|first| first.is_caption());
+    if let Some(keys) = unknown_keys(&list, is_captions) {
         remarks.push(format!("{keys} of the annotations are not packed"));
     }
-    let is_captions = first.is_some_and(|first| first.caption.is_some());
     let (name, column) = if is_captions {
         ("captions", images.captions(text, &list, &mut remarks)?)
     } else {
@@ -53,14 +56,15 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
         let objects = images.objects(text, bytes, &list, categories, &mut remarks)?;
         ("objects", Column::Made(Made::Coco(objects)))
     };
+    let (id_kind, ids) = images.id_column();
     let fields = vec![
         FieldSpec::new("image", Kind::Image),
-        FieldSpec::new("image_id", Kind::Int),
+        FieldSpec::new("image_id", id_kind),
         FieldSpec::new(name, Kind::Json),
     ];
     let schema = Schema::new(fields).map_err(|error| error.to_string())?;
-    let Images { paths, ids, .. } = images;
-    let columns = vec![Column::FirstImage, Column::Int(ids), column];
+    let Images { paths, .. } = images;
+    let columns = vec![Column::FirstImage, ids, column];
     Ok(Annotated {
         schema,
         table: Table { paths, columns },
@@ -68,19 +72,20 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
         division: None,
         remarks,
         ignored: Ignored::default(),
+        lists: true,
     })
 }
 
 /// Names of categories in the order of their ids.
-fn categories(text: &str, list: Option<&RawValue>) -> Result<Vec<(i64, String)>, String> {
+fn categories(text: &str, list: Option<&RawValue>) -> Result<Vec<(Id, String)>, String> {
     let list = list.map_or(Ok(Vec::new()), |list| entries("categories", list))?;
-    let mut categories: Vec<(i64, String)> = Vec::with_capacity(list.len());
+    let mut categories: Vec<(Id, String)> = Vec::with_capacity(list.len());
     for (at, raw) in list.into_iter().enumerate() {
         let Category { id, name } = entry(text, "categories", at, raw)?;
         check_name(&name)?;
         categories.push((id, name));
     }
-    categories.sort_by_key(|(id, _)| *id);
+    categories.sort_by(|(id, _), (other, _)| id.cmp(other));
     let mut pairs = categories.iter().zip(categories.iter().skip(1));
     if let Some(((id, first), (_, second))) = pairs.find(|((id, _), (next, _))| id == next) {
         return Err(format!("the categories `{first}` and `{second}` both have the id {id}"));

@@ -1,8 +1,12 @@
 //! Annotations of objects, and the documents that are made of them.
-use super::entries::Annotation;
-use crate::folder::annotations::lists::{List, document};
+use super::{entries::Annotation, id::Id, shapes};
+use crate::folder::annotations::{
+    Notice, Photo,
+    frame::Turn,
+    lists::{List, document, numbers},
+};
 use bytes::Bytes;
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
 /// made of it when they are read: all of them beside it would be as large again.
@@ -14,8 +18,10 @@ pub(crate) struct Objects {
     /// By image, in the order of the file.
     pub(super) spans: Vec<Span>,
     /// In the order of their ids.
-    pub(super) categories: Vec<(i64, String)>,
+    pub(super) categories: Vec<(Id, String)>,
     pub(super) has: Has,
+    /// What is wrong with the first bad annotation of an image.
+    pub(super) bad: BTreeMap<u32, String>,
 }
 
 /// Place of an annotation in the text.
@@ -34,60 +40,111 @@ pub(super) struct Has {
     segmentation: bool,
     keypoints: bool,
     id: bool,
+    /// All categories have numbers.
+    category_id: bool,
 }
 
 /// An annotation of which everything is known to be what it has to be.
 pub(super) struct Checked<'a> {
     category: usize,
+    category_id: i64,
     name: &'a str,
-    bbox: &'a str,
+    bbox: Cow<'a, str>,
+    corners: [f64; 4],
     area: Cow<'a, str>,
     iscrowd: u8,
-    segmentation: Option<&'a str>,
-    keypoints: Option<&'a str>,
+    segmentation: Option<Cow<'a, str>>,
+    keypoints: Option<Cow<'a, str>>,
     id: Option<i64>,
 }
 
 impl Objects {
     /// Makes the document of an image.
-    pub(crate) fn document(&self, row: usize) -> Result<Bytes, String> {
+    pub(crate) fn document(
+        &self,
+        row: usize,
+        photo: Option<Photo>,
+    ) -> Result<(Bytes, Option<Notice>), String> {
         let damaged = || "its annotations cannot be found again".to_owned();
-        let size = self.sizes.get(row).copied().ok_or_else(damaged)?;
+        let stated = self.sizes.get(row).copied().ok_or_else(damaged)?;
         let image = u32::try_from(row).map_err(|_| damaged())?;
+        if let Some(what) = self.bad.get(&image) {
+            return Err(what.clone());
+        }
         let first = self.spans.partition_point(|span| span.image < image);
         let own = self.spans.iter().skip(first).take_while(|span| span.image == image);
         let mut lists = Lists::default();
-        for span in own {
+        let upright = photo.map(|photo| photo.upright().map(u64::from));
+        let (mut size, mut turn, mut notice) = (upright.or(stated), None, None);
+        for (number, span) in own.enumerate() {
+            if let Some(photo) = photo.filter(|_| number == 0) {
+                let frame = photo.frame(stated).map_err(|what| {
+                    format!(
+                        "its `width` and `height` are {what}; correct them in the annotations, or \
+                         leave them out"
+                    )
+                })?;
+                (size, turn, notice) = (Some(frame.size), frame.turn, frame.notice);
+            }
             let start = usize::try_from(span.start).map_err(|_| damaged())?;
             let text = self.text.get(start..start.saturating_add(span.len as usize));
             let annotation = serde_json::from_slice(text.ok_or_else(damaged)?);
             let annotation: Annotation<'_> = annotation.map_err(|error| error.to_string())?;
-            lists.add(&self.check(&annotation)?);
+            let object = self.check(&annotation)?;
+            lists.add(&match turn {
+                Some(turn) => object.turned(turn)?,
+                None => object,
+            });
         }
-        Ok(document(size, &lists.of(self.has)))
+        Ok((document(size, &lists.of(self.has)), notice))
     }
 
     /// Checks an annotation; the error is the end of a sentence that names it.
     pub(super) fn check<'a>(&'a self, annotation: &Annotation<'a>) -> Result<Checked<'a>, String> {
-        let (category, name) = self.category(annotation)?;
+        let (category, id, name) = self.category(annotation)?;
+        let (bbox, corners) = annotation.bbox()?;
         Ok(Checked {
             category,
+            category_id: id.number().unwrap_or_default(),
             name,
-            bbox: annotation.bbox()?,
-            area: annotation.area()?,
+            bbox,
+            corners,
+            area: annotation.area(corners)?,
             iscrowd: annotation.iscrowd()?,
-            segmentation: annotation.segmentation()?,
+            segmentation: annotation.segmentation()?.map(Cow::from),
             keypoints: annotation.keypoints()?,
-            id: annotation.id,
+            id: annotation.id.as_ref().and_then(Id::number),
         })
     }
 
-    /// The position of its category among all, and its name.
-    fn category(&self, annotation: &Annotation<'_>) -> Result<(usize, &str), String> {
-        let id = annotation.category_id.ok_or("it has no `category_id`")?;
-        let found = self.categories.binary_search_by_key(&id, |(id, _)| *id).ok();
-        let named = found.and_then(|at| Some((at, self.categories.get(at)?.1.as_str())));
+    /// The position of its category among all, its id, and its name.
+    fn category(&self, annotation: &Annotation<'_>) -> Result<(usize, &Id, &str), String> {
+        let id = annotation.category_id.as_ref().ok_or("it has no `category_id`")?;
+        let found = self.categories.binary_search_by_key(&id, |(id, _)| id).ok();
+        let named = found.and_then(|at| {
+            let (id, name) = self.categories.get(at)?;
+            Some((at, id, name.as_str()))
+        });
         named.ok_or_else(|| format!("its category {id} is not in `categories`"))
+    }
+}
+
+impl Checked<'_> {
+    /// With the coordinates of the upright image.
+    fn turned(self, turn: Turn) -> Result<Self, String> {
+        let corners = turn.bbox(self.corners);
+        let segmentation = self.segmentation.as_deref();
+        let segmentation =
+            segmentation.map(|it| shapes::turn_segmentation(it, turn)).transpose()?;
+        let keypoints = self.keypoints.as_deref();
+        let keypoints = keypoints.map(|it| shapes::turn_keypoints(it, turn)).transpose()?;
+        Ok(Self {
+            bbox: numbers(&corners).into(),
+            corners,
+            segmentation: segmentation.map(Cow::from),
+            keypoints: keypoints.map(Cow::from),
+            ..self
+        })
     }
 }
 
@@ -96,6 +153,7 @@ struct Lists {
     bbox: List,
     category: List,
     category_name: List,
+    category_id: List,
     area: List,
     iscrowd: List,
     segmentation: List,
@@ -109,6 +167,7 @@ impl Default for Lists {
             bbox: List::new("bbox"),
             category: List::new("category"),
             category_name: List::new("category_name"),
+            category_id: List::new("category_id"),
             area: List::new("area"),
             iscrowd: List::new("iscrowd"),
             segmentation: List::new("segmentation"),
@@ -120,14 +179,15 @@ impl Default for Lists {
 
 impl Lists {
     fn add(&mut self, object: &Checked<'_>) {
-        self.bbox.push_json(object.bbox);
+        self.bbox.push_json(&object.bbox);
         self.category.push(&object.category);
         self.category_name.push(&object.name);
+        self.category_id.push(&object.category_id);
         self.area.push_json(&object.area);
         self.iscrowd.push(&object.iscrowd);
-        self.segmentation.push_json(object.segmentation.unwrap_or("[]"));
-        self.keypoints.push_json(object.keypoints.unwrap_or("[]"));
-        self.id.push(&object.id);
+        self.segmentation.push_json(object.segmentation.as_deref().unwrap_or("[]"));
+        self.keypoints.push_json(object.keypoints.as_deref().unwrap_or("[]"));
+        self.id.push(&object.id.unwrap_or(-1));
     }
 
     fn of(self, has: Has) -> Vec<List> {
@@ -135,6 +195,7 @@ impl Lists {
             (true, self.bbox),
             (true, self.category),
             (true, self.category_name),
+            (has.category_id, self.category_id),
             (has.area, self.area),
             (has.iscrowd, self.iscrowd),
             (has.segmentation, self.segmentation),
@@ -146,11 +207,15 @@ impl Lists {
 }
 
 impl Has {
+    pub(super) fn new(category_id: bool) -> Self {
+        Self { category_id, ..Self::default() }
+    }
+
     pub(super) fn note(&mut self, annotation: &Annotation<'_>) {
         self.area |= annotation.area.is_some();
         self.iscrowd |= annotation.iscrowd.is_some();
         self.segmentation |= annotation.segmentation.is_some();
         self.keypoints |= annotation.keypoints.is_some();
-        self.id |= annotation.id.is_some();
+        self.id |= annotation.id.as_ref().is_some_and(|id| id.number().is_some());
     }
 }

@@ -36,6 +36,7 @@ impl Lines {
         size: [u32; 2],
     ) -> Result<Bytes, String> {
         let text = std::str::from_utf8(text).map_err(|_| "its annotations are not UTF-8")?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut objects = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
             if !text.trim().is_empty() {
@@ -139,12 +140,12 @@ impl Lines {
     }
 }
 
-/// Programs also write `3.0`.
+/// Programs also write `3.0` and `3.000e+00`.
 fn class(word: &str) -> Result<u32, String> {
-    let whole = word.parse::<u32>().ok().or_else(|| {
-        let (whole, fraction) = word.split_once('.')?;
-        fraction.bytes().all(|byte| byte == b'0').then(|| whole.parse().ok())?
-    });
+    let whole = word.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    let whole = whole.filter(|number| (0.0..=f64::from(u32::MAX)).contains(number));
+    // The test makes the conversion exact.
+    let whole = whole.map(|number| number as u32);
     whole.ok_or_else(|| format!("`{}` is not the number of a class", shown(word)))
 }
 
@@ -154,7 +155,7 @@ fn finite(word: &str) -> Result<f64, String> {
 }
 
 fn shown(word: &str) -> String {
-    word.chars().take(20).collect()
+    word.chars().take(40).collect()
 }
 
 /// Refuses what is not a share of the image; pixels would be.
@@ -207,7 +208,9 @@ mod tests {
     #[test]
     fn boxes_polygons_and_keypoints_become_pixels() {
         let plain = Lines { names: None, keypoints: None };
-        let text = document_of(&plain, "0 0.5 0.5 0.25 0.1\n\n2.0 0 0 .5 0 0.5 0.5\n").unwrap();
+        let text =
+            document_of(&plain, "\u{feff}0 0.5 0.5 0.25 0.1\n\n2.000e+00 0 0 .5 0 0.5 0.5\n")
+                .unwrap();
         let expected = r#"{"size":[640,480],"bbox":[[240,216,160,48],[0,0,320,240]],"category":[0,2],"segmentation":[[],[[0,0,320,0,320,240]]]}"#;
         assert_eq!(text, expected);
 

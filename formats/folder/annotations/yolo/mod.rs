@@ -1,11 +1,14 @@
 //! YOLO: a text file for each image, and a file in YAML that names the classes.
+mod darknet;
 pub(super) mod data;
 mod lines;
+mod splits;
+mod texts;
 
 pub(super) use lines::Lines;
 
 use super::{
-    Annotated, Made,
+    Annotated, Made, Notice, Photo,
     files::{self, stem},
     lists::check_name,
 };
@@ -18,12 +21,14 @@ use crate::folder::{
 use bytes::Bytes;
 use data::Data;
 use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named, split_ranges};
-use fdconvert_storage::{place::is_url, read_file, read_if_there};
+use fdconvert_storage::{place::is_url, read_file};
+use splits::{Entries, Failure};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
+use texts::Texts;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Text files of annotations, one after the other.
@@ -36,13 +41,19 @@ pub(crate) struct Yolo {
 }
 
 impl Yolo {
-    pub(crate) fn document(&self, row: usize, size: [u32; 2]) -> Result<Bytes, String> {
+    pub(crate) fn document(
+        &self,
+        row: usize,
+        photo: Option<Photo>,
+    ) -> Result<(Bytes, Option<Notice>), String> {
         let end = |row: usize| usize::try_from(*self.ends.get(row)?).ok();
         let start = row.checked_sub(1).map_or(Some(0), end);
         let range = start.zip(end(row)).map(|(start, end)| start..end);
         let text = range.and_then(|range| self.texts.get(range));
         let text = text.ok_or("its annotations cannot be found again")?;
-        self.lines.document(text, size)
+        // Shares are of the upright image, as Ultralytics takes them.
+        let size = photo.map_or([0; 2], Photo::upright);
+        Ok((self.lines.document(text, size)?, None))
     }
 
     fn push(&mut self, text: &[u8], hash: &mut Xxh3Default) {
@@ -84,9 +95,8 @@ impl Gathered {
         self.yolo.push(text.unwrap_or_default(), &mut self.hash);
     }
 
-    fn finish(self, mut remarks: Vec<String>, n_unused: usize) -> Result<Annotated> {
-        let Self { paths, yolo, hash, n_without } = self;
-        files::tell_alone(n_without, n_unused, &mut remarks);
+    fn finish(self, remarks: Vec<String>) -> Result<Annotated> {
+        let Self { paths, yolo, hash, .. } = self;
         let fields =
             vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("objects", Kind::Json)];
         Ok(Annotated {
@@ -99,6 +109,7 @@ impl Gathered {
             division: None,
             remarks,
             ignored: Ignored::default(),
+            lists: false,
         })
     }
 }
@@ -106,45 +117,66 @@ impl Gathered {
 /// Reads a folder of text files, for all images below `root`.
 pub(super) fn read_folder(
     root: &Path,
+    folder: &Path,
     found: &files::LabelFiles,
     how: &Folder,
 ) -> Result<Annotated> {
-    let (images, ignored) = files::images(root, how)?;
+    let (images, mut ignored) = files::images(root, how)?;
     let mut remarks = Vec::new();
-    let names = match &found.classes {
-        Some(file) => Some(class_names(file, how)?),
-        None => {
-            remarks.push(
-                "no classes.txt lies beside the annotations, so classes have numbers and \
-                          no names"
-                    .to_owned(),
-            );
-            None
-        }
-    };
+    let names = folder_names(&found.classes, how)?;
+    if names.is_none() {
+        remarks.push(
+            "no classes.txt lies beside the annotations, so classes have numbers and no names"
+                .to_owned(),
+        );
+    }
     let pairs = files::pair(&images, &found.text)?;
-    let n_unused = found.text.len() - pairs.iter().flatten().count();
+    pairs.check(folder, &images, &found.text, |_| None)?;
+    pairs.tell(&mut remarks);
+    files::count_as_read(folder, root, ".txt", pairs.n_read(), &mut ignored);
     let mut gathered = Gathered::new(names, None);
-    for (image, file) in images.into_iter().zip(pairs) {
+    for (image, file) in images.into_iter().zip(pairs.files) {
         let text = file.map(|file| read_file(file, how.limits.max_file_bytes)).transpose()?;
         gathered.push(image, text.as_deref());
     }
-    Ok(Annotated { ignored, ..gathered.finish(remarks, n_unused)? })
+    Ok(Annotated { ignored, ..gathered.finish(remarks)? })
+}
+
+/// The names that all files of classes in a folder have.
+fn folder_names(files: &[PathBuf], how: &Folder) -> Result<Option<Vec<String>>> {
+    let mut known: Option<(&Path, Vec<String>)> = None;
+    for file in files {
+        let names = class_names(file, how)?;
+        match &known {
+            Some((other, same)) if *same != names => {
+                let what = format!(
+                    "{} and {} name other classes; keep the one that is right",
+                    other.display(),
+                    file.display()
+                );
+                return Err(Error::usage(named::LABELS, what));
+            }
+            Some(_) => {}
+            None => known = Some((file, names)),
+        }
+    }
+    Ok(known.map(|(_, names)| names))
 }
 
 /// The lines of `classes.txt`.
-fn class_names(file: &Path, how: &Folder) -> Result<Vec<String>> {
+pub(super) fn class_names(file: &Path, how: &Folder) -> Result<Vec<String>> {
     let text = read_file(file, how.limits.max_file_bytes)?;
     let text = std::str::from_utf8(&text)
         .map_err(|_| Error::usage(named::LABELS, format!("{} is not UTF-8", file.display())))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let names: Vec<String> = text.trim_end().lines().map(|it| it.trim().to_owned()).collect();
     let checked = names.iter().try_for_each(|name| check_name(name));
     checked.map_err(|what| Error::usage(named::LABELS, format!("{}: {what}", file.display())))?;
     Ok(names)
 }
 
-/// Reads a file in YAML, which says which folders below `root` are splits, and what classes are
-/// called.
+/// Reads a file in YAML, or one of Darknet, which says which folders below `root` are splits, and
+/// what classes are called.
 pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annotated> {
     let refuse = |what: String| Error::usage(named::LABELS, format!("{}: {what}", file.display()));
     if is_url(root) {
@@ -153,21 +185,30 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
         return Err(refuse(what.to_owned()));
     }
     let text = read_file(file, how.limits.max_file_bytes)?;
-    let Data { names, splits, keypoints, mut remarks } = data::parse(&text).map_err(refuse)?;
-    let (images, ignored) = files::images(root, how)?;
+    let is_darknet = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("data"));
+    let data = if is_darknet {
+        darknet::read(&text, root, file, how)?
+    } else {
+        data::parse(&text).map_err(refuse)?
+    };
+    let Data { names, splits, keypoints, mut remarks } = data;
+    let (images, mut ignored) = files::images(root, how)?;
+    let mut entries = Entries::new(root, &images, how);
     let mut gathered = Gathered::new(Some(names), keypoints);
     let mut runs: Vec<(&str, u64)> = Vec::new();
     let mut taken: BTreeMap<Box<[u8]>, &str> = BTreeMap::new();
     let mut before: Vec<(&str, BTreeSet<Box<[u8]>>)> = Vec::new();
-    for (split, entries) in &splits {
+    let mut paths = Vec::new();
+    for (split, listed) in &splits {
         let mut own = BTreeSet::new();
-        for entry in entries {
-            own.extend(images_of(root, split, entry, &images, how).map_err(
-                |error| match error {
-                    Failure::Entry(what) => refuse(what),
-                    Failure::Other(error) => error,
-                },
-            )?);
+        for entry in listed {
+            own.extend(entries.images_of(split, entry).map_err(|error| match error {
+                Failure::Entry(what) => refuse(what),
+                Failure::Other(error) => error,
+            })?);
+        }
+        if own.is_empty() {
+            continue;
         }
         if let Some((same, _)) = before.iter().find(|(_, other)| *other == own) {
             remarks.push(format!("{split} has the images of {same}, and is left out"));
@@ -179,92 +220,42 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
                 let path = key_of_path(path);
                 return Err(refuse(format!("`{path}` is in both {other} and {split}")));
             }
-            let labels = join(root, &text_of(path));
-            let text = read_if_there(&labels, how.limits.max_file_bytes)?;
-            gathered.push(path.clone(), text.as_deref());
+            paths.push(path.clone());
         }
         before.push((split, own));
     }
-    let n_others = images.len() - gathered.paths.len().min(images.len());
+    if paths.is_empty() {
+        return Err(refuse(entries.nothing()));
+    }
+    let known: BTreeSet<&[u8]> = images.iter().map(|it| &**it).collect();
+    let n_others = known.len() - taken.keys().filter(|it| known.contains(&***it)).count();
     if n_others > 0 {
         let are = if n_others == 1 { "image of the source is" } else { "images of the source are" };
         remarks.push(format!("{n_others} {are} in none of its splits"));
     }
-    if gathered.paths.is_empty() {
-        return Err(refuse("it names no folder with an image".to_owned()));
+    let texts = Texts::list(root, &paths, &entries.lists)?;
+    let (mut n_read, mut n_other_letters) = (0, 0);
+    for path in paths {
+        let found = texts.find(&text_of(&path));
+        n_read += usize::from(found.is_some());
+        n_other_letters += usize::from(found.is_some_and(|(_, is_exact)| !is_exact));
+        let text = found.map(|(text, _)| join(root, text));
+        let text = text.map(|text| read_file(&text, how.limits.max_file_bytes)).transpose()?;
+        gathered.push(path, text.as_deref());
     }
+    if n_read == 0 {
+        return Err(refuse(texts.none_fits(&gathered.paths)));
+    }
+    files::tell_alone(gathered.n_without, texts.len() - n_read, &mut remarks);
+    files::tell_other_letters(n_other_letters, &mut remarks);
+    ignored.uncount(".txt", (n_read + entries.lists.len()) as u64);
+    let own_extension = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    files::count_as_read(file, root, &format!(".{own_extension}"), 1, &mut ignored);
     gathered.hash.update(&text);
+    remarks.append(&mut entries.remarks);
     let splits = if how.split_folders { split_ranges(runs) } else { Vec::new() };
     let division = Some(Division { splits, ..Division::default() });
-    Ok(Annotated { ignored, division, ..gathered.finish(remarks, 0)? })
-}
-
-enum Failure {
-    /// Problem with an entry of the file.
-    Entry(String),
-    Other(Error),
-}
-
-/// The images of an entry such as `images/train` or `train.txt`, relative to `root`.
-fn images_of(
-    root: &Path,
-    split: &str,
-    entry: &str,
-    images: &[Box<[u8]>],
-    how: &Folder,
-) -> Result<Vec<Box<[u8]>>, Failure> {
-    let refuse = |what: &str| {
-        let root = root.display();
-        Failure::Entry(format!(
-            "`{split}: {entry}` {what}; give as the source the folder that such entries are \
-             relative to (what `path` names), here it is {root}"
-        ))
-    };
-    if Path::new(entry).is_absolute() {
-        return Err(refuse("is absolute"));
-    }
-    let relative = trimmed(entry);
-    if relative.split('/').any(|part| part == "..") {
-        return Err(refuse("leads out of it"));
-    }
-    if !relative.ends_with(".txt") {
-        let folder = if relative.is_empty() || relative == "." {
-            Vec::new()
-        } else {
-            [relative.as_bytes(), b"/"].concat()
-        };
-        let own: Vec<_> = images.iter().filter(|it| it.starts_with(&folder)).cloned().collect();
-        return if own.is_empty() { Err(refuse("holds no image there")) } else { Ok(own) };
-    }
-    let file: PathBuf = root.join(relative);
-    let text = read_if_there(&file, how.limits.max_file_bytes).map_err(Failure::Other)?;
-    let text = text.ok_or_else(|| refuse("is not a file there"))?;
-    let text = std::str::from_utf8(&text).map_err(|_| refuse("is not UTF-8"))?;
-    let known: BTreeSet<&[u8]> = images.iter().map(|it| &**it).collect();
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines
-        .map(|line| {
-            // `./` is where the list lies, all else is relative to the source.
-            let beside = relative.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let path = match line.strip_prefix("./") {
-                Some(rest) if !beside.is_empty() => format!("{beside}/{rest}"),
-                Some(rest) => rest.to_owned(),
-                None => line.to_owned(),
-            };
-            match known.get(path.as_bytes()) {
-                Some(path) => Ok(Box::from(*path)),
-                None => Err(refuse(&format!("lists `{line}`, which is not there"))),
-            }
-        })
-        .collect()
-}
-
-/// Without `./`, and without the `../` that exports have in front although the file lies beside the
-/// folders; Ultralytics leaves it out, too.
-fn trimmed(entry: &str) -> &str {
-    let entry = entry.trim_end_matches('/');
-    let entry = entry.strip_prefix("../").unwrap_or(entry);
-    entry.trim_start_matches("./")
+    Ok(Annotated { ignored, division, ..gathered.finish(remarks)? })
 }
 
 /// Path of the text file of an image: in `labels` where the image is in `images`, else beside it.
@@ -297,7 +288,5 @@ mod tests {
         check("train/images/a.b.jpg", "train/labels/a.b.txt");
         check("images/x/images/a.jpg", "images/x/labels/a.txt");
         check("train/a.jpg", "train/a.txt");
-        assert_eq!(trimmed("../train/images/"), "train/images");
-        assert_eq!(trimmed("./val"), "val");
     }
 }

@@ -1,0 +1,68 @@
+//! The option `classes`: a file of names, or a dataset that has them, becomes a list of names.
+use crate::{Classes, Context, PackOptions, sources::Opening};
+use fdconvert_core::{Error, Result, message, named};
+use fdconvert_pipeline::ClassList;
+use fdconvert_storage::place::{self, Kind};
+use std::{borrow::Cow, path::Path};
+use xxhash_rust::xxh3::Xxh3;
+
+/// The options with the names themselves, so that no run reads another list than the one that was
+/// planned with.
+pub(crate) fn resolved<'a>(
+    options: &'a PackOptions,
+    context: Context<'_>,
+) -> Result<Cow<'a, PackOptions>> {
+    let Some(Classes::Of(path)) = &options.classes else { return Ok(Cow::Borrowed(options)) };
+    let names = if is_text(path)? { names_in(path)? } else { names_of(path, context)? };
+    let mut options = options.clone();
+    options.classes = Some(Classes::Names(names));
+    Ok(Cow::Owned(options))
+}
+
+/// The list that resolved options name.
+pub(crate) fn list(options: &PackOptions) -> Result<Option<ClassList>> {
+    match &options.classes {
+        Some(Classes::Names(names)) => ClassList::new(names.clone()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What is recorded of them.
+pub(crate) fn param(options: &PackOptions) -> Option<String> {
+    let Some(Classes::Names(names)) = &options.classes else { return None };
+    let mut hash = Xxh3::new();
+    for name in names {
+        hash.update(name.as_bytes());
+        hash.update(b"\n");
+    }
+    Some(format!("{} names, xxh3 {:032x}", names.len(), hash.digest128()))
+}
+
+/// Returns whether a path is that of a text, and not of anything that opens as a dataset.
+fn is_text(path: &Path) -> Result<bool> {
+    let is_dataset = || fdconvert_reader::formats().iter().any(|format| format.detect(path));
+    Ok(place::look_at(path)? == Kind::File && !is_dataset())
+}
+
+fn names_in(path: &Path) -> Result<Vec<String>> {
+    let wrong = |what: &str| Error::usage(named::CLASSES, format!("{}: {what}", path.display()));
+    let bytes = place::whole(path)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not UTF-8"))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Ok(text.trim_end().lines().map(|line| line.trim().to_owned()).collect())
+}
+
+/// The names that a dataset has of its classes.
+fn names_of(path: &Path, context: Context<'_>) -> Result<Vec<String>> {
+    let options = PackOptions::default();
+    let source = Opening { options: &options, context, cache: None }.open(&[path.to_owned()])?;
+    let schema = source.schema();
+    let names = schema.label().and_then(|at| schema.fields.get(at)?.class_names.clone());
+    names.map(|names| names.to_vec()).ok_or_else(|| {
+        let what = message!(
+            "{} has no names of classes; write them into a text file, one a line",
+            path.display()
+        );
+        Error::usage(named::CLASSES, what)
+    })
+}

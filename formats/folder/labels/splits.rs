@@ -1,0 +1,64 @@
+//! A column `split`: which samples are for training, and which for validation and tests.
+use super::rows::Rows;
+use fdconvert_core::{Splits, split_named, split_ranges};
+
+const SPLIT: &str = "split";
+/// What tables also write, and the splits that these are.
+const OTHERS: [(&str, &str); 3] = [("training", "train"), ("testing", "test"), ("dev", "val")];
+
+/// Takes the column out and gives the split of each row; `None` where there is no such column, or one
+/// that says something else.
+pub(super) fn take(rows: &mut Rows) -> Result<Option<Vec<&'static str>>, String> {
+    let Some(at) = rows.columns.iter().position(|(name, _)| name.eq_ignore_ascii_case(SPLIT))
+    else {
+        return Ok(None);
+    };
+    let Some((name, cells)) = rows.take(at) else { return Ok(None) };
+    let mut named = Vec::with_capacity(rows.paths.len());
+    for (row, line) in rows.lines.iter().enumerate() {
+        let text = cells.text(row);
+        match split_of(&text) {
+            Some(split) => named.push(split),
+            None => {
+                rows.remarks.push(format!(
+                    "the column `{name}` is a field and makes no splits: line {line} has `{text}`, \
+                     which is none of train, val, valid, validation and test"
+                ));
+                rows.columns.insert(at, (name, cells));
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(named))
+}
+
+fn split_of(text: &str) -> Option<&'static str> {
+    let other = || OTHERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    split_named(text).or_else(|| other().map(|(_, split)| *split))
+}
+
+/// Puts the rows of a split beside each other, in the order of the table, splits in the order of their
+/// first rows.
+pub(super) fn sort(rows: &mut Rows, named: &[&'static str]) -> Splits {
+    let (order, splits) = order(named);
+    if !order.is_sorted() {
+        rows.order(&order);
+    }
+    splits
+}
+
+/// The order in which samples of a split are neighbours, and the splits then.
+pub(super) fn order(named: &[&'static str]) -> (Vec<usize>, Splits) {
+    let mut firsts: Vec<&'static str> = Vec::new();
+    for split in named {
+        if !firsts.contains(split) {
+            firsts.push(split);
+        }
+    }
+    let rank = |at: &usize| firsts.iter().position(|first| named.get(*at) == Some(first));
+    let mut order: Vec<usize> = (0..named.len()).collect();
+    order.sort_by_key(rank);
+    let runs = order.iter().filter_map(|at| Some((*named.get(*at)?, 1)));
+    let splits = split_ranges(runs);
+    (order, splits)
+}
