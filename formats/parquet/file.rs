@@ -194,6 +194,12 @@ impl File {
         Ok(slot.map_or_else(|| table.clone(), |slot| slot.get_or_init(|| table.clone()).clone()))
     }
 
+    /// Returns whether the pages of a column of a row group were found already.
+    pub(crate) fn has_table(&self, group: usize, leaf: usize) -> bool {
+        let number = group.saturating_mul(self.leaves.len()).saturating_add(leaf);
+        self.tables.get(number).is_some_and(|slot| slot.get().is_some())
+    }
+
     fn make_table(&self, group: usize, leaf: usize) -> Result<Table> {
         let (group, chunk, leaf) = self.chunk(group, leaf)?;
         let failed = |what| self.failed(chunk, leaf, what);

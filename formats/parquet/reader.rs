@@ -79,7 +79,9 @@ impl ParquetReader {
         let (group, row) = group.ok_or_else(|| part.file.corrupt(0, "no row group has the row"))?;
         // No page has this number: it stands for all of them, which could not be found.
         let all = (number, group, leaf, usize::MAX);
-        self.cache.check(all)?;
+        if !part.file.has_table(group, leaf) {
+            self.cache.check(all)?;
+        }
         let found = part.file.page_of(group, leaf, row);
         let (page, first) = found.map_err(|error| self.cache.failed(all, error))?;
         let at = usize::try_from(row - first).unwrap_or(usize::MAX);
