@@ -121,7 +121,10 @@ impl ParquetReader {
         let leaf = part.file.leaves.get(leaf);
         let cell = leaf.and_then(|leaf| Some(rows.cell(leaf, rows.levels(at)?.start)));
         let cell = cell.ok_or_else(|| part.file.corrupt(0, "a row has no value"))?;
-        cell.map_err(|what| Error::corrupt(FORMAT, &*part.file.path, 0, what))
+        cell.map_err(|what| {
+            let column = leaf.map(|leaf| leaf.descr.path().string()).unwrap_or_default();
+            part.file.corrupt(0, format!("column `{column}`: {what}"))
+        })
     }
 
     /// A value that is put together from several columns, or from lists.

@@ -182,7 +182,10 @@ fn parquet_times_beyond_nanoseconds_of_64_bits_are_errors() {
     let times = Values::Times(vec![[0, 0, 5_373_484], [5, 0, 2_440_589]]);
     let reader = open(table("required int96 at;", "", &[vec![flat(times)]])).unwrap();
     let error = reader.get(0).unwrap_err().to_string();
-    assert!(error.contains("its time is before the year 1678 or after 2261"), "{error}");
+    assert!(
+        error.contains("column `at`: its time is before the year 1678 or after 2261"),
+        "{error}"
+    );
     let day = 86_400_000_000_000;
     assert_eq!(reader.get(1).unwrap().values, [Value::<Encoded>::Int(day + 5)]);
 }
