@@ -362,6 +362,8 @@ pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Er
         message!("; {} follows links that lead out of it", named::FOLLOW_LINKS)
     } else if let Some(kind) = ignored.foreign().first() {
         message!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
+    } else if ignored.extensions.contains_key(".parquet") {
+        message!("; Parquet files are a dataset by the folder that they lie in: give that one")
     } else {
         Message::default()
     };

@@ -2,21 +2,15 @@
 use super::{
     arrow,
     features::{self, Features},
-    layout::{CREATED_BY, ENCRYPTED, FORMAT, KEY, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
+    footer,
+    layout::{CREATED_BY, FORMAT, KEY, Note, TAIL_LEN},
     leaf::{Leaf, Node},
     pages::{Claims, Table, indexed, walked},
     values::{Encoded, Rows},
 };
 use crate::index::Index;
-use ::parquet::{
-    basic::Compression,
-    file::metadata::{
-        ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataOptions,
-        ParquetMetaDataReader, ParquetStatisticsPolicy, RowGroupMetaData,
-    },
-};
-use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Message, Result, caught};
+use ::parquet::{basic::Compression, file::metadata::KeyValue};
+use fdconvert_core::{Error, MaxDecompressed, Message, Result};
 use fdconvert_storage::Blob;
 use std::{
     path::Path,
@@ -24,8 +18,6 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The last bytes of a file that are read at once: most footers are shorter.
-const TAIL_BYTES: u64 = 64 << 10;
 /// Rows that a byte of a file may stand for: more than any run of equal values takes.
 const ROWS_PER_BYTE: u64 = 4096;
 /// Bytes that a value takes once it is decoded, its levels included.
@@ -80,8 +72,9 @@ impl File {
 
     pub(crate) fn new(data: Blob, path: &Path) -> Result<Self> {
         let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
-        let footer = footer(&data, path)?;
-        let metadata = parse(&footer).map_err(|what| corrupt(data.len() - TAIL_LEN, what))?;
+        let footer = footer::read(&data, path)?;
+        let metadata =
+            footer::parse(&footer).map_err(|what| corrupt(data.len() - TAIL_LEN, what))?;
         let footer_at = data.len() - TAIL_LEN - footer.len() as u64;
         let schema = metadata.file_metadata().schema_descr();
         let leaves: Vec<Leaf> = schema.columns().iter().cloned().map(Leaf::new).collect();
@@ -89,7 +82,7 @@ impl File {
         let roots = roots.map_err(|what| corrupt(footer_at, what))?;
         let (mut groups, mut n_rows) = (Vec::new(), 0_u64);
         for (number, group) in metadata.row_groups().iter().enumerate() {
-            let group = group_of(group, n_rows, footer_at, &leaves)
+            let group = footer::group_of(group, n_rows, footer_at, &leaves)
                 .map_err(|what| corrupt(footer_at, format!("row group {number}: {what}")))?;
             n_rows = n_rows.saturating_add(group.as_ref().map_or(0, |group| group.n_rows));
             groups.extend(group);
@@ -103,7 +96,7 @@ impl File {
             let what = format!("{n_rows} rows do not fit {} bytes", data.len());
             return Err(corrupt(footer_at, what));
         }
-        refuse_codecs(&groups, &leaves, path)?;
+        footer::refuse_codecs(&groups, &leaves, path)?;
         let pairs = metadata.file_metadata().key_value_metadata();
         let pairs: &[KeyValue] = pairs.map_or(&[], Vec::as_slice);
         let value = |key: &str| pairs.iter().find(|pair| pair.key == key)?.value.as_deref();
@@ -112,7 +105,7 @@ impl File {
             path: path.into(),
             fixed_lists: value(arrow::KEY).map(arrow::fixed_lists).unwrap_or_default(),
             features: value(features::KEY).map(Features::parse).unwrap_or_default(),
-            note: note(value(KEY), path)?,
+            note: footer::note(value(KEY), path)?,
             xxh3: xxh3_128(&footer),
             created_by: metadata.file_metadata().created_by().map(str::to_owned),
             tables: std::iter::repeat_with(OnceLock::new).take(n_tables).collect(),
@@ -194,6 +187,12 @@ impl File {
         Ok(slot.map_or_else(|| table.clone(), |slot| slot.get_or_init(|| table.clone()).clone()))
     }
 
+    /// Returns whether the pages of a column of a row group were found already.
+    pub(crate) fn has_table(&self, group: usize, leaf: usize) -> bool {
+        let number = group.saturating_mul(self.leaves.len()).saturating_add(leaf);
+        self.tables.get(number).is_some_and(|slot| slot.get().is_some())
+    }
+
     fn make_table(&self, group: usize, leaf: usize) -> Result<Table> {
         let (group, chunk, leaf) = self.chunk(group, leaf)?;
         let failed = |what| self.failed(chunk, leaf, what);
@@ -262,127 +261,4 @@ impl File {
         let encoded = Encoded { bytes, dictionary, compression, n_values, n_rows };
         Rows::decode(leaf, &encoded).map_err(failed)
     }
-}
-
-/// The footer of a file.
-fn footer(data: &Blob, path: &Path) -> Result<Bytes> {
-    let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
-    let len = data.len();
-    let tail_at = len.saturating_sub(TAIL_BYTES);
-    let tail = data.read(tail_at, len - tail_at)?.unwrap_or_default();
-    let start = data.read(0, MAGIC.len() as u64)?.unwrap_or_default();
-    if start[..] == ENCRYPTED || tail.ends_with(&ENCRYPTED) {
-        let what = "it is encrypted, and encrypted files are not read".into();
-        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what });
-    }
-    let footer_len = (tail.len() as u64)
-        .checked_sub(TAIL_LEN)
-        .and_then(|at| usize::try_from(at).ok())
-        .and_then(|at| footer_len(tail.get(at..)?));
-    let Some(footer_len) = footer_len.filter(|_| start[..] == MAGIC) else {
-        let what = "it does not begin and end as such a file does: it is unfinished or cut short";
-        return Err(corrupt(len.saturating_sub(TAIL_LEN), what.into()));
-    };
-    let from = len.checked_sub(TAIL_LEN).and_then(|end| end.checked_sub(footer_len));
-    let Some(from) = from.filter(|&from| from >= MAGIC.len() as u64) else {
-        return Err(corrupt(len - TAIL_LEN, format!("a footer of {footer_len} bytes")));
-    };
-    if let Some(at) = from.checked_sub(tail_at) {
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let end = tail.len().saturating_sub(TAIL_LEN as usize);
-        return Ok(if at <= end { tail.slice(at..end) } else { Bytes::new() });
-    }
-    Ok(data.read(from, footer_len)?.unwrap_or_default())
-}
-
-fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
-    let mut options = ParquetMetaDataOptions::new();
-    options.set_column_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    options.set_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    options.set_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    let decode = || ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options));
-    match caught(decode) {
-        Ok(Ok(metadata)) => Ok(metadata),
-        Ok(Err(error)) => Err(format!("its footer: {error}")),
-        Err(_) => Err("its footer cannot be decoded".to_owned()),
-    }
-}
-
-/// The note of this tool about the file, if it has written it.
-fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
-    let Some(text) = text else { return Ok(None) };
-    let version = serde_json::from_str::<serde_json::Value>(text).ok();
-    let version = version.and_then(|note| note.get("version")?.as_u64());
-    if let Some(found) = version.filter(|&version| version > VERSION) {
-        let (format, path) = (FORMAT, path.to_path_buf());
-        return Err(Error::Version { format, path, found, supported: "1" });
-    }
-    // Another program may have put something of its own there.
-    Ok(serde_json::from_str(text).ok())
-}
-
-/// A row group, or nothing for one without rows: writers leave the places of its columns open.
-fn group_of(
-    group: &RowGroupMetaData,
-    first_row: u64,
-    footer_at: u64,
-    leaves: &[Leaf],
-) -> Result<Option<Group>, String> {
-    let n_rows = u64::try_from(group.num_rows()).map_err(|_| "a negative number of rows")?;
-    if group.columns().len() != leaves.len() {
-        return Err(format!("{} columns, not {}", group.columns().len(), leaves.len()));
-    }
-    if n_rows == 0 && group.columns().iter().all(|chunk| chunk.num_values() == 0) {
-        return Ok(None);
-    }
-    let chunk = |(chunk, leaf): (&ColumnChunkMetaData, &Leaf)| {
-        let what = |what: &str| format!("column `{}`: {what}", chunk.column_path().string());
-        // Where no list is around a value each row has one, and else one or more.
-        let n_values = u64::try_from(chunk.num_values()).unwrap_or(0);
-        let is_flat = leaf.descr.max_rep_level() == 0;
-        if n_values < n_rows || (is_flat && n_values > n_rows) {
-            return Err(what(&format!("{n_values} values for {n_rows} rows")));
-        }
-        let number = |number: i64| u64::try_from(number).map_err(|_| what("a negative place"));
-        let data = number(chunk.data_page_offset())?;
-        // Some writers say 0 where there is no dictionary.
-        let dictionary = chunk.dictionary_page_offset().map(number).transpose()?;
-        let start = dictionary.filter(|&at| at > 0 && at < data).unwrap_or(data);
-        let len = number(chunk.compressed_size())?;
-        let end = start.checked_add(len).filter(|&end| end <= footer_at);
-        if end.is_none() || start < MAGIC.len() as u64 {
-            return Err(what("it is outside the file"));
-        }
-        let index = chunk.offset_index_offset().zip(chunk.offset_index_length());
-        let index = index.and_then(|(offset, len)| {
-            Some((u64::try_from(offset).ok()?, u64::try_from(len).ok()?))
-        });
-        Ok(Chunk { start, len, compression: chunk.compression(), offset_index: index })
-    };
-    let chunks = group.columns().iter().zip(leaves).map(chunk).collect::<Result<_, _>>()?;
-    Ok(Some(Group { first_row, n_rows, chunks }))
-}
-
-/// Refuses what no page could be decompressed of.
-fn refuse_codecs(groups: &[Group], leaves: &[Leaf], path: &Path) -> Result<()> {
-    for group in groups {
-        for (chunk, leaf) in group.chunks.iter().zip(leaves) {
-            let name = match chunk.compression {
-                Compression::BROTLI(_) => "brotli",
-                Compression::LZO => "lzo",
-                _ => continue,
-            };
-            let what = format!(
-                "column `{}` is compressed with {name}, which is not read; write the file again \
-                 with zstd, snappy, gzip or lz4",
-                leaf.descr.path().string()
-            );
-            return Err(Error::Unsupported {
-                format: FORMAT,
-                path: path.into(),
-                what: what.into(),
-            });
-        }
-    }
-    Ok(())
 }

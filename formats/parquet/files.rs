@@ -3,7 +3,7 @@ use super::{
     ParquetReader,
     layout::{FORMAT, MAGIC},
 };
-use fdconvert_core::{Error, Result, Shard, Splits, packed_splits, split_named};
+use fdconvert_core::{Error, Message, Result, Shard, Splits, message, packed_splits, split_named};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
     fs,
@@ -19,6 +19,8 @@ const MAX_DEPTH: usize = 8;
 /// Folders, and entries of each, that are looked at to see whether they are configurations: folders of
 /// classes can have millions of images.
 const LOOKED_AT: usize = 16;
+/// Folders in which tables of several versions keep which files are theirs.
+const TABLES: [(&str, &str); 2] = [("_delta_log", "Delta Lake"), (".hoodie", "Hudi")];
 /// Starts of names that writers give the pieces of any split.
 const PIECES: [&str; 5] = ["part", "shard", "chunk", "data", "file"];
 
@@ -34,8 +36,8 @@ pub(crate) struct Found {
 /// Content of a folder.
 #[derive(Debug)]
 pub(crate) enum Listing {
-    /// The files of a dataset; none where there is none.
-    Files(Vec<Found>),
+    /// The files of a dataset; none where there is none. A table that has versions is named.
+    Files(Vec<Found>, Option<&'static str>),
     /// The names of folders that are a dataset each.
     Configurations(Vec<String>),
 }
@@ -47,17 +49,35 @@ impl Listing {
     /// `Io`.
     pub(crate) fn of(folder: &Path) -> Result<Self> {
         let mut paths = Vec::new();
-        walk(folder, 0, &mut paths)?;
+        let entries = place::list(folder)?;
+        walk(&entries, 0, &mut paths)?;
         if !paths.is_empty() {
-            return Ok(Self::Files(found(folder, paths)));
+            let is_there = |name: &str| {
+                entries
+                    .iter()
+                    .any(|(path, kind)| *kind == PlaceKind::Folder && name_of(path) == name)
+            };
+            let table = TABLES.into_iter().find(|(log, _)| is_there(log)).map(|(_, name)| name);
+            return Ok(Self::Files(found(folder, paths), table));
         }
         let mut configurations = configurations(folder)?;
         Ok(match &mut configurations[..] {
-            [] => Self::Files(Vec::new()),
-            [(folder, paths)] => Self::Files(found(folder, std::mem::take(paths))),
+            [] => Self::Files(Vec::new(), None),
+            [(folder, paths)] => Self::Files(found(folder, std::mem::take(paths)), None),
             several => Self::Configurations(
                 several.iter().map(|(folder, _)| name_of(folder).into_owned()).collect(),
             ),
+        })
+    }
+
+    /// That files may be of an earlier version of a table.
+    pub(crate) fn remark(&self) -> Option<Message> {
+        let Self::Files(_, table) = self else { return None };
+        table.map(|table| {
+            message!(
+                "it is a table of {table}, whose log is not read: rows that were deleted or replaced \
+                 are there until the table is vacuumed"
+            )
         })
     }
 
@@ -65,7 +85,7 @@ impl Listing {
     /// `Unsupported` where the folder has several datasets.
     pub(crate) fn files(self, folder: &Path) -> Result<Vec<Found>> {
         match self {
-            Self::Files(files) => Ok(files),
+            Self::Files(files, _) => Ok(files),
             Self::Configurations(names) => {
                 let first = names.first().map_or_else(PathBuf::new, |name| folder.join(name));
                 let what = format!(
@@ -79,8 +99,7 @@ impl Listing {
     }
 }
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    let entries = place::list(folder)?;
+fn walk(entries: &[(PathBuf, PlaceKind)], depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let before = files.len();
     let of_dataset = |(path, kind): &&(PathBuf, PlaceKind)| {
         // A table of the images beside it.
@@ -90,10 +109,10 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     if files.len() > before || depth == MAX_DEPTH {
         return Ok(());
     }
-    for (path, kind) in &entries {
+    for (path, kind) in entries {
         // Others are classes of images, which need not be looked through.
         if *kind == PlaceKind::Folder && is_known(&name_of(path)) {
-            walk(path, depth + 1, files)?;
+            walk(&place::list(path)?, depth + 1, files)?;
         }
     }
     Ok(())
@@ -115,7 +134,7 @@ fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
     for folder in folders {
         if is_url || may_be_configuration(&folder) {
             let mut files = Vec::new();
-            walk(&folder, 1, &mut files)?;
+            walk(&place::list(&folder)?, 1, &mut files)?;
             if !files.is_empty() {
                 found.push((folder, files));
             }

@@ -66,7 +66,7 @@ impl Format for Parquet {
                     matches!(place::look(&file.with_extension("")), Ok(Some(place::Kind::Folder)))
                 };
                 match Listing::of(path) {
-                    Ok(Listing::Files(files)) => files
+                    Ok(Listing::Files(files, _)) => files
                         .first()
                         .is_some_and(|first| is_parquet(&first.path) && !is_of_folder(&first.path)),
                     Ok(Listing::Configurations(_)) => true,

@@ -20,6 +20,7 @@ mod details;
 mod features;
 mod file;
 mod files;
+mod footer;
 mod format;
 #[cfg(feature = "write")]
 mod group;
@@ -30,6 +31,7 @@ mod open;
 mod pages;
 mod parts;
 mod reader;
+mod row;
 #[cfg(feature = "write")]
 mod sink;
 #[cfg(feature = "write")]

@@ -3,7 +3,7 @@ use super::{
     ParquetReader,
     cache::Cache,
     cell::Cell,
-    columns::Column,
+    columns::{Column, How},
     file::File,
     files::{Found, Listing},
     keys::Keys,
@@ -51,13 +51,18 @@ impl ParquetReader {
     /// # Errors
     /// As for [`open`](Self::open).
     pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let found = match place::look_at(path)? {
-            PlaceKind::Folder => Listing::of(path)?.files(path)?,
-            _ => vec![alone(path)],
+        let (found, remark) = match place::look_at(path)? {
+            PlaceKind::Folder => {
+                let listing = Listing::of(path)?;
+                let remark = listing.remark();
+                (listing.files(path)?, remark)
+            }
+            _ => (vec![alone(path)], None),
         };
         let opened = open_all(path, &found, |found| File::open(&found.path));
         let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
-        let reader = Self::new(path, files, found, limit)?;
+        let mut reader = Self::new(path, files, found, limit)?;
+        reader.remarks.extend(remark);
         Ok(Self { is_stored: true, ..reader })
     }
 
@@ -112,6 +117,7 @@ impl ParquetReader {
         reader.recognise_images()?;
         let fields = parts::unified(&mut reader.parts)?;
         reader.schema = Schema { fields };
+        reader.remark_lists();
         reader.take_indexes();
         Ok(reader)
     }
@@ -144,6 +150,27 @@ impl ParquetReader {
         // An error may have asked for them before it was known which columns are images.
         self.keys = OnceLock::new();
         Ok(())
+    }
+
+    /// Tells of files in lists, beside images that are fields. Where there are none of these, that is
+    /// told of any source.
+    fn remark_lists(&mut self) {
+        let fields = &self.schema.fields;
+        if self.schema.first_image().is_none() {
+            return;
+        }
+        for at in 0..fields.len() {
+            let has_files = |part: &Part| {
+                let how = part.columns.get(at).map(|column| &column.how);
+                matches!(how, Some(How::Json(nested)) if nested.has_files)
+            };
+            if let Some(field) = fields.get(at).filter(|_| self.parts.iter().any(has_files)) {
+                self.remarks.push(message!(
+                    "the files in `{}` are stored as base64 in JSON, which no loader shows as images",
+                    field.name
+                ));
+            }
+        }
     }
 
     /// Returns whether the first value of a column of bytes is an image.

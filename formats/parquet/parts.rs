@@ -12,6 +12,10 @@ use std::path::Path;
 /// The value of a partition in the place of null.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
+/// Cures for files that are not one dataset.
+const ALIKE: &str = "write the files again with the same columns, or pack them one by one";
+const BY_NAME: &str = "name the files one by one as sources: classes are numbered by name then";
+
 /// The columns of each file, in the order of those of the first; then those that folders tell.
 ///
 /// # Errors
@@ -23,7 +27,7 @@ pub(crate) fn columns(files: &[File], found: &[Found]) -> Result<Vec<Vec<Column>
     let Some(first_file) = files.first() else { return Ok(Vec::new()) };
     for (file, columns) in files.iter().skip(1).zip(others) {
         *columns = arranged(first, std::mem::take(columns))
-            .map_err(|what| refused(file, first_file, &what))?;
+            .map_err(|what| refused(file, first_file, &what, ALIKE))?;
     }
     for (field, values) in partitions(found)? {
         for (columns, value) in all.iter_mut().zip(values) {
@@ -73,7 +77,11 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
                 "its column `{}` has {theirs}, and that of {{}} has {first}",
                 mine.field.name
             );
-            return Err(refused(&part.file, &model.file, &what));
+            let are_named = [&mine, part.columns.get(at).unwrap_or(&mine)]
+                .iter()
+                .all(|column| column.field.class_names.is_some());
+            let cure = if are_named { BY_NAME } else { ALIKE };
+            return Err(refused(&part.file, &model.file, &what, cure));
         }
         for part in &mut *parts {
             if let Some(column) = part.columns.get_mut(at) {
@@ -91,10 +99,8 @@ pub(crate) fn is_reordered(columns: &[Column]) -> bool {
 }
 
 /// `what` has `{}` in the place of the first file.
-fn refused(file: &File, first: &File, what: &str) -> Error {
+fn refused(file: &File, first: &File, what: &str, cure: &str) -> Error {
     let what = what.replace("{}", &first.path.display().to_string());
-    let cure = "write the files again alike; files that differ only in their classes can be named one by \
-                one as sources, and are numbered by name";
     unsupported(&file.path, format!("{what}; {cure}"))
 }
 

@@ -206,11 +206,11 @@ mod tests {
         let (bbox, category) = (member("bbox", &[]), member("category", &["dog"]));
         let zeros = json!({"bbox": [], "kind": [0], "label": [0], "category": [0]});
         let named = |members: &[Member]| {
-            let all = [&[bbox.clone()], members].concat();
+            let all = [std::slice::from_ref(&bbox), members].concat();
             let found: Json = serde_json::from_str(&arranged(&all, zeros.clone())).unwrap();
             found[CLASS_NAMES].clone()
         };
-        assert_eq!(named(&[kind.clone()]), json!(["big"]));
+        assert_eq!(named(std::slice::from_ref(&kind)), json!(["big"]));
         assert_eq!(named(&[kind.clone(), label.clone()]), json!(["cat"]));
         assert_eq!(named(&[label.clone(), category, kind]), json!(["dog"]));
         assert_eq!(named(&[label, member("class", &["eel"])]), Json::Null);

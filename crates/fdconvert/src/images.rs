@@ -105,6 +105,8 @@ fn is_base64(text: &str) -> bool {
 
 fn is_image_name(text: &str) -> bool {
     let is_line = text.len() <= 1024 && !text.contains(char::is_control);
+    // Of a URL what is asked of the server stands behind the name.
+    let text = text.split_once("://").map_or(text, |(_, url)| url.split('?').next().unwrap_or(url));
     let extension = Path::new(text).extension().and_then(|extension| extension.to_str());
     is_line && extension.and_then(Codec::from_extension).is_some()
 }
@@ -124,6 +126,7 @@ mod tests {
         let text = |text: &str| said(Kind::Text, &Value::Text(text.to_owned()));
         let json = |json: String| said(Kind::Json, &Value::Json(json.into()));
         assert!(text("a/0.JPG").contains("`x` holds names of image files"));
+        assert!(text("https://x.org/a.jpg?w=3").contains("`x` holds names of image files"));
         assert!(text(&base64).contains("`x` holds images as base64"));
         assert!(text(&format!("data:image/png;base64,{base64}")).contains("as base64"));
         let list = json(format!("[{{\"bytes\":\"{base64}\",\"path\":null}}]"));

@@ -246,3 +246,25 @@ fn check_jpeg_index(reader: &dyn Reader, index: u64, sample: &Sample<Encoded>) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_without_end_are_counted() {
+        let mut found = Verified {
+            samples: 0,
+            has_images: true,
+            has_checksums: false,
+            is_plain_folder: false,
+            problems: Vec::new(),
+            problems_left_out: 0,
+            seconds: 0.0,
+        };
+        let problem = || Problem { sample: None, error: Message::default() };
+        found.add(std::iter::repeat_with(problem).take(MAX_PROBLEMS - 1));
+        found.add(std::iter::repeat_with(problem).take(4));
+        assert_eq!((found.problems.len(), found.problems_left_out), (MAX_PROBLEMS, 3));
+    }
+}

@@ -182,7 +182,10 @@ fn parquet_times_beyond_nanoseconds_of_64_bits_are_errors() {
     let times = Values::Times(vec![[0, 0, 5_373_484], [5, 0, 2_440_589]]);
     let reader = open(table("required int96 at;", "", &[vec![flat(times)]])).unwrap();
     let error = reader.get(0).unwrap_err().to_string();
-    assert!(error.contains("its time is before the year 1678 or after 2261"), "{error}");
+    assert!(
+        error.contains("column `at`: its time is before the year 1678 or after 2261"),
+        "{error}"
+    );
     let day = 86_400_000_000_000;
     assert_eq!(reader.get(1).unwrap().values, [Value::<Encoded>::Int(day + 5)]);
 }
@@ -243,7 +246,15 @@ fn parquet_lists_of_images_of_which_only_paths_are_stored_are_errors() {
     let reader = open(table(lists, "", &[vec![bytes, paths]])).unwrap();
     let error = reader.get(0).unwrap_err().to_string();
     assert!(error.contains("field `images`: only the path `a.png` is stored"), "{error}");
-    assert!(reader.get(1).is_ok());
+    assert!(reader.get(1).is_ok() && reader.remarks().is_empty());
+    let both = format!("{lists} required binary image;");
+    let groups = [vec![
+        (Values::Bytes(vec![]), vec![0], vec![0]),
+        (Values::Bytes(vec![]), vec![0], vec![0]),
+        images(&[1]),
+    ]];
+    let remarks = open(table(&both, "", &groups)).unwrap().remarks();
+    assert!(remarks[0].to_string().contains("the files in `images` are stored as base64 in JSON"));
 }
 
 /// Files of one dataset: names, columns, features and row groups.
@@ -384,6 +395,9 @@ fn parquet_configurations_are_named_and_one_alone_is_taken() {
     let splits = ParquetReader::open(root.path()).unwrap().splits();
     let names: Vec<_> = splits.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["validation", "train"]);
+    let root = folder(&[("part-0.parquet", file()), ("_delta_log/0.json", vec![])]);
+    let remarks = ParquetReader::open(root.path()).unwrap().remarks();
+    assert!(remarks[0].to_string().contains("a table of Delta Lake, whose log is not read"));
     // Classes of images, of which one has a table in it.
     let root = folder(&[("cat/1.png", vec![]), ("cat/x.parquet", file()), ("dog/2.png", vec![])]);
     assert!(!Parquet::default().detect(root.path()));

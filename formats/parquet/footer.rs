@@ -1,0 +1,143 @@
+//! The end of a file: what it says of schema and row groups, checked before it is believed.
+use super::{
+    file::{Chunk, Group},
+    layout::{ENCRYPTED, FORMAT, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
+    leaf::Leaf,
+};
+use ::parquet::{
+    basic::Compression,
+    file::metadata::{
+        ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
+        ParquetStatisticsPolicy, RowGroupMetaData,
+    },
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, Result, caught};
+use fdconvert_storage::Blob;
+use std::path::Path;
+
+/// The last bytes of a file that are read at once: most footers are shorter.
+const TAIL_BYTES: u64 = 64 << 10;
+
+/// The footer of a file.
+pub(super) fn read(data: &Blob, path: &Path) -> Result<Bytes> {
+    let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
+    let len = data.len();
+    let tail_at = len.saturating_sub(TAIL_BYTES);
+    let tail = data.read(tail_at, len - tail_at)?.unwrap_or_default();
+    let start = data.read(0, MAGIC.len() as u64)?.unwrap_or_default();
+    if start[..] == ENCRYPTED || tail.ends_with(&ENCRYPTED) {
+        let what = "it is encrypted, and encrypted files are not read".into();
+        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what });
+    }
+    let footer_len = (tail.len() as u64)
+        .checked_sub(TAIL_LEN)
+        .and_then(|at| usize::try_from(at).ok())
+        .and_then(|at| footer_len(tail.get(at..)?));
+    let Some(footer_len) = footer_len.filter(|_| start[..] == MAGIC) else {
+        let what = "it does not begin and end as such a file does: it is unfinished or cut short";
+        return Err(corrupt(len.saturating_sub(TAIL_LEN), what.into()));
+    };
+    let from = len.checked_sub(TAIL_LEN).and_then(|end| end.checked_sub(footer_len));
+    let Some(from) = from.filter(|&from| from >= MAGIC.len() as u64) else {
+        return Err(corrupt(len - TAIL_LEN, format!("a footer of {footer_len} bytes")));
+    };
+    if let Some(at) = from.checked_sub(tail_at) {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = tail.len().saturating_sub(TAIL_LEN as usize);
+        return Ok(if at <= end { tail.slice(at..end) } else { Bytes::new() });
+    }
+    Ok(data.read(from, footer_len)?.unwrap_or_default())
+}
+
+pub(super) fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
+    let mut options = ParquetMetaDataOptions::new();
+    options.set_column_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    options.set_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    options.set_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    let decode = || ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options));
+    match caught(decode) {
+        Ok(Ok(metadata)) => Ok(metadata),
+        Ok(Err(error)) => Err(format!("its footer: {error}")),
+        Err(_) => Err("its footer cannot be decoded".to_owned()),
+    }
+}
+
+/// The note of this tool about the file, if it has written it.
+pub(super) fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
+    let Some(text) = text else { return Ok(None) };
+    let version = serde_json::from_str::<serde_json::Value>(text).ok();
+    let version = version.and_then(|note| note.get("version")?.as_u64());
+    if let Some(found) = version.filter(|&version| version > VERSION) {
+        let (format, path) = (FORMAT, path.to_path_buf());
+        return Err(Error::Version { format, path, found, supported: "1" });
+    }
+    // Another program may have put something of its own there.
+    Ok(serde_json::from_str(text).ok())
+}
+
+/// A row group, or nothing for one without rows: writers leave the places of its columns open.
+pub(super) fn group_of(
+    group: &RowGroupMetaData,
+    first_row: u64,
+    footer_at: u64,
+    leaves: &[Leaf],
+) -> Result<Option<Group>, String> {
+    let n_rows = u64::try_from(group.num_rows()).map_err(|_| "a negative number of rows")?;
+    if group.columns().len() != leaves.len() {
+        return Err(format!("{} columns, not {}", group.columns().len(), leaves.len()));
+    }
+    if n_rows == 0 && group.columns().iter().all(|chunk| chunk.num_values() == 0) {
+        return Ok(None);
+    }
+    let chunk = |(chunk, leaf): (&ColumnChunkMetaData, &Leaf)| {
+        let what = |what: &str| format!("column `{}`: {what}", chunk.column_path().string());
+        // Where no list is around a value each row has one, and else one or more.
+        let n_values = u64::try_from(chunk.num_values()).unwrap_or(0);
+        let is_flat = leaf.descr.max_rep_level() == 0;
+        if n_values < n_rows || (is_flat && n_values > n_rows) {
+            return Err(what(&format!("{n_values} values for {n_rows} rows")));
+        }
+        let number = |number: i64| u64::try_from(number).map_err(|_| what("a negative place"));
+        let data = number(chunk.data_page_offset())?;
+        // Some writers say 0 where there is no dictionary.
+        let dictionary = chunk.dictionary_page_offset().map(number).transpose()?;
+        let start = dictionary.filter(|&at| at > 0 && at < data).unwrap_or(data);
+        let len = number(chunk.compressed_size())?;
+        let end = start.checked_add(len).filter(|&end| end <= footer_at);
+        if end.is_none() || start < MAGIC.len() as u64 {
+            return Err(what("it is outside the file"));
+        }
+        let index = chunk.offset_index_offset().zip(chunk.offset_index_length());
+        let index = index.and_then(|(offset, len)| {
+            Some((u64::try_from(offset).ok()?, u64::try_from(len).ok()?))
+        });
+        Ok(Chunk { start, len, compression: chunk.compression(), offset_index: index })
+    };
+    let chunks = group.columns().iter().zip(leaves).map(chunk).collect::<Result<_, _>>()?;
+    Ok(Some(Group { first_row, n_rows, chunks }))
+}
+
+/// Refuses what no page could be decompressed of.
+pub(super) fn refuse_codecs(groups: &[Group], leaves: &[Leaf], path: &Path) -> Result<()> {
+    for group in groups {
+        for (chunk, leaf) in group.chunks.iter().zip(leaves) {
+            let name = match chunk.compression {
+                Compression::BROTLI(_) => "brotli",
+                Compression::LZO => "lzo",
+                _ => continue,
+            };
+            let what = format!(
+                "column `{}` is compressed with {name}, which is not read; write the file again \
+                 with zstd, snappy, gzip or lz4",
+                leaf.descr.path().string()
+            );
+            return Err(Error::Unsupported {
+                format: FORMAT,
+                path: path.into(),
+                what: what.into(),
+            });
+        }
+    }
+    Ok(())
+}
