@@ -111,6 +111,8 @@ pub fn verify_with(
             problems: pool.install(|| check(&*reader, options, context))?,
             seconds: 0.0,
         },
+        // Sound, but not for this build.
+        Err(error @ Error::Unsupported { .. }) => return Err(error),
         // A file that is there and cannot be read as a dataset is what verify looks for.
         Err(error) if error.class() == Class::Data => Verified {
             samples: 0,

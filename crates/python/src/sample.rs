@@ -1,6 +1,9 @@
 //! From a stored sample to Python objects, in two steps: the work without the interpreter, then
 //! the objects.
-use crate::{array::Array, error::UsageError};
+use crate::{
+    array::Array,
+    error::{UsageError, raise},
+};
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{
