@@ -92,7 +92,14 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
         }
         None => {
             let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
-            let what = format!("{} is none of: {}", path.display(), names.join(", "));
+            let (shown, names) = (path.display(), names.join(", "));
+            let what = match compressed_by(path) {
+                Some((program, undo)) => format!(
+                    "{shown} is compressed by {program}, which is not read here: decompress it, e.g. \
+                     by `{undo} -d`; a tar may then be compressed again by zstd or gzip"
+                ),
+                None => format!("{shown} is none of: {names}"),
+            };
             Err(Error::usage("dataset", what))
         }
     }
@@ -117,4 +124,14 @@ pub fn is_image_folder(path: impl AsRef<Path>) -> Result<bool> {
     }
     let format = recognise(path);
     Ok(format.is_some_and(|format| format.capabilities().layout == Layout::Images))
+}
+
+/// The program that has compressed a file and the one that undoes it, where no format reads that.
+fn compressed_by(path: &Path) -> Option<(&'static str, &'static str)> {
+    let start = place::read_start(path, 6).unwrap_or_default();
+    match &*start {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(("xz", "xz")),
+        [b'B', b'Z', b'h', ..] => Some(("bzip2", "bzip2")),
+        _ => None,
+    }
 }

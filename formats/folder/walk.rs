@@ -360,6 +360,8 @@ pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Er
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
     let cure = if ignored.links > 0 && !follow_links {
         message!("; {} follows links that lead out of it", named::FOLLOW_LINKS)
+    } else if let Some(cure) = packed(ignored) {
+        message!("; {cure}")
     } else if let Some(kind) = ignored.foreign().first() {
         message!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
     } else if ignored.extensions.contains_key(".parquet") {
@@ -369,6 +371,20 @@ pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Er
     };
     let what = message!("{root} holds no image: {saw}{cure}; looked for {extensions}");
     Error::usage("source", what)
+}
+
+/// What to do with a folder of packed data that is not read as it is.
+fn packed(ignored: &Ignored) -> Option<&'static str> {
+    let has = |extension: &str| ignored.extensions.contains_key(extension);
+    if has(".mds") {
+        Some("shards of MDS are read by their index.json, which is missing")
+    } else if has(".xz") || has(".bz2") {
+        Some("tars that xz or bzip2 compressed are not read, decompress them first")
+    } else if has(".tar") || has(".tgz") {
+        Some("the tars lie in its folders: give the one that they lie in")
+    } else {
+        None
+    }
 }
 
 pub(crate) fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {

@@ -1,5 +1,6 @@
 //! What Streaming calls the types of columns, and which of them a kind of field can have.
-use fdconvert_core::{ArraySpec, Codec, DType, Kind};
+use bytes::Bytes;
+use fdconvert_core::{ArraySpec, Codec, DType, Encoded, Kind, Pixels, Shown, bytes::u32_at};
 
 /// The type of a column, as far as we read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub(crate) enum Encoding {
     },
     /// Of a fixed type and shape.
     Array(ArraySpec),
+    /// Pixels of Pillow, with size and mode in front of them.
+    Pil,
+    /// One that is not read, and left out.
+    Unread(String),
 }
 
 impl Encoding {
@@ -28,6 +33,7 @@ impl Encoding {
         Ok(match name {
             "jpeg" => Self::Jpeg,
             "png" => Self::Png,
+            "pil" => Self::Pil,
             "bytes" => Self::Bytes,
             "str" | "str_int" | "str_float" | "str_decimal" => Self::Str,
             "json" => Self::Json,
@@ -74,6 +80,8 @@ impl Encoding {
         match self {
             Self::Jpeg => "jpeg".to_owned(),
             Self::Png => "png".to_owned(),
+            Self::Pil => "pil".to_owned(),
+            Self::Unread(name) => name.clone(),
             Self::Bytes => "bytes".to_owned(),
             Self::Str => "str".to_owned(),
             Self::Json => "json".to_owned(),
@@ -101,8 +109,8 @@ impl Encoding {
     /// The kind of field that a column is when nothing else is known.
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::Jpeg | Self::Png => Kind::Image,
-            Self::Bytes => Kind::Bytes,
+            Self::Jpeg | Self::Png | Self::Pil => Kind::Image,
+            Self::Bytes | Self::Unread(_) => Kind::Bytes,
             Self::Str => Kind::Text,
             Self::Json => Kind::Json,
             Self::Int { .. } => Kind::Int,
@@ -115,6 +123,7 @@ impl Encoding {
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
+            (Self::Unread(_), _) => false,
             (Self::Array(stored), Kind::Array(said)) => {
                 (stored.dtype, &stored.shape) == (said.dtype, &said.shape)
             }
@@ -122,6 +131,38 @@ impl Encoding {
         }
     }
 }
+
+/// An image as `pil` stores it: width, height and the length of the mode, 4 bytes each, the mode, and
+/// the pixels.
+///
+/// The error is the end of a sentence such as "the field ...".
+pub(crate) fn pil(bytes: &Bytes) -> Result<Encoded, String> {
+    let word = |at| u32_at(bytes, at).ok_or("is cut short: it has no size");
+    let (width, height, mode_len) = (word(0)?, word(4)?, word(8)?);
+    let start = usize::try_from(mode_len).ok().and_then(|len| len.checked_add(PIL_HEADER));
+    let start = start.filter(|start| *start <= bytes.len()).ok_or("is cut short: it has no mode")?;
+    let mode = bytes.get(PIL_HEADER..start).unwrap_or_default();
+    let channels = match mode {
+        b"L" => 1,
+        b"RGB" => 3,
+        mode => {
+            return Err(format!(
+                "is an image of Pillow's mode `{}`; of columns of type `pil` only RGB and L are \
+                 read: write the dataset again as `png`",
+                Shown(String::from_utf8_lossy(mode))
+            ));
+        }
+    };
+    let data = bytes.slice(start..);
+    if width == 0 || height == 0 || Pixels::byte_len(width, height, channels) != data.len() as u64 {
+        let mode = String::from_utf8_lossy(mode);
+        return Err(format!("has {} bytes for {width}x{height} pixels of {mode}", data.len()));
+    }
+    Ok(Encoded::new(Codec::Raw, width, height, data))
+}
+
+/// Bytes in front of the mode.
+const PIL_HEADER: usize = 12;
 
 /// Returns what Streaming calls an element type, if it has it.
 fn dtype_name(dtype: DType) -> Option<&'static str> {
@@ -187,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_refused_by_name() {
-        let names = ["pil", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
+        let names = ["list[pil]", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
         let odd =
             ["ndarray:uint8:", "ndarray:uint8:0", "ndarray:bool:2", "ndarray:uint8:99999999999"];
         for name in names.into_iter().chain(odd) {

@@ -187,7 +187,16 @@ impl Format for Mds {
     }
 
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(MdsReader::open_within(path, limit)?))
+        self.open_without(path, limit, &[])
+    }
+
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(MdsReader::open_without(path, limit, dropped)?))
     }
 }
 

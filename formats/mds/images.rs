@@ -6,8 +6,11 @@ use fdconvert_core::Kind;
 /// Values of a column that are looked at.
 const LOOKED_AT: u64 = 16;
 
-/// Makes the columns of bytes whose values are all images, as far as samples from the whole dataset
-/// tell, fields of images. Of compressed shards only the first is looked at, and samples that cannot
+/// Of a column of images at least this many are, for each value that is none.
+const OTHERS_MOST: u64 = 3;
+
+/// Makes the columns of bytes whose values are images, nearly all of some samples from the whole
+/// dataset, fields of images: a broken image is an error of its sample. Of compressed shards only the first is looked at, and samples that cannot
 /// be read say nothing.
 pub(crate) fn recognise(reader: &mut MdsReader) {
     let n_samples = match reader.shards.first() {
@@ -18,11 +21,11 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
     let is_bytes = |column: usize| {
         reader.columns.get(column).is_some_and(|column| column.encoding == Encoding::Bytes)
     };
-    // Those that may be images, and whether one of their values was seen.
-    let mut candidates: Vec<(usize, usize, bool)> = fields
+    // Those that may be images, and how many of their values are some and are none.
+    let mut candidates: Vec<(usize, usize, [u64; 2])> = fields
         .enumerate()
         .filter(|(_, (field, column))| field.kind == Kind::Bytes && is_bytes(**column))
-        .map(|(field, (_, &column))| (field, column, false))
+        .map(|(field, (_, &column))| (field, column, [0, 0]))
         .collect();
     let n_looks = n_samples.min(LOOKED_AT);
     for look in 0..n_looks {
@@ -33,13 +36,16 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
         // fewer than 2^59 in all.
         let index = look.saturating_mul(n_samples - 1) / (n_looks - 1).max(1);
         let Ok(stored) = reader.stored(index) else { continue };
-        candidates.retain_mut(|(_, column, seen)| {
-            *seen = true;
-            fdconvert_core::probe::probe(&stored.value(*column)).is_ok()
-        });
+        for (_, column, [n_images, n_others]) in &mut candidates {
+            let is_image = fdconvert_core::probe::probe(&stored.value(*column)).is_ok();
+            *(if is_image { n_images } else { n_others }) += 1;
+        }
     }
-    let found: Vec<usize> =
-        candidates.into_iter().filter_map(|(field, _, seen)| seen.then_some(field)).collect();
+    let are_images = |[n_images, n_others]: [u64; 2]| n_images > OTHERS_MOST * n_others;
+    let found: Vec<usize> = candidates
+        .into_iter()
+        .filter_map(|(field, _, seen)| are_images(seen).then_some(field))
+        .collect();
     for field in found {
         if let Some(field) = reader.fields.schema.fields.get_mut(field) {
             field.kind = Kind::Image;

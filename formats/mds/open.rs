@@ -16,7 +16,9 @@ use crate::shards::{
     record::is_missing,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
+use fdconvert_core::{
+    Error, FieldSpec, MaxDecompressed, Message, Result, Schema, message, named,
+};
 use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -58,14 +60,26 @@ impl MdsReader {
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_within(path, MaxDecompressed::default())
+        Self::open_without(path, MaxDecompressed::default(), &[])
     }
 
-    /// As [`open`](Self::open), with this limit for each compressed shard.
+    /// As [`open`](Self::open), with this limit for each compressed shard, and without the columns of
+    /// these names.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
+    pub(crate) fn open_without(
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Self> {
+        if place::is_file(path) {
+            let what = format!(
+                "{} is one shard; give the folder that it lies in, in which there is its index.json",
+                path.display()
+            );
+            return Err(Error::usage("dataset", what));
+        }
         let at = path.join(manifest::NAME);
         let text = match read_file(&at, MAX_BYTES) {
             Ok(text) => Some(text),
@@ -85,7 +99,7 @@ impl MdsReader {
             let blocks = Blocks::of(path, manifest.combined.as_ref()).map(Arc::new);
             match shards_of(path, &manifest, blocks.as_ref(), &mut hash)? {
                 Ok(shards) => {
-                    let made = Self::new(path, shards, Some(manifest), hash.digest128(), limit)?;
+                    let made = Self::new(path, shards, Some(manifest), hash.digest128(), (limit, dropped))?;
                     if made.problem.is_none() {
                         return Ok(Self { blocks, ..made });
                     }
@@ -102,7 +116,7 @@ impl MdsReader {
                 entries.into_iter().map(|entry| ShardFile::new(entry, folder.clone(), None));
             shards.extend(files);
         }
-        let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
+        let mut reader = Self::new(path, shards, None, hash.digest128(), (limit, dropped))?;
         // The one who made done-records has also made a manifest in the end.
         let is_split =
             path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
@@ -128,7 +142,7 @@ impl MdsReader {
         });
         let hash = xxhash_rust::xxh3::xxh3_128(index);
         let limit = MaxDecompressed(Some(MAX_GIVEN_BYTES));
-        Self::new(folder, files.collect(), None, hash, limit)
+        Self::new(folder, files.collect(), None, hash, (limit, &[]))
     }
 
     fn new(
@@ -136,35 +150,40 @@ impl MdsReader {
         mut shards: Vec<ShardFile>,
         manifest: Option<Manifest>,
         hash: u128,
-        limit: MaxDecompressed,
+        (limit, dropped): (MaxDecompressed, &[String]),
     ) -> Result<Self> {
         let index_path = shards.first().map_or(path, |shard| &shard.folder).join(INDEX);
         let corrupt = |what: String| Error::corrupt(FORMAT, &index_path, 0, what);
-        let unsupported = |what: String| {
+        let unsupported = |what: Message| {
             let path = index_path.clone();
-            Error::Unsupported { format: FORMAT, path, what: what.into() }
+            Error::Unsupported { format: FORMAT, path, what }
         };
         let first = shards.first().ok_or_else(|| corrupt("it names no shard".to_owned()))?;
         if shards.iter().any(|shard| !shard.entry.same_columns(&first.entry)) {
-            return Err(unsupported("its shards differ in their columns".to_owned()));
+            return Err(unsupported("its shards differ in their columns".into()));
         }
-        let columns = columns(&first.entry).map_err(|(is_damage, what)| {
-            if is_damage { corrupt(what) } else { unsupported(what) }
+        let columns = columns(&first.entry, dropped).map_err(|(is_damage, what)| {
+            if is_damage { corrupt(what.to_string()) } else { unsupported(what) }
         })?;
         let mut n_samples = 0_u64;
         for shard in &mut shards {
             shard.first = n_samples;
             n_samples += shard.entry.samples;
             if let Some(what) = shard.unsupported() {
-                return Err(unsupported(what));
+                return Err(unsupported(what.into()));
             }
         }
         let agreed = manifest.as_ref().map(|manifest| agree(manifest, &columns, n_samples));
         let (fields, problem) = match agreed {
             Some(Ok(fields)) => (fields, None),
-            Some(Err(problem)) => (plain(&columns)?, Some(problem)),
-            None => (plain(&columns)?, None),
+            Some(Err(problem)) => (plain(&columns, dropped)?, Some(problem)),
+            None => (plain(&columns, dropped)?, None),
         };
+        let is_left_out = |(at, column): (usize, &Column)| {
+            let is_dropped = fields.key != Some(at) && !fields.columns.contains(&at);
+            is_dropped.then(|| column.name.clone())
+        };
+        let dropped_fields = columns.iter().enumerate().filter_map(is_left_out).collect();
         let mut reader = Self {
             path: path.to_path_buf(),
             columns,
@@ -174,6 +193,7 @@ impl MdsReader {
             manifest: manifest.filter(|_| problem.is_none()),
             problem,
             unread: BTreeSet::new(),
+            dropped_fields,
             fingerprint: hash.to_le_bytes(),
             inflated: Inflated::default(),
             limit,
@@ -315,26 +335,41 @@ fn check_entry(entry: &Entry) -> Result<(), String> {
 }
 
 /// The columns of a shard; or what is wrong, and whether that is damage.
-fn columns(entry: &Entry) -> Result<Vec<Column>, (bool, String)> {
+fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, (bool, Message)> {
     let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
     let mut columns: Vec<Column> = Vec::new();
-    for ((name, encoding), &size) in each {
-        let encoding = Encoding::parse(encoding)
-            .map_err(|what| (false, format!("column `{name}`: {what}")))?;
+    for ((name, stored), &size) in each {
         // Streaming takes 0 for a variable size.
-        if size.filter(|&size| size > 0) != encoding.size() {
-            return Err((true, format!("column `{name}`: {size:?} is not a size of its type")));
+        let size = size.filter(|&size| size > 0);
+        let encoding = match Encoding::parse(stored) {
+            Ok(encoding) => encoding,
+            Err(_) if dropped.contains(name) => {
+                let encoding = Encoding::Unread(stored.clone());
+                columns.push(Column { name: name.clone(), size, encoding });
+                continue;
+            }
+            Err(what) => {
+                let cure = named::DROP_FIELDS.with(name);
+                return Err((false, message!("column `{name}`: {what}; {cure} leaves it out")));
+            }
+        };
+        if size != encoding.size() {
+            return Err((true, message!("column `{name}`: {size:?} is not a size of its type")));
         }
-        columns.push(Column { name: name.clone(), size: encoding.size(), encoding });
+        columns.push(Column { name: name.clone(), size, encoding });
     }
     Ok(columns)
 }
 
-/// Every column a field.
-fn plain(columns: &[Column]) -> Result<Fields> {
+/// Every column a field, but those that are left out.
+fn plain(columns: &[Column], dropped: &[String]) -> Result<Fields> {
+    let kept = columns.iter().enumerate().filter(|(_, column)| !dropped.contains(&column.name));
     let field = |column: &Column| FieldSpec::new(column.name.clone(), column.encoding.kind());
-    let schema = Schema::new(columns.iter().map(field).collect())?;
-    Ok(Fields { schema, columns: (0..columns.len()).collect(), key: None })
+    let (columns, fields): (Vec<_>, Vec<_>) = kept.map(|(at, column)| (at, field(column))).unzip();
+    if fields.is_empty() && !dropped.is_empty() {
+        return Err(Error::usage(named::DROP_FIELDS, "no other column is left"));
+    }
+    Ok(Fields { schema: Schema::new(fields)?, columns, key: None })
 }
 
 /// The manifest's schema, if it is about these columns.

@@ -1,6 +1,6 @@
 use crate::index::{ImageFacts, Index, IndexError, Region};
 use crate::mds::{
-    encoding::{Encoding, half_to_f64},
+    encoding::{Encoding, half_to_f64, pil},
     manifest::Manifest,
     open::{Column, Fields, MISSING},
     shard::{Inflated, ShardFile, sample_range},
@@ -36,6 +36,8 @@ pub struct MdsReader {
     pub(crate) problem: Option<String>,
     /// Folders that have an index which is not read.
     pub(crate) unread: BTreeSet<String>,
+    /// Names of the columns that were left out when it was opened.
+    pub(crate) dropped_fields: Vec<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
@@ -114,6 +116,7 @@ impl MdsReader {
     ) -> Result<Value<Encoded>, String> {
         let encoding = self.columns.get(column).map(|column| &column.encoding);
         Ok(match (&field.kind, encoding) {
+            (Kind::Image, Some(Encoding::Pil)) => Value::Image(pil(&bytes)?),
             (Kind::Image, _) => {
                 let header = fdconvert_core::probe::probe(&bytes)?;
                 let (codec, width, height) = (header.codec, header.width, header.height);
@@ -266,6 +269,10 @@ impl Source for MdsReader {
         &self.fields.schema
     }
 
+    fn dropped_fields(&self) -> &[String] {
+        &self.dropped_fields
+    }
+
     fn len(&self) -> u64 {
         self.n_samples
     }
@@ -339,6 +346,7 @@ impl Source for MdsReader {
         match &self.columns.get(column)?.encoding {
             Encoding::Jpeg => Some(Codec::Jpeg),
             Encoding::Png => Some(Codec::Png),
+            Encoding::Pil => Some(Codec::Raw),
             // What lies in a compressed shard is not known without reading it.
             _ if self.shard_of(index).ok()?.is_compressed() => None,
             _ => fdconvert_core::probe::sniff(&self.stored(index).ok()?.value(column)),

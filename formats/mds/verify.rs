@@ -16,7 +16,7 @@ use crate::shards::{
     record::read,
     record_path,
 };
-use fdconvert_core::{Encoded, Error, Result, Sample, Value, bytes::u32_at};
+use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, bytes::u32_at};
 use fdconvert_storage::read_file;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -161,6 +161,10 @@ pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     let sample = compared(reader, index)?;
     for (value, field) in sample.values.iter().zip(&reader.fields.schema.fields) {
         let Value::Image(image) = value else { continue };
+        // The pixels of `pil`, which were counted when they were read.
+        if image.codec == Codec::Raw {
+            continue;
+        }
         let complete = fdconvert_core::probe::probe(&image.bytes)
             .and_then(|header| fdconvert_core::probe::check_complete(&image.bytes, &header));
         complete.map_err(|what| {

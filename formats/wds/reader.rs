@@ -119,6 +119,18 @@ impl WdsReader {
         key
     }
 
+    /// Returns whether samples are nothing but images, and folders in the tars may be their classes.
+    fn has_only_folders(&self) -> bool {
+        let is_only = matches!(&self.schema.fields[..], [field] if field.kind == Kind::Image);
+        let has_folders = |shard: &Shard| match &shard.contents {
+            Contents::Scanned(scanned) => scanned.key(0).is_some_and(|key| {
+                key.strip_prefix(b"./").unwrap_or(key).contains(&b'/')
+            }),
+            Contents::Indexed(_) => false,
+        };
+        is_only && self.manifest.is_none() && self.shards.iter().any(has_folders)
+    }
+
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
         refusal.into_error(|what| self.bad_sample(index, message!("field `{}` {what}", field.name)))
     }
@@ -250,7 +262,14 @@ impl Source for WdsReader {
             1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
             n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
         };
-        splits::remarks(self).into_iter().chain(extra).chain(beside).collect()
+        let folders = self.has_only_folders().then(|| {
+            message!(
+                "folders in the tars of {} are no classes: unpack them and give the folder to have \
+                 classes",
+                self.name
+            )
+        });
+        splits::remarks(self).into_iter().chain(extra).chain(beside).chain(folders).collect()
     }
 
     fn left_out(&self) -> Ignored {

@@ -124,6 +124,8 @@ pub fn verify_with(
             pool.install(|| check(&*reader, options, context, &mut found))?;
             found
         }
+        // Sound, but not for this build.
+        Err(error @ Error::Unsupported { .. }) => return Err(error),
         // A file that is there and cannot be read as a dataset is what verify looks for.
         Err(error) if error.class() == Class::Data => Verified {
             samples: 0,

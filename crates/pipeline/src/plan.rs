@@ -144,6 +144,9 @@ impl Plan {
         if format.is_sharded() {
             plan.common = common(source, policy, format, &plan);
         }
+        if format.capabilities().whole_images {
+            plan.common.whole_images = whole::fields(source);
+        }
         plan.unreadable = unreadable.into_reasons();
         Ok(plan)
     }
@@ -218,9 +221,7 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
     if members.iter().all(Option::is_none) {
         members.clear();
     }
-    let whole_images =
-        if format.capabilities().whole_images { whole::fields(source) } else { Vec::new() };
-    Common { codec, extension, distinct_stems, members, whole_images }
+    Common { codec, extension, distinct_stems, members, whole_images: Vec::new() }
 }
 
 /// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each

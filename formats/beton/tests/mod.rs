@@ -12,3 +12,4 @@ mod large;
 mod resume;
 mod roundtrip;
 mod shared;
+mod whole;

@@ -2,6 +2,7 @@
 
 mod common;
 mod conformance;
+mod foreign;
 mod golden;
 mod shards;
 mod streaming;
