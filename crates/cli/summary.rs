@@ -8,6 +8,9 @@ use std::{fmt::Write, path::PathBuf};
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
 
+/// What `pack` does, which says how labels came about.
+pub(crate) const PACKED: &str = "packed";
+
 /// Class names that a line has.
 const CLASSES_SHOWN: usize = 6;
 
@@ -111,7 +114,9 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        line("labels", labels(dataset.source));
+        if self.verb == PACKED {
+            line("labels", labels(dataset.source));
+        }
         let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
         for note in notes.chain(left_out(dataset.source, dataset.plan, self.samples.chosen_away()))

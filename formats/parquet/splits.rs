@@ -25,13 +25,15 @@ pub(crate) fn with_splits(folder: &Path, files: Vec<PathBuf>) -> Vec<(PathBuf, S
     named.into_iter().map(|(split, path)| (path, split)).collect()
 }
 
-/// `train` of `train-00000-of-00005.parquet` and of `train.parquet`; names that are numbers alone
-/// say nothing.
+/// `train` of `train-00000-of-00005.parquet`, of `train.parquet` and of `photos-train.parquet`; names
+/// that are numbers alone say nothing.
 fn of_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let start = stem.split('-').next().unwrap_or_default();
     let is_number = !start.is_empty() && start.bytes().all(|byte| byte.is_ascii_digit());
-    match split_named(start) {
+    // As `pack` names the files of several splits: `photos-train.parquet`.
+    let last = stem.rsplit('-').next().and_then(split_named);
+    match split_named(start).or(last) {
         Some(split) => split.to_owned(),
         None if start.is_empty() || is_number => Shard::DEFAULT_SPLIT.to_owned(),
         None => start.to_owned(),
