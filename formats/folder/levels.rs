@@ -208,7 +208,7 @@ fn refuse_splits_among_classes(root: &Path, above: &[u8], names: &BTreeSet<&[u8]
         .iter()
         .filter_map(|name| Some((*name, split_word(name)?)))
         .partition(|(_, word)| word.starts_with("train"));
-    let n_named = names.iter().copied().filter(|name| is_named(&name)).count();
+    let n_named = names.iter().copied().filter(is_named).count();
     let are_parts = !trains.is_empty() && !others.is_empty();
     let like: BTreeSet<&[u8]> = trains.iter().chain(&others).map(|(name, _)| *name).collect();
     let Some(first) = like.first().filter(|_| are_parts || n_named > 1) else { return Ok(()) };

@@ -150,8 +150,8 @@ pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
 
 /// The splits that paths name: runs of lines.
 pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
-    let is_outside = |path: &&Box<[u8]>| levels.split(folder(path)).and_then(split_of).is_none();
-    if let Some(path) = paths.iter().find(is_outside) {
+    let is_outside = |path: &[u8]| levels.split(folder(path)).and_then(split_of).is_none();
+    if let Some(path) = paths.iter().find(|path| is_outside(path)) {
         let what = format!("`{}` is in none of the split folders", key_of_path(path));
         return Err(Error::usage(named::LABELS, what));
     }
