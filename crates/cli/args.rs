@@ -397,7 +397,8 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) select_splits: Vec<String>,
-    /// Mix the splits of packed datasets, and take folders called train, val or test for classes
+    /// Mix the splits of packed datasets, and take all first-level folders for classes, whatever they
+    /// are called
     #[arg(long, help_heading = "Samples", hide_short_help = true)]
     pub(crate) no_split_folders: bool,
 

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     if unlocked > 0 {
         report.notes.push(("unlocked", UNLOCKED, unlocked));
     }
-    let summary = Summary { verb: "packed", samples: &samples, report: &report };
+    let summary = Summary { verb: summary::PACKED, samples: &samples, report: &report };
     summary::print(&summary, args.common, session)
 }
 

@@ -11,6 +11,9 @@ const LISTED: usize = 20;
 /// Runs that take less time are over before they reach the rate that they would have.
 const RATED_SECONDS: f64 = 1.0;
 
+/// What `pack` does, which says how labels came about.
+pub(crate) const PACKED: &str = "packed";
+
 /// Class names that a line has.
 const CLASSES_SHOWN: usize = 6;
 
@@ -140,7 +143,9 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        line("labels", labels(dataset.source));
+        if self.verb == PACKED {
+            line("labels", labels(dataset.source));
+        }
         let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
         for note in notes.chain(left_out(dataset.source, dataset.plan, self.samples.chosen_away()))

@@ -2,7 +2,7 @@
 use crate::folder::{
     layout::key_of_path,
     roles::{folders_in, images_and_masks, is_container, listed, masks_are_no_class, shown},
-    split_folders::{are_splits, split_of},
+    split_folders::{are_splits, split_of, split_word},
 };
 use fdconvert_core::{Error, Result, message, named};
 use std::{
@@ -58,7 +58,7 @@ impl Levels {
             }
         }
         if !has_splits {
-            refuse_splits_beside_others(root, &levels.above, &names)?;
+            refuse_splits_among_classes(root, &levels.above, &names)?;
         }
         Ok(levels)
     }
@@ -153,12 +153,17 @@ impl Levels {
         let first = classes
             .first()
             .map_or_else(String::new, |name| shown(root, &[&self.above, *name].concat()));
-        (!in_all.is_empty()).then(|| {
-            format!(
+        if !in_all.is_empty() {
+            return Some(format!(
                 "the classes are {all}, and each of them has the folders {}: where these are the \
                  classes, give {first} and those beside it as sources",
                 listed(in_all)
-            )
+            ));
+        }
+        let lowest = in_classes.keys().copied().filter(|name| !is_container(name));
+        let lowest = listed(lowest);
+        (!lowest.is_empty()).then(|| {
+            format!("the classes are {all}; folders in them, such as {lowest}, are no classes")
         })
     }
 }
@@ -191,22 +196,33 @@ fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
 /// Returns whether all images lie right in this folder, the only one in `place`, and its name says
 /// nothing of a class.
 fn holds_all(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
-    is_container(only) && folders_in(folders, place, only).is_empty()
+    // Archives are often unpacked into a folder of their own name.
+    let above = place.strip_suffix(b"/").unwrap_or(place).rsplit(|&byte| byte == b'/').next();
+    (is_container(only) || above == Some(only)) && folders_in(folders, place, only).is_empty()
 }
 
-/// Two folders that are called as splits are, beside others that are not, are no three classes.
-fn refuse_splits_beside_others(root: &Path, above: &[u8], names: &BTreeSet<&[u8]>) -> Result<()> {
-    let (splits, others): (Vec<&[u8]>, Vec<&[u8]>) =
-        names.iter().copied().partition(|name| split_of(name).is_some());
-    let (Some(first), Some(_), Some(_)) = (splits.first(), splits.get(1), others.first()) else {
-        return Ok(());
+/// Folders that are called as splits are, or much like them, are no classes beside others.
+fn refuse_splits_among_classes(root: &Path, above: &[u8], names: &BTreeSet<&[u8]>) -> Result<()> {
+    let is_named = |name: &&[u8]| split_of(name).is_some();
+    let (trains, others): (Vec<_>, Vec<_>) = names
+        .iter()
+        .filter_map(|name| Some((*name, split_word(name)?)))
+        .partition(|(_, word)| word.starts_with("train"));
+    let n_named = names.iter().copied().filter(is_named).count();
+    let are_parts = !trains.is_empty() && !others.is_empty();
+    let like: BTreeSet<&[u8]> = trains.iter().chain(&others).map(|(name, _)| *name).collect();
+    let Some(first) = like.first().filter(|_| are_parts || n_named > 1) else { return Ok(()) };
+    let rest: Vec<&[u8]> = names.difference(&like).copied().collect();
+    let beside = match rest.is_empty() {
+        true => String::new(),
+        false => format!(", and images also lie in {}", listed(rest)),
     };
     let what = message!(
-        "{}: {} are called as splits are, and images also lie in {}: move those elsewhere, give one \
-         of the folders as the source, such as {}, or make a class of each folder with {}",
+        "{}: {} are called as splits or much like them{beside}: call splits `train`, `val` and \
+         `test` and move all else out of their folder, give one of the folders as the source, such \
+         as {}, or make a class of each with {}",
         shown(root, above),
-        listed(splits.iter().copied()),
-        listed(others),
+        listed(like.iter().copied()),
         shown(root, &[above, *first].concat()),
         named::NO_SPLIT_FOLDERS
     );
@@ -238,6 +254,8 @@ mod tests {
             (&["2750/Forest", "2750/River"], &["Forest", "River"]),
             (&["images"], &[""]),
             (&["cat"], &["cat"]),
+            (&["celeba/celeba"], &[""]),
+            (&["train_station", "train_track"], &["train_station", "train_track"]),
             (&["Training/a", "Testing/a"], &["Testing:a", "Training:a"]),
             (&["train2017", "val2017"], &["train2017:", "val2017:"]),
             (&["x/y/train/a", "x/y/dev/a"], &["dev:a", "train:a"]),
@@ -265,6 +283,9 @@ mod tests {
             (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks`"),
             (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot`"),
             (&["Train/0", "Test", "Meta"], "images also lie in Meta"),
+            (&["trainA", "trainB", "testA", "testB"], "testA, testB, trainA, ..."),
+            (&["seg_train/seg_train/a", "seg_test/seg_test/a"], "such as r/seg_test"),
+            (&["bounding_box_train", "bounding_box_test", "query"], "images also lie in query"),
         ] {
             let error = levels(folders).unwrap_err().to_string();
             assert!(error.contains(cure) && error.contains("no_split_folders"), "{error}");
@@ -282,6 +303,7 @@ mod tests {
         let said = remark(&["art/dog", "art/cat", "sketch/dog", "sketch/cat"]);
         assert!(said.contains("has the folders cat, dog") && said.contains("give r/art"), "{said}");
         assert!(remark(&["cats/train", "dogs/val"]).contains("not kept apart"));
+        assert!(remark(&["a/abbey", "b/bar"]).contains("the classes are a, b; folders in them"));
         assert!(remark(&["set/a/1", "set/b"]).contains("all images lie in set"));
         assert_eq!(remark(&["a", "b/c"]), "");
         assert_eq!(remark(&["a/images", "b/images"]), "");

@@ -14,7 +14,7 @@ use crate::folder::{
     reader::Samples,
     sidecar::{self, Sidecar},
     sizes::Cached,
-    split_classes::divide,
+    split_classes::{divide, origin},
     split_folders::{self, Division},
     walk::{Found, Traces, walk},
     walk_away::{self, FoundAway},
@@ -162,8 +162,13 @@ impl FolderReader {
         let listing = Listing::from_bytes(listing)?.ok_or_else(|| {
             Error::usage("plan", format!("the listing of {} is damaged", root.display()))
         })?;
-        let division =
-            if how.split_folders { listing.division(root)?.1 } else { Division::default() };
+        let division = if how.split_folders && listing.parts_images() {
+            let (levels, mut division) = listing.division(root)?;
+            division.labels = Some(origin(&levels, schema.label().is_some()));
+            division
+        } else {
+            Division::default()
+        };
         let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
         reader.fingerprint = OnceLock::from(fingerprint);
         // Parts may read copies of the source, written at other times.

@@ -1,6 +1,6 @@
 //! Folders that are called after what their images are for: images, or the masks of others.
 use crate::folder::{
-    layout::{join, key_of_path},
+    layout::{join, key_of_path, split_extension},
     levels::{only_below, parts},
     split_folders::split_of,
 };
@@ -8,8 +8,21 @@ use fdconvert_core::{Error, Style, message, named, shell_word};
 use std::{collections::BTreeSet, path::Path};
 
 /// Names, in lower case and without separators, of folders that hold images of any class.
-const IMAGES: [&str; 8] =
-    ["image", "images", "img", "imgs", "jpegimages", "jpgimages", "leftimg8bit", "rgb"];
+const IMAGES: [&str; 13] = [
+    "image",
+    "images",
+    "img",
+    "imgs",
+    "jpegimages",
+    "jpgimages",
+    "leftimg8bit",
+    "rgb",
+    "jpg",
+    "jpeg",
+    "jpegs",
+    "png",
+    "pngs",
+];
 
 /// Names of folders that hold the inputs where masks lie beside them.
 const INPUTS: [&str; 10] = [
@@ -82,6 +95,13 @@ fn stem(name: &[u8], words: &[&[&str]]) -> Option<String> {
 fn mask_stem(name: &[u8]) -> Option<String> {
     let of_camvid = || squeezed(name).strip_suffix("annot").map(str::to_owned);
     stem(name, &[&MASKS]).or_else(of_camvid)
+}
+
+/// Returns whether a file of this name is a mask of another one, such as `1_mask.png` of `1.png`.
+pub(crate) fn is_mask_file(name: &[u8]) -> bool {
+    let stem = split_extension(name).map_or(name, |(stem, _)| stem).to_ascii_lowercase();
+    let ends = [&b"_mask"[..], b"_masks", b"-mask", b"_segmentation", b"_gt", b"_labelids"];
+    ends.iter().any(|end| stem.ends_with(end) && stem.len() > end.len())
 }
 
 /// Two of these folders, one with images and one with their masks, by their names.

@@ -4,6 +4,7 @@ use crate::folder::{
     layout::key_of_path,
     levels::Levels,
     listing::{Listing, UNLABELLED},
+    roles::is_mask_file,
     split_folders::{Division, split_of},
     walk::Found,
 };
@@ -13,39 +14,59 @@ use std::{
     path::Path,
 };
 
+/// One file in so many that is called as a mask is told.
+const MASKS_TOLD: u64 = 10;
+
 /// Finds out which folders are splits and which are classes, and makes these the classes.
 ///
 /// # Errors
 /// `Usage` for folders that can be neither, and where some splits have classes and others none.
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
-    if !found.listing.parts_images() {
-        return Ok(without_labels("the images lie in one folder"));
-    }
-    if !how.split_folders {
-        return Ok(Division { labels: Some("from folders".into()), ..Division::default() });
+    let remarks: Vec<String> = found.listing.masks_among_images().into_iter().collect();
+    if !found.listing.parts_images() || !how.split_folders {
+        let labels = match found.class_names.is_empty() {
+            true => "the images lie in one folder",
+            false => "from folders",
+        };
+        return Ok(Division { remarks, labels: Some(labels.into()), ..Division::default() });
     }
     let (levels, mut division) = found.listing.division(root)?;
+    division.remarks.extend(remarks);
     found.keep_empty(&key_of_path(&levels.above), levels.class_depth());
     if !levels.are_plain() {
         found.class_names = found.listing.relabel_by(root, &levels, &how.selected_splits)?;
     }
+    division.labels = Some(origin(&levels, !found.class_names.is_empty()));
+    Ok(division)
+}
+
+/// Where the labels come from, or why there are none.
+pub(crate) fn origin(levels: &Levels, has_classes: bool) -> String {
     let above = || key_of_path(levels.above.strip_suffix(b"/").unwrap_or(&levels.above));
-    let has_classes = !found.class_names.is_empty();
-    division.labels = Some(match (levels.has_splits, has_classes, levels.above.is_empty()) {
+    match (levels.has_splits, has_classes, levels.above.is_empty()) {
         (true, true, _) => "from the folders in the splits".into(),
         (true, false, _) => "the images lie right in the splits".into(),
         (false, true, true) => "from folders".into(),
         (false, true, false) => format!("from the folders in {}", above()),
-        (false, false, _) => format!("the images lie in {}", above()),
-    });
-    Ok(division)
-}
-
-fn without_labels(why: &str) -> Division {
-    Division { labels: Some(why.into()), ..Division::default() }
+        (false, false, true) => "the folders are no classes".into(),
+        (false, false, false) => format!("the images lie in {}", above()),
+    }
 }
 
 impl Listing {
+    /// That many files are called as masks of those beside them, and would be samples like these.
+    fn masks_among_images(&self) -> Option<String> {
+        let masks = || self.files().filter(|(_, name)| is_mask_file(name));
+        let (n_masks, n_files) = (masks().count() as u64, self.len());
+        let first = masks().next().map(|(_, name)| key_of_path(name))?;
+        (n_masks >= n_files.div_ceil(MASKS_TOLD)).then(|| {
+            format!(
+                "{n_masks} of {n_files} images are called as masks of others, such as {first}, and \
+                 are samples of their own here: move them elsewhere, or list the images in a table"
+            )
+        })
+    }
+
     /// Makes the folders below the splits the classes, the same ones in every split, and gives
     /// their names; none where images lie right in the splits. With `selected` splits only these
     /// have to be alike: images right in others have no class, and are not to be read.

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Words that folders of splits are called by.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "training",
     "train",
     "validation",
@@ -23,6 +23,7 @@ const WORDS: [&str; 10] = [
     "dev",
     "evaluation",
     "eval",
+    "testing",
     "test",
 ];
 
@@ -49,11 +50,29 @@ pub(crate) fn split_of(folder: &[u8]) -> Option<String> {
         return None;
     }
     let mut word = digits.trim_end_matches(is_separator);
-    for suffix in ["set", "images", "imgs", "img", "data", "ing"] {
+    for suffix in ["set", "images", "imgs", "img", "data"] {
         word = word.strip_suffix(suffix).unwrap_or(word).trim_end_matches(is_separator);
     }
-    let known = WORDS.contains(&word) || WORDS.contains(&&*format!("{word}ing"));
-    (known && !word.is_empty()).then_some(name)
+    WORDS.contains(&word).then_some(name)
+}
+
+/// The word by which a folder is a split, or by which it may be meant as one: `trainA`, `seg_train`.
+pub(crate) fn split_word(folder: &[u8]) -> Option<&'static str> {
+    let name = std::str::from_utf8(folder).ok()?;
+    let parts = name.split(|c: char| !c.is_ascii_alphabetic());
+    let bare = |part: &str| {
+        // One capital behind the word, as in the two domains of CycleGAN.
+        let is_domain = part.len() > 1 && part.ends_with(|c: char| c.is_ascii_uppercase());
+        let is_lower = part.starts_with(|c: char| c.is_ascii_lowercase());
+        match is_domain && is_lower {
+            true => part.get(..part.len() - 1).unwrap_or_default().to_ascii_lowercase(),
+            false => part.to_ascii_lowercase(),
+        }
+    };
+    parts.map(bare).find_map(|part| WORDS.into_iter().find(|word| *word == part)).or_else(|| {
+        let name = split_of(folder)?;
+        WORDS.into_iter().find(|word| name.starts_with(word))
+    })
 }
 
 /// Returns whether these first-level folders, all that hold images, are splits: they have the names
@@ -131,8 +150,8 @@ pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
 
 /// The splits that paths name: runs of lines.
 pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
-    let is_outside = |path: &&Box<[u8]>| levels.split(folder(path)).and_then(split_of).is_none();
-    if let Some(path) = paths.iter().find(is_outside) {
+    let is_outside = |path: &[u8]| levels.split(folder(path)).and_then(split_of).is_none();
+    if let Some(path) = paths.iter().find(|path| is_outside(path)) {
         let what = format!("`{}` is in none of the split folders", key_of_path(path));
         return Err(Error::usage(named::LABELS, what));
     }

@@ -72,18 +72,30 @@ pub(crate) struct Traces {
 ///
 /// `traces` is filled where the listing is to be kept.
 pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Result<Found> {
-    let (listings, class_names, ignored, empty) = everywhere(root, how, traces)?;
-    let found = found(root, listings, class_names, ignored, how.follow_links)?;
+    let Everywhere { flat, deep, class_names, ignored, empty } = everywhere(root, how, traces)?;
+    let found = found(root, (flat, deep), class_names, ignored, how.follow_links)?;
     Ok(Found { empty, ..found })
 }
 
-/// The same, wherever images lie: those right in `root`, those below it, the folders in it that
-/// have any, what was passed over, and the folders further down that have none.
+/// What a walk finds, wherever images lie.
+pub(super) struct Everywhere {
+    /// Images right in the root.
+    pub(super) flat: Listing,
+    /// Those below it.
+    pub(super) deep: Listing,
+    /// The folders in the root that have any.
+    class_names: Vec<String>,
+    pub(super) ignored: Ignored,
+    /// Folders further down that have none.
+    empty: Vec<String>,
+}
+
+/// The same as [`walk`], wherever images lie.
 pub(super) fn everywhere(
     root: &Path,
     how: &Folder,
     traces: Option<&mut Traces>,
-) -> Result<((Listing, Listing), Vec<String>, Ignored, Vec<String>)> {
+) -> Result<Everywhere> {
     let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
@@ -120,7 +132,8 @@ pub(super) fn everywhere(
     walker.count_orphans(&names);
     let Walker { listing, ignored, counted, empty, .. } = walker;
     let class_names = without_parts(class_names, &counted);
-    Ok(((flat.finish()?, listing.finish()?), class_names, ignored, empty))
+    let (flat, deep) = (flat.finish()?, listing.finish()?);
+    Ok(Everywhere { flat, deep, class_names, ignored, empty })
 }
 
 /// Chooses between the images that lie in the folder itself and those of its class folders.

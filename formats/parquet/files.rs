@@ -208,12 +208,14 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `train` of `train-00000-of-00005.parquet` and of `train.parquet`; other names are those of a split
-/// only where they count its pieces as Hugging Face does.
+/// `train` of `train-00000-of-00005.parquet`, of `train.parquet` and of `photos-train.parquet`, as
+/// `pack` names the files of several splits; other names are those of a split only where they count
+/// its pieces as Hugging Face does.
 fn of_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let start = stem.split('-').next().unwrap_or_default();
-    if let Some(split) = split_named(start) {
+    let last = stem.rsplit('-').next().and_then(split_named);
+    if let Some(split) = split_named(start).or(last) {
         return split.to_owned();
     }
     let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -260,6 +262,7 @@ mod tests {
         for (name, split) in [
             ("train-00000-of-00005", "train"),
             ("Validation", "validation"),
+            ("photos-val", "val"),
             ("seen-00000-of-00005", "seen"),
             ("my-own-00000-of-00005", "my-own"),
             ("part-00000-of-00005", "train"),

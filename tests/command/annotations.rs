@@ -310,12 +310,15 @@ fn a_folder_of_text_files_belongs_to_the_images_of_its_names() {
     let folder = tempfile::tempdir().unwrap();
     let (root, _) = yolo(folder.path(), "");
     let labels = root.join("labels");
-    let (said, values) = packed(folder.path(), &root, &labels);
+    // The folders are splits, as without annotations.
+    let out = folder.path().join("o.wds");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &labels]);
+    let values = last_fields(&out);
     assert!(said.contains("no classes.txt"), "{said}");
+    assert!(said.contains("the splits train, val of the source are kept"), "{said}");
     let no_names = YOLO_A.replace(r#","category_name":["dog","cat"]"#, "");
     assert_eq!(values[0], ("images/train/a.png".to_owned(), no_names));
 
-    // The folders are splits, as without annotations.
     write(&root, &[("classes.txt", "cat\ndog\n"), ("labels/train/gone.txt", "")]);
     let out = folder.path().join("again.wds");
     let said = ok(&[&"pack", &root.join("images"), &out, &"--labels", &labels]);

@@ -98,7 +98,8 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(fails(&[&"pack", &empty, &out]).contains("no image"));
-    assert!(fails(&[&"inspect", &source.join("even/PhotoCD_PCD0992_01.png")]).contains("none of"));
+    let message = fails(&[&"inspect", &source.join("even/PhotoCD_PCD0992_01.png")]);
+    assert!(message.contains("is one image; give the folder that it lies in"), "{message}");
 }
 
 #[test]

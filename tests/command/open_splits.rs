@@ -45,10 +45,8 @@ fn datasets(root: &Path) -> Vec<PathBuf> {
     }
     let table = root.join("im.parquets");
     fs::create_dir(&table).unwrap();
-    for split in ["train", "val"] {
-        let out = table.join(format!("{split}.parquet"));
-        ok(&[&"pack", &folder, &out, &"--select-splits", &split, &"-q"]);
-    }
+    // As im-train.parquet and im-val.parquet, which are splits of their folder.
+    ok(&[&"pack", &folder, &table.join("im.parquet"), &"-q"]);
     made.push(table);
     made
 }

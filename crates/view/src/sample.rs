@@ -9,6 +9,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Shown, Value, bytes as at, probe,
+    split_names,
 };
 use fdconvert_storage::sigbus;
 use serde_json::{Map, Value as Json, json};
@@ -116,8 +117,14 @@ fn exif_of(dataset: &Dataset, sample: &Sample<Encoded>) -> Vec<Json> {
 /// Lines that get the sample in Python. JSON's texts are Python's, too.
 fn python(dataset: &Dataset, index: u64, key: &str) -> String {
     let path = json!(dataset.path());
+    // The splits that are shown: without them several are refused.
+    let split = match &split_names(dataset.splits())[..] {
+        [] => String::new(),
+        [only] => format!(", split={}", json!(only)),
+        names => format!(", split={}", json!(names)),
+    };
     format!(
-        "import fdconvert\n\ndataset = fdconvert.Dataset({path})\nsample = dataset[{index}]  # {}\n",
+        "import fdconvert\n\ndataset = fdconvert.Dataset({path}{split})\nsample = dataset[{index}]  # {}\n",
         Shown(key)
     )
 }
