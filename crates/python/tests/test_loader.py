@@ -269,7 +269,7 @@ def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path
     assert labels.tolist() == [1] * 6 + [0] * 6
 
 
-def test_samples_that_come_again_by_weight_are_drawn_anew(beton: Path) -> None:
+def test_samples_that_come_again_by_weight_are_drawn_again(beton: Path) -> None:
     once = rows(small(beton, crop="rrc"))
     thrice = rows(small([(beton, 3)], crop="rrc"))
     assert len(set(thrice)) == len(thrice) == 36
