@@ -90,7 +90,7 @@ impl Datasets {
     }
 
     /// Several datasets, mixed evenly over every epoch. A weight says how often each sample of its
-    /// dataset comes in an epoch: 1 is once, 2 is twice, 0.5 is another half in every epoch.
+    /// dataset comes in an epoch: 1 is once, 2 is twice, in two crops, 0.5 is another half in every epoch.
     ///
     /// # Errors
     /// `Usage` for weights that are no numbers from 0 to 1000, and when a dataset has no image or
