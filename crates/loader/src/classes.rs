@@ -8,9 +8,11 @@ pub(crate) type Renumbered = Option<Arc<[i64]>>;
 /// The names that are shown in messages.
 const SHOWN: usize = 5;
 
+/// The names of the classes of a field, if there are any, and how the numbers of each dataset change.
+pub(crate) type Joined = (Option<Arc<[String]>>, Vec<Renumbered>);
+
 /// Numbers the classes of a field that all datasets have by their names: in the order of `wanted`,
-/// else as all of them do, else sorted. `option` asks for the field. Returns the names, and how the numbers of each dataset
-/// change.
+/// else as all of them do, else sorted. `option` asks for the field.
 ///
 /// # Errors
 /// `Usage` where some datasets have names and others only numbers, and for a class that is not
@@ -19,7 +21,7 @@ pub(crate) fn join<'a>(
     option: &'static str,
     fields: impl Iterator<Item = (&'a dyn Reader, &'a FieldSpec)> + Clone,
     wanted: Option<&Arc<[String]>>,
-) -> Result<(Option<Arc<[String]>>, Vec<Renumbered>)> {
+) -> Result<Joined> {
     let names = match wanted {
         Some(wanted) => Some(wanted.clone()),
         None => join_class_names(fields.clone().map(|(_, field)| field.class_names.as_ref()))

@@ -1,11 +1,12 @@
 //! Several datasets as one numbered set of samples.
+mod labels;
 
 use crate::{
     classes::{self, Renumbered},
     column::Columns,
-    fields::{FieldValue, Fields, MaybeStored, RowValues, listed, take_value},
+    fields::{FieldValue, Fields, MaybeStored, RowValues, take_value},
     groups::Located,
-    options::{Label, Options},
+    options::Options,
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -14,6 +15,7 @@ use fdconvert_core::{
 };
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
+use labels::renumbered;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -100,7 +102,7 @@ impl Datasets {
     }
 
     /// Several datasets, mixed evenly over every epoch. A weight says how often each sample of its
-    /// dataset comes in an epoch: 1 is once, 2 is twice, 0.5 is another half in every epoch.
+    /// dataset comes in an epoch: 1 is once, 2 is twice, in two crops, 0.5 is another half in every epoch.
     ///
     /// # Errors
     /// `Usage` for weights that are no numbers from 0 to 1000, and when a dataset has no image or
@@ -184,86 +186,6 @@ impl Datasets {
         }
         self.fields = Arc::new(fields);
         Ok(self)
-    }
-
-    /// Numbers the classes of all labels together.
-    fn number_labels(&mut self, options: &Options) -> Result<()> {
-        let wanted = options.classes.as_ref();
-        if wanted.is_some() && self.labels().next().is_none() {
-            let what = "it numbers labels, and batches have none that are classes";
-            return Err(Error::usage("classes", what));
-        }
-        let (names, numbers) = classes::join("label", self.labels(), wanted)?;
-        self.class_names = names;
-        for (part, numbers) in self.parts.iter_mut().zip(numbers) {
-            part.label_numbers = numbers;
-        }
-        Ok(())
-    }
-
-    /// Chooses the label of each dataset where those are integers; else returns the name of the
-    /// field, which is a column then.
-    fn choose_labels<'a>(&mut self, label: &'a Label) -> Result<Option<&'a String>> {
-        let mut ints = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let schema = part.reader.schema();
-            let field = match label {
-                Label::None => return Ok(None),
-                Label::Auto => schema.label(),
-                Label::Field(name) => schema.position(name),
-            };
-            let field = field.and_then(|field| Some((field, schema.fields.get(field)?)));
-            match (field, label) {
-                (Some((field, spec)), _) if spec.kind == Kind::Int => ints.push(field),
-                (Some((_, spec)), Label::Field(_)) if spec.kind != Kind::Image => {}
-                _ => return Err(no_label(&*part.reader, label)),
-            }
-        }
-        match label {
-            // Of two kinds, which are refused when they are compared, or of one other kind.
-            Label::Field(name) if ints.len() < self.parts.len() => Ok(Some(name)),
-            _ => {
-                for (part, field) in self.parts.iter_mut().zip(ints) {
-                    part.label = Some(field);
-                }
-                Ok(None)
-            }
-        }
-    }
-
-    /// The datasets with their labels, where those are integers.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = (&dyn Reader, &FieldSpec)> + Clone {
-        self.parts.iter().filter_map(|part| {
-            let field = part.reader.schema().fields.get(part.label?)?;
-            Some((&*part.reader, field))
-        })
-    }
-
-    /// The names of the classes that labels are numbers of, in their order. Of several datasets
-    /// they are one list: that of all of them, or the names of all in sorted order where they
-    /// differ. `None` without labels, for those that are not integers, and for numbers without
-    /// names.
-    #[must_use]
-    pub fn class_names(&self) -> Option<&Arc<[String]>> {
-        self.class_names.as_ref()
-    }
-
-    /// Tells one numbering of classes from another, for what is kept of samples; 0 for that of the
-    /// datasets.
-    pub(crate) fn numbering(&self) -> u64 {
-        let fields = self.parts.iter().flat_map(|part| part.fields.iter());
-        let labels = self.parts.iter().map(|part| &part.label_numbers);
-        let all: Vec<_> = labels.chain(fields.map(|(_, numbers)| numbers)).collect();
-        if all.iter().all(|numbers| numbers.is_none()) {
-            return 0;
-        }
-        let mut hash = Xxh3::new();
-        for numbers in all {
-            let numbers = numbers.as_deref().unwrap_or_default();
-            hash.update(&numbers.len().to_le_bytes());
-            numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
-        }
-        hash.digest()
     }
 
     /// The fields that batches show beside images and labels, and a label that is not an integer.
@@ -580,36 +502,4 @@ impl Part {
 /// samples, too.
 fn n_draws(len: u64, weight: f64) -> u64 {
     if weight == 1.0 { len } else { (len as f64 * weight).round() as u64 }
-}
-
-/// The number of a class in batches.
-fn renumbered(number: i64, numbers: &Renumbered, key: impl FnOnce() -> String) -> Result<i64> {
-    // -1 is no class, in whatever list.
-    let Some(numbers) = numbers.as_ref().filter(|_| number != -1) else { return Ok(number) };
-    let new = usize::try_from(number).ok().and_then(|number| numbers.get(number));
-    new.copied().ok_or_else(|| {
-        let what = format!("its class {number} is none of the {} that have names", numbers.len());
-        Error::sample(key(), what)
-    })
-}
-
-/// Why a dataset has no such label, and what it has.
-fn no_label(reader: &dyn Reader, label: &Label) -> Error {
-    let fields = reader.schema().fields.iter().filter(|field| field.kind != Kind::Image);
-    let names: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
-    let wanted = match label {
-        Label::Field(name) => format!("label `{name}`"),
-        _ => "label of integers, and takes no other one unasked".to_owned(),
-    };
-    let cure = if names.is_empty() {
-        "none of them can be the label".to_owned()
-    } else {
-        format!("name {} as the label", names.join(" or "))
-    };
-    let what = format!(
-        "{} has no {wanted}; its fields are {}: {cure}, or ask for no labels (None)",
-        reader.name(),
-        listed(reader),
-    );
-    Error::usage("label", what)
 }

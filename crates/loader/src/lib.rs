@@ -31,7 +31,7 @@
 //! the ranks that keep it.
 //!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
-//! seed, epoch and sample. Threads, ranks, prefetching and failures of other samples change
+//! seed, epoch, sample and how often it has come in the epoch. Threads, ranks, prefetching and failures of other samples change
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
 //! the order, [`Renderer`] and [`Augmenter`] for the pixels.
 //!

@@ -103,7 +103,7 @@ fn a_list_of_classes_numbers_them() {
     assert_eq!(labels(&mut open(&both[..1], options()).unwrap()), [1, 0, 1, 0]);
     assert_eq!(labels(&mut open(&[dataset(&[])], options()).unwrap()), [0, 1, 0, 1]);
     let unknown: Arc<dyn Reader> = Memory::new(4);
-    let said = refused(&[unknown.clone()], options());
+    let said = refused(&[unknown], options());
     assert!(said.contains("has the class `class-0`, which is not in the list"), "{said}");
     let more: Arc<dyn Reader> = Memory::new(8).with_classes(7, &[]);
     let said = open(&[more], options()).unwrap().find_map(Result::err).unwrap().to_string();

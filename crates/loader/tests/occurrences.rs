@@ -33,7 +33,7 @@ fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u64>> {
 }
 
 #[test]
-fn copies_by_weight_are_drawn_anew_and_the_first_is_as_it_was() {
+fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
     let augment = Augment::named("randaugment");
     for (shuffle, cache_bytes, last, augment) in [
         (Shuffle::Global, 0, Last::Short, None),

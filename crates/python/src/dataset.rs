@@ -274,10 +274,10 @@ impl Dataset {
                 return PyIndexError::new_err("dataset index out of range");
             }
             if error.is_instance_of::<PyTypeError>(py) {
-                let kind = index.get_type().to_string();
+                let kind = index.get_type().name().map_or_else(|_| "this".into(), |it| it.to_string());
                 return PyTypeError::new_err(format!(
-                    "a dataset is indexed by integers and slices, not by {kind}; several samples at \
-                     once: dataset.__getitems__([0, 1])"
+                    "a dataset is indexed by integers and slices, not by {kind}; for several samples \
+                     write [dataset[i] for i in positions]"
                 ));
             }
             error

@@ -39,6 +39,7 @@ pub(crate) fn raise_option(error: Error) -> PyErr {
     let option = match option.name() {
         "batch" => "batch_size".into(),
         "normalise" => "mean".into(),
+        "chunk" | "window" => "shuffle".into(),
         "store_bytes" => "device_cache_bytes".into(),
         _ => option,
     };

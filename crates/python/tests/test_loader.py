@@ -145,13 +145,13 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"batch_size": "4"}, TypeError, "batch_size"),
         ({"crop": "middle"}, ValueError, "crop"),
         ({"crop": "rrc", "resize": 40}, ValueError, "resize"),
-        ({"crop": "rrc", "scale": (0.5, 0.1)}, ValueError, "scale: .0.5, 0.1. is not"),
-        ({"crop": "rrc", "scale": (0, 0)}, ValueError, "scale: .0.0, 0.0. is not"),
+        ({"crop": "rrc", "scale": (0.5, 0.1)}, ValueError, "scale: .0.5, 0.1. must be"),
+        ({"crop": "rrc", "scale": (0, 0)}, ValueError, "scale: .0.0, 0.0. must be"),
         ({"crop": "rrc", "scale": (0.1, float("nan"))}, ValueError, "scale"),
         ({"crop": "rrc", "scale": 0.5}, TypeError, "scale"),
-        ({"crop": "rrc", "ratio": (1, 0)}, ValueError, "ratio: .1.0, 0.0. is not"),
+        ({"crop": "rrc", "ratio": (1, 0)}, ValueError, "ratio: .1.0, 0.0. must be"),
         ({"crop": "center", "resize": 0}, ValueError, "resize"),
-        ({"crop": "letterbox", "fill": 300}, ValueError, "fill: 300 is none of a level from 0 to 255"),
+        ({"crop": "letterbox", "fill": 300}, ValueError, "fill: 300 is not a level from 0 to 255"),
         ({"crop": "letterbox", "fill": (1, 2)}, ValueError, "fill"),
         # What would have no effect.
         ({"scale": (0.1, 0.2)}, ValueError, 'scale: it is for crop="rrc"'),
@@ -183,6 +183,10 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"batch_size": 13, "last": "drop"}, ValueError, "batch_size: an epoch has no batch"),
         ({"label": None, "mixup": 0.2}, ValueError, "mixup and cutmix need labels"),
         ({"classes": "even"}, TypeError, "classes: give a list"),
+        ({"classes": {"even", "odd"}}, TypeError, "classes: a set has no order"),
+        ({"shuffle": (0, 5)}, ValueError, "shuffle: it must hold"),
+        ({"shuffle": 5}, TypeError, "shuffle: 5 is none of True"),
+        ({"seed": -1}, ValueError, "seed: -1 is out of range"),
         ({"classes": ["even"]}, ValueError, "classes: .* has the class `odd`"),
         ({"classes": ["even", "odd"], "label": None}, ValueError, "classes"),
         ({"augment": "mixup"}, ValueError, "augment"),
@@ -219,6 +223,7 @@ def test_what_cannot_be_is_refused(
         ([("kodak.beton", 0)], ValueError, "weight: no dataset gives a sample"),
         ([("kodak.beton", "much")], TypeError, "path: the weight of .* is 'much'"),
         (("kodak.beton", 2), TypeError, "path: 2 is neither"),
+        ({"kodak.beton": 2}, TypeError, "path: a dict has no order"),
         ([("kodak.beton", 1, 2)], TypeError, "path: .* is neither"),
     ],
 )
@@ -269,7 +274,7 @@ def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path
     assert labels.tolist() == [1] * 6 + [0] * 6
 
 
-def test_samples_that_come_again_by_weight_are_drawn_anew(beton: Path) -> None:
+def test_samples_that_come_again_by_weight_are_drawn_again(beton: Path) -> None:
     once = rows(small(beton, crop="rrc"))
     thrice = rows(small([(beton, 3)], crop="rrc"))
     assert len(set(thrice)) == len(thrice) == 36

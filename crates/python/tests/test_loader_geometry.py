@@ -203,6 +203,13 @@ def test_a_loop_gets_masks_and_objects(few: tuple[Path, list[Sample]]) -> None:
             one = objects.of_row(row)
             assert (one["id"] == one["category"] + 100).all()
             assert len(one["boxes"]) <= len(samples[label]["boxes"])
+            assert [len(polygons) for polygons in one["polygons"]] == [2] * len(one["boxes"])
+            target = objects.target(row)
+            assert target["boxes"] is not objects.boxes and set(target) >= {"boxes", "area"}
+            assert target["labels"].tolist() == [category + 1 for category in one["category"]]
+        polygons = [it for row in range(len(labels)) for it in objects.of_row(row)["polygons"]]
+        points = [polygon for polygons_of_one in polygons for polygon in polygons_of_one]
+        np.testing.assert_array_equal(np.concatenate(points), objects.points)
     assert loader.stats()["fields_left_out"] == ["crowds"]
     again = pickle.loads(pickle.dumps(follow(path)))
     assert MASK in next(again.batches()).fields

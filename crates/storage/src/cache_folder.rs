@@ -1,8 +1,9 @@
 //! A folder of copies that may be lost: what is in it is read again if it is gone or damaged.
+use crate::opening;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, bytes::u64_at};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     process,
@@ -41,7 +42,7 @@ impl CacheFolder {
     /// The copy of that name; `None` where there is none, or none that is whole.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Bytes> {
-        let mut file = open_at_once(&self.folder.join(name)).ok()?;
+        let mut file = opening::open(&self.folder.join(name)).ok()?;
         let found = file.metadata().ok()?;
         let len = usize::try_from(found.len()).ok().filter(|_| found.is_file())?;
         let mut bytes = vec![0; len];
@@ -88,22 +89,6 @@ impl CacheFolder {
     }
 }
 
-/// Opens a file to be read. In its place may be a pipe, which would be waited for.
-#[cfg(target_os = "linux")]
-fn open_at_once(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // It changes nothing for regular files.
-    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_at_once(path: &Path) -> io::Result<File> {
-    match path.is_file() {
-        true => File::open(path),
-        false => Err(io::ErrorKind::NotFound.into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +126,9 @@ mod tests {
             let status = process::Command::new(made).arg(root.path().join(name)).status().unwrap();
             assert!(status.success());
             assert!(cache.get(name).is_none() && !cache.has(name));
+            // Nor is it waited for elsewhere.
+            let path = root.path().join(name);
+            assert!(crate::map(&path).is_err() && crate::hash_file(&path).is_err());
         }
         std::os::unix::fs::symlink("/dev/zero", root.path().join("device")).unwrap();
         assert!(cache.get("device").is_none());

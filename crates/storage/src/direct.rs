@@ -42,7 +42,7 @@ impl DirectFile {
     /// `Io` when the file cannot be opened or is not a regular file.
     pub fn open(path: &Path) -> Result<Self> {
         crate::fault::on_read(path, 0).map_err(Error::io("open", path))?;
-        let plain = || File::open(path).map_err(Error::io("open", path));
+        let plain = || crate::opening::open(path).map_err(Error::io("open", path));
         let (file, refused) = match open_direct(path) {
             Ok(file) => (file, None),
             Err(None) => (plain()?, Some("this system has no O_DIRECT".to_string())),

@@ -79,6 +79,7 @@ mod lock;
 mod map;
 #[cfg(feature = "write")]
 mod object_journal;
+mod opening;
 mod parallel;
 #[cfg(feature = "write")]
 mod parted;

@@ -1,4 +1,4 @@
-use crate::sigbus::Mapping;
+use crate::{opening, sigbus::Mapping};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use memmap2::Mmap;
@@ -18,7 +18,7 @@ use std::{fs::File, path::Path};
 /// `Io` when the file cannot be opened or mapped, or is not a regular file.
 pub fn map(path: &Path) -> Result<Bytes> {
     crate::fault::on_read(path, 0).map_err(Error::io("map", path))?;
-    map_open(&File::open(path).map_err(Error::io("open", path))?, path)
+    map_open(&opening::open(path).map_err(Error::io("open", path))?, path)
 }
 
 /// Maps an open file, such as one without a name, which messages call `path`; see [`map`].

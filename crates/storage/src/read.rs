@@ -1,4 +1,7 @@
-use crate::place::{away, is_url};
+use crate::{
+    opening,
+    place::{away, is_url},
+};
 use bytes::Bytes;
 use fdconvert_core::{Error, FileState, Origin, Result, named};
 #[cfg(feature = "write")]
@@ -44,7 +47,7 @@ pub fn read_with_origin(path: PathBuf, max_bytes: u64) -> Result<(Bytes, Option<
 
 /// Reads a file; what the system said of it before a byte was read comes with it.
 fn read(path: &Path, max_bytes: u64) -> Result<(Bytes, Metadata)> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = opening::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");
@@ -143,7 +146,7 @@ const HASH_BLOCK: usize = 4 << 20;
 /// # Errors
 /// `Io`, also when it is not a regular file.
 pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
-    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut file = opening::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");

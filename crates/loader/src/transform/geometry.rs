@@ -99,13 +99,13 @@ impl Crop {
             Self::Random { scale, ratio } => {
                 let sound = |(from, to): (f64, f64)| from > 0.0 && from <= to && to.is_finite();
                 if !sound(scale) || scale.1 > 1.0 {
-                    let what = "is not the least and the greatest share of the area: above 0, at most 1, \
-                                the least first";
+                    let what = "must be the smallest and the largest share of the area, \
+                                0 < smallest <= largest <= 1";
                     return usage("scale", format!("{scale:?} {what}"));
                 }
                 if !sound(ratio) {
-                    let what = "is not the least and the greatest ratio of width to height: above 0, \
-                                the least first";
+                    let what = "must be the smallest and the largest ratio of width to height, \
+                                0 < smallest <= largest";
                     return usage("ratio", format!("{ratio:?} {what}"));
                 }
                 Ok(())

@@ -4,6 +4,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
+from fdconvert._errors import UsageError
+
 
 @dataclass(frozen=True, slots=True)
 class Objects:
@@ -49,11 +51,43 @@ class Objects:
         return masks
 
     def of_row(self, row: int) -> dict[str, Any]:
-        """What there is of the objects of one row, but for polygons and run lengths, by name."""
+        """What there is of the objects of one row, by name.
+
+        ``polygons`` are a list for each object, of arrays of ``(points, 2)``; ``run_lengths`` are
+        those of ``run_lengths(row)``.
+        """
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
         names = ("boxes", "category", "area", "iscrowd", "id", "keypoints")
         lists = {name: getattr(self, name) for name in names}
-        return {name: it[begin:end] for name, it in lists.items() if it is not None}
+        found = {name: it[begin:end] for name, it in lists.items() if it is not None}
+        if self.points is not None:
+            found["polygons"] = self._polygons(begin, end)
+        if self.runs is not None:
+            found["run_lengths"] = self.run_lengths(row)
+        return found
+
+    def _polygons(self, begin: int, end: int) -> list[list[Any]]:
+        polygons: list[list[Any]] = [[] for _ in range(begin, end)]
+        objects = self.polygon_objects.tolist()
+        first, last = bisect_left(objects, begin), bisect_left(objects, end)
+        offsets = self.polygon_offsets[first : last + 1].tolist()
+        for at, start, stop in zip(objects[first:last], offsets, offsets[1:], strict=False):
+            polygons[at - begin].append(self.points[start:stop])
+        return polygons
+
+    def target(self, row: int) -> dict[str, Any]:
+        """The objects of one row as the detection models of torchvision take them.
+
+        ``labels`` are the categories counted from 1, since 0 is the background there. It takes
+        ``output="torch"``; ``masks`` are not made.
+        """
+        found = self.of_row(row)
+        category = found.pop("category")
+        if len(category) and int(category.min()) < 0:
+            what = "an object has no category, and would be background; give all of them one"
+            raise UsageError(f"target: {what}")
+        names = ("boxes", "area", "iscrowd", "keypoints")
+        return {name: found[name] for name in names if name in found} | {"labels": category + 1}
 
 
 @dataclass(frozen=True, slots=True)

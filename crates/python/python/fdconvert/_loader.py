@@ -232,7 +232,7 @@ class Loader:
             "fill": fill,
             "draw_size": draw_size,
             "label": label,
-            "classes": classes if classes is None or isinstance(classes, str) else list(classes),
+            "classes": _class_list(classes),
             "fields": fields if isinstance(fields, str) else list(fields),
             "masks": masks if isinstance(masks, str) else list(masks),
             "mask_fill": mask_fill,
@@ -555,9 +555,18 @@ class _Pairs(_Batches):
 def _parts(
     path: StrPath | Iterable[Part], split: Split | None
 ) -> list[tuple[str, float, Split | None]]:
+    if isinstance(path, (set, frozenset, dict)):
+        what = f'a {type(path).__name__} has no order; write ["a.beton", ("b.beton", 0.5)]'
+        raise TypeError(f"path: {what}")
     parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     # Another process may run in another folder.
     return [_weighted(part, split) for part in parts]
+
+
+def _class_list(classes: Any) -> Any:
+    if isinstance(classes, (set, frozenset)):
+        raise TypeError("classes: a set has no order, and the order tells the numbers; give a list")
+    return classes if classes is None or isinstance(classes, str) else list(classes)
 
 
 def _weighted(part: Any, split: Split | None) -> tuple[str, float, Split | None]:

@@ -24,14 +24,13 @@ pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
         Ok(value) => return Ok(value),
         Err(error) => error.into(),
     };
-    let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
     // Text that is not a number, and the like, is a mistake in the program; a negative number may
     // come from a command line.
     if error.is_instance_of::<PyOverflowError>(value.py()) {
-        Err(UsageError::new_err(what))
-    } else {
-        Err(PyTypeError::new_err(what))
+        return Err(UsageError::new_err(format!("{name}: {} is out of range", value.repr()?)));
     }
+    let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
+    Err(PyTypeError::new_err(what))
 }
 
 pub(super) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -126,7 +125,7 @@ fn throttle(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Throttle>>> {
     let Some(rate) = get::<Option<f64>>(options, "throttle")? else { return Ok(None) };
     let throttle = Throttle::new(rate).map(Arc::new);
     throttle.map(Some).ok_or_else(|| {
-        UsageError::new_err(format!("throttle: {rate} bytes a second are not above 0"))
+        UsageError::new_err(format!("throttle: {rate} is not a rate above 0, in bytes/s"))
     })
 }
 
@@ -177,7 +176,7 @@ pub(super) fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
     let given = value(options, "fill")?;
     let one = || given.extract().map(|level: u8| [level; 3]);
     given.extract().or_else(|_| one()).map_err(|_: PyErr| {
-        let what = "is none of a level from 0 to 255, and three of them for red, green and blue";
+        let what = "is not a level from 0 to 255, or three of them for red, green and blue";
         let shown = given.repr().map_or_else(|_| String::new(), |it| it.to_string());
         UsageError::new_err(format!("fill: {shown} {what}"))
     })
@@ -268,8 +267,14 @@ fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
     if value.is_instance_of::<PyBool>() {
         return Ok(if value.is_truthy()? { Shuffle::Global } else { Shuffle::None });
     }
-    let [chunk, window] = get(options, "shuffle")?;
-    Ok(Shuffle::Windowed { chunk, window })
+    match value.extract::<[u64; 2]>() {
+        Ok([chunk, window]) => Ok(Shuffle::Windowed { chunk, window }),
+        Err(_) => {
+            let what =
+                format!("shuffle: {} is none of True, False, (chunk, window)", value.repr()?);
+            Err(PyTypeError::new_err(what))
+        }
+    }
 }
 
 fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {

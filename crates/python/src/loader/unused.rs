@@ -10,7 +10,7 @@ use pyo3::{prelude::*, types::PyDict};
 pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
     let crop: Option<String> = get(options, "crop")?;
     let [rrc, letterbox] = ["rrc", "letterbox"].map(|name| crop.as_deref() == Some(name));
-    let has = |name: &str| PyResult::Ok(options::value(options, name)?.is_truthy()?);
+    let has = |name: &str| options::value(options, name)?.is_truthy();
     let follows = has("masks")? || has("fields")?;
     let objects = has("objects")?;
     let (mixup, cutmix) = (get::<f64>(options, "mixup")?, get::<f64>(options, "cutmix")?);

@@ -15,7 +15,7 @@ use bytes::Bytes;
 pub use change::{abort_unfinished, exists, put_new, refuse_read_only, remove};
 use fdconvert_core::{Error, Result};
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
@@ -165,7 +165,7 @@ pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
     if is_url(path) {
         return away::read_start(path, n_bytes);
     }
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = crate::opening::open(path).map_err(Error::io("open", path))?;
     if !file.metadata().map_err(Error::io("look at", path))?.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
