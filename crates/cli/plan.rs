@@ -94,7 +94,7 @@ pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
             "merged {} in {}, {}, into {}; {} skipped\n  checked   all shards against their records \
              in {seconds:.2} s\n",
             output::counted(n_samples, "sample"),
-            output::counted(shards.len() as u64, "shard"),
+            output::counted(merged.n_shards(), "shard"),
             output::size(bytes),
             output::path(&args.out),
             skipped.len(),

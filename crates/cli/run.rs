@@ -27,6 +27,7 @@ where
     let session = Session::default();
     session.set_command(&args);
     stop_on_signals(&cli.command, &session);
+    fdconvert_storage::fail_at_size_limit();
     let ended = carry_out(&cli, &matches, &session);
     for left in fdconvert_storage::left_files() {
         session.say(&format!("warning: {left}"));

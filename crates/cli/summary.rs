@@ -152,7 +152,7 @@ impl Summary<'_> {
         {
             line("note", note);
         }
-        let was_complete = report.resumed > 0 && report.resumed == report.samples;
+        let was_complete = report.was_complete();
         if report.resumed > 0 && !was_complete {
             let n = output::counted(report.resumed, "sample");
             let were = if report.resumed == 1 { "was" } else { "were" };

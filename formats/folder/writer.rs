@@ -218,7 +218,8 @@ impl Writer {
 
 impl ShardWriter for Writer {
     fn found(&self) -> u64 {
-        if matches!(self.place, Place::There(_)) { self.samples } else { 0 }
+        let n_left_out = self.provenance.skipped.len() as u64;
+        if matches!(self.place, Place::There(_)) { self.samples + n_left_out } else { 0 }
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {

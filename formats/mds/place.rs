@@ -104,12 +104,15 @@ impl Place {
                 )));
             }
             Proof::Record(record) => {
-                let is_whole = [self.raw_name(), self.zip_name()].contains(&record.file)
-                    && has_len(&self.folder.join(&record.file), Some(record.bytes))?
-                    && has_len(&self.index_path(), None)?
-                    && (!compare
-                        || record.agrees(&self.folder)?
-                            && sidecar::is_whole(&self.index_path(), record.fingerprint())?);
+                // All samples of an empty one were left out.
+                let is_empty = record.samples == 0 && !exists(&self.folder.join(&record.file))?;
+                let is_whole = is_empty
+                    || [self.raw_name(), self.zip_name()].contains(&record.file)
+                        && has_len(&self.folder.join(&record.file), Some(record.bytes))?
+                        && has_len(&self.index_path(), None)?
+                        && (!compare
+                            || record.agrees(&self.folder)?
+                                && sidecar::is_whole(&self.index_path(), record.fingerprint())?);
                 return Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing });
             }
             // Its start still says whose it is.

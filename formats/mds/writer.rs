@@ -1,18 +1,22 @@
-use crate::index::{Builder, Meta};
 use crate::mds::{
     Mds,
     encoding::Encoding,
-    layout::{Config, FORMAT, MAX_SHARD_BYTES, VERSION, ZSTD, config_offset},
+    layout::{Config, FORMAT, FileInfo, MAX_SHARD_BYTES, VERSION, ZSTD, config_offset},
     place::{Held, Place},
     python_json::dumps,
     record::Record,
     seal, sidecar,
+};
+use crate::{
+    index::{Builder, Meta},
+    shards::record::Record as _,
 };
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value, named,
 };
 use fdconvert_storage::{Scratch, partial_path, place::remove, take_back, write_partial};
+use std::collections::BTreeMap;
 
 /// Samples are written in pieces of about this size.
 const FLUSH_BYTES: usize = 1 << 20;
@@ -204,6 +208,28 @@ impl Writer {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// Notes that all samples were left out: readers of shards stumble over empty ones, so there is
+    /// none.
+    fn finish_empty(self) -> Result<ShardSummary> {
+        let Self { raw, held, place, config, skipped, fingerprint, overwrite, .. } = self;
+        drop(raw);
+        let Held { had_record, is_shared, mut folders, claim, .. } = held;
+        if !is_shared {
+            place.withdraw()?;
+        }
+        if overwrite || had_record || claim.resumes() {
+            for name in [place.raw_name(), place.zip_name(), place.index_name()] {
+                remove(&place.folder.join(name))?;
+            }
+        }
+        let (basename, hashes) = (place.raw_name(), BTreeMap::new());
+        let entry = config.into_entry(0, FileInfo { basename, bytes: 0, hashes }, None);
+        let record = Record::new(fingerprint, entry, 0, skipped);
+        claim.commit(&record.to_json(), || true)?;
+        folders.keep_stamp();
+        Ok(record.summary(&place.folder))
+    }
+
     fn flush(&mut self) -> Result<()> {
         let at = self.data_offset() + self.data_bytes() - self.pending.len() as u64;
         self.raw.write_all_at(&self.pending, at)?;
@@ -255,7 +281,7 @@ impl ShardWriter for Writer {
 
     fn finish(mut self: Box<Self>) -> Result<ShardSummary> {
         if self.ends.len() < 2 {
-            return Err(Error::usage("source", "there is no sample to write"));
+            return self.finish_empty();
         }
         self.flush()?;
         let from = self.data_offset();

@@ -173,16 +173,6 @@ impl ShardWriter for Writer {
         // The folders first, so that they go last.
         let Self { mut folders, claim, run, mut open, order, keys, skipped, .. } = *self;
         let stem = wds::stem(&run.shard)?;
-        if order.len() == 0 {
-            let what = match run.shard.of {
-                1 => "no sample was given".to_owned(),
-                _ => format!(
-                    "all samples of shard {stem} were left out, and readers of shards stumble over \
-                     empty ones: make shards larger, or leave the samples out of the source"
-                ),
-            };
-            return Err(Error::usage("source", what));
-        }
         // What describes the shard that is being replaced must not outlive it.
         let path = record_path(&run.out, &stem);
         if !run.is_shared {

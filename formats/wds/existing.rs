@@ -161,7 +161,12 @@ pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<
     let stem = layout::stem(request.shard)?;
     let path = layout::tar_path(request.out, &stem);
     let Some(record) = record_of_run::<Record>(request, &stem, &path)? else { return Ok(None) };
-    if !record.agrees(&path, with_index)? {
+    let is_whole = match record.samples {
+        // All its samples were left out.
+        0 => !exists(&path)?,
+        _ => record.agrees(&path, with_index)?,
+    };
+    if !is_whole {
         return Ok(None);
     }
     let Record { samples, bytes, skipped, .. } = record;

@@ -33,7 +33,6 @@ pub(crate) struct Writer {
     out: PathBuf,
     stem: String,
     with_index: bool,
-    n_shards: usize,
     fingerprint: [u8; 16],
     schema: Schema,
     provenance: Provenance,
@@ -98,7 +97,6 @@ impl Writer {
         Ok(Self {
             out: out.to_path_buf(),
             with_index,
-            n_shards: shard.of,
             fingerprint: request.fingerprint,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
@@ -193,19 +191,12 @@ impl ShardWriter for Writer {
         let Self { mut folders, claim, out, stem, mut tar, mut provenance, index, ours, .. } =
             *self;
         let samples = index.n_samples();
-        if samples == 0 {
-            let what = match self.n_shards {
-                1 => "no sample was given".to_owned(),
-                _ => format!(
-                    "all samples of shard {stem} were left out, and readers of shards stumble over \
-                     empty ones: make shards larger, or leave the samples out of the source"
-                ),
-            };
-            return Err(Error::usage("source", what));
-        }
         tar.append(&END)?;
         tar.flush()?;
-        let (bytes, xxh3) = (tar.file.size(), tar.hash.digest());
+        let (bytes, xxh3) = match samples {
+            0 => (0, 0),
+            _ => (tar.file.size(), tar.hash.digest()),
+        };
         let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
         done.skipped.clone_from(&provenance.skipped);
 
@@ -218,6 +209,22 @@ impl ShardWriter for Writer {
             if ours.index {
                 remove(&layout::index_path(&path))?;
             }
+        }
+        if samples == 0 {
+            // Readers of shards stumble over empty ones: only the record is there.
+            if ours.tar {
+                remove(&path)?;
+            }
+            drop(tar);
+            claim.commit(&done.to_json(), || true)?;
+            folders.keep_stamp();
+            return Ok(ShardSummary {
+                path,
+                samples,
+                bytes,
+                bytes_shared: 0,
+                skipped: done.skipped,
+            });
         }
         let index = self.with_index.then_some((
             index,

@@ -19,6 +19,8 @@ mod damaged_sources;
 mod keep;
 #[cfg(feature = "turbo")]
 mod keys;
+#[cfg(feature = "turbo")]
+mod left_out;
 mod mixed;
 
 #[cfg(feature = "turbo")]

@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// The command under test [default: the debug build of this workspace].
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// A Python interpreter that has the package: programs that write samples are under test, too.
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
     /// Only these configurations.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     formats: Vec<String>,
@@ -73,7 +76,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return fail("the campaign needs Linux on a 64-bit machine: it preloads a library");
     }
     let of_workers = options.campaign == Campaign::Workers;
-    let configurations = if of_workers { Vec::new() } else { chosen(&options.formats)? };
+    let configurations =
+        if of_workers { Vec::new() } else { chosen(&options.formats, options.python.is_some())? };
     let here = Workspace::here()?;
     let (root, target) = (here.root()?, here.target()?);
     let path = options.program.clone().unwrap_or_else(|| target.join("debug/fdconvert"));
@@ -90,7 +94,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let work = options.work.clone().unwrap_or_else(|| target.join(format!("campaign-{name}")));
     let work = recreate(&work)?;
     let library = shim::build(&root.join("xtask/shim"), &work)?;
-    let program = Program::new(path, library, work, options.threads);
+    let program = Program::new(path, library, work, options.threads)
+        .with_python(options.python.clone().unwrap_or_else(|| "python3".into()));
     program.make_source(&root.join("tests/fixtures/kodak"))?;
 
     if of_workers {
@@ -107,14 +112,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     report.finish()
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static Configuration>> {
-    let all = configurations::ALL;
+fn chosen(names: &[String], with_python: bool) -> Result<Vec<&'static Configuration>> {
+    let several = configurations::SEVERAL.iter().flatten();
+    let all: Vec<_> = configurations::ALL.iter().chain(several).collect();
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|it| it.name != **name)) {
         let known: Vec<_> = all.iter().map(|it| it.name).collect();
         return fail(format!("no configuration {unknown}; there are: {}", known.join(", ")));
     }
-    let wanted = |it: &&Configuration| names.is_empty() || names.iter().any(|n| n == it.name);
-    Ok(all.iter().filter(wanted).collect())
+    // Those of programs need an interpreter that has the package.
+    let wanted = |it: &&Configuration| match names.is_empty() {
+        true => with_python || !it.attacked.starts_with("PYTHON"),
+        false => names.iter().any(|name| name == it.name),
+    };
+    Ok(all.into_iter().filter(wanted).collect())
 }
 
 /// An empty folder of this name, and its path without links: the library compares paths as text.

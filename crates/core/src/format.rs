@@ -347,8 +347,8 @@ pub trait ShardWriter: Send {
         0
     }
 
-    /// Returns how many of the samples that were written it has only compared, as a finished output
-    /// holds them.
+    /// Returns how many of the samples that were written and skipped it has only compared, as a
+    /// finished output holds them.
     fn found(&self) -> u64 {
         0
     }

@@ -23,6 +23,12 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Number of shards, without those that are not there because all their samples were left out.
+    #[must_use]
+    pub fn n_shards(&self) -> u64 {
+        self.shards.iter().filter(|(_, shard)| shard.samples > 0).count() as u64
+    }
+
     /// Returns what was done, of the dataset at `out`.
     #[must_use]
     pub fn document(&self, out: &Path) -> Value {
@@ -32,7 +38,7 @@ impl Merged {
         let mut fields = Map::new();
         fields.insert("out".into(), json!(out.display().to_string()));
         fields.insert("samples".into(), json!(shards.clone().map(|it| it.samples).sum::<u64>()));
-        fields.insert("shards".into(), json!(self.shards.len()));
+        fields.insert("shards".into(), json!(self.n_shards()));
         fields.insert("bytes_out".into(), json!(shards.map(|it| it.bytes).sum::<u64>()));
         fields.insert("skipped".into(), json!(skipped));
         fields.insert("files".into(), json!(files));

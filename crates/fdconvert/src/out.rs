@@ -25,9 +25,11 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     }
     let extension = out.extension().unwrap_or_default();
     if is_url(out) && format.capabilities().layout == Layout::Images {
-        let what = format!(
-            "{} is in a store, and files are unpacked into folders; name one",
-            out.display()
+        let what = message!(
+            "{} is in a store, and single files are written into folders only: name a folder, or pack \
+             shards, with {}",
+            out.display(),
+            named::FORMAT.with("wds")
         );
         return Err(Error::usage("output", what));
     }

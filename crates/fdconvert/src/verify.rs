@@ -6,10 +6,11 @@ use crate::{
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, check_json,
-    named,
+    message, named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
+use fdconvert_storage::place;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -138,8 +139,21 @@ pub fn verify_with(
         },
         Err(error) => return Err(error),
     };
+    if !found.problems.is_empty() && is_being_written(dataset) {
+        let what = message!(
+            "{} is being written, or its run was stopped: what is damaged now may be whole when that \
+             run is complete",
+            dataset.display()
+        );
+        found.problems.push(Problem { sample: None, error: what });
+    }
     found.seconds = began.elapsed().as_secs_f64();
     Ok(found)
+}
+
+/// Returns whether a run has begun to write shards there, and has not completed them.
+fn is_being_written(dataset: &Path) -> bool {
+    place::exists(&dataset.join(".fdconvert/source.stamp")).unwrap_or(false)
 }
 
 impl Verified {

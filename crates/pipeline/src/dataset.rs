@@ -1,5 +1,5 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Checked, OnError, Plan, Positions, finished::Finished};
+use crate::{Checked, OnError, Plan, Positions, finished::Finished, pack::no_sample};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
@@ -152,10 +152,16 @@ impl Dataset<'_> {
     pub fn complete(&self, shards: &[(Shard, ShardSummary)]) -> Result<Vec<PathBuf>> {
         let skipped = shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
         let provenance = Provenance { skipped: skipped.collect(), ..self.provenance() };
+        // Of shards whose samples were all left out there is no more than the record.
+        let shards: Vec<_> =
+            shards.iter().filter(|(_, summary)| summary.samples > 0).cloned().collect();
+        if shards.is_empty() {
+            return Err(no_sample());
+        }
         self.format.complete(&Complete {
             out: self.out,
             schema: self.source.schema(),
-            shards,
+            shards: &shards,
             common: &self.plan.common,
             provenance: &provenance,
             fingerprint: self.fingerprint()?,

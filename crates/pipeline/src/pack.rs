@@ -137,9 +137,23 @@ pub fn pack(
                     let out = dataset.shard_out(shard);
                     let request = dataset.request(&identity, shard, &out, run.overwrite);
                     let writer = dataset.format.create(&request)?;
-                    let filled = filling.fill(shard, writer, observer, &mut tally)?;
+                    let (filled, empty) = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
                     let part = open::filled_part(dataset, shard);
+                    if empty.is_some() && dataset.plan.shards.len() == 1 {
+                        return Err(no_sample());
+                    }
+                    if let Some(skipped) = empty.filter(|_| !dataset.format.is_sharded()) {
+                        // As a shard without a sample is: it is not there.
+                        drop(filled);
+                        if out.exists() {
+                            return Err(Error::exists("output", &out));
+                        }
+                        let (samples, bytes, bytes_shared, path) = (0, 0, 0, out);
+                        let summary = ShardSummary { path, samples, bytes, bytes_shared, skipped };
+                        tally.shards.push((part, summary));
+                        continue;
+                    }
                     if part.samples.is_empty() {
                         break;
                     }
@@ -243,6 +257,14 @@ impl<'scope> Committing<'scope> {
     }
 }
 
+/// The writer of a filled shard, and the samples that were left out where that was all of them.
+type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
+
+/// The refusal of a dataset without a sample.
+pub(crate) fn no_sample() -> Error {
+    Error::usage("source", "none of its samples could be packed, and a dataset has at least one")
+}
+
 /// Inputs and settings for filling shards.
 pub(crate) struct Filling<'a> {
     pub(crate) dataset: &'a Dataset<'a>,
@@ -260,8 +282,9 @@ impl Filling<'_> {
         mut writer: Box<dyn ShardWriter>,
         observer: &mut dyn Observer,
         tally: &mut Tally,
-    ) -> Result<Box<dyn ShardWriter>> {
+    ) -> Result<Filled> {
         let dataset = self.dataset;
+        let (mut n_written, mut left_out) = (0, Vec::new());
         let resumed = writer.resumed();
         observer.resumed(resumed);
         let range = shard.samples.start + resumed..shard.samples.end;
@@ -293,6 +316,8 @@ impl Filling<'_> {
             match written {
                 Ok(packed) => {
                     observer.stored(packed.bytes_in, packed.bytes_stored);
+                    n_written += 1;
+                    left_out.clear();
                     tally.add(&packed);
                 }
                 Err(failure) => {
@@ -300,6 +325,9 @@ impl Filling<'_> {
                     let reason = tally.failures.admit(failure, &key, dataset.on_error, self.run)?;
                     let skipped = Skipped { index: position, key, reason };
                     observer.skipped(&skipped);
+                    if n_written == 0 {
+                        left_out.push(skipped.clone());
+                    }
                     writer.skip(skipped)?;
                 }
             }
@@ -335,7 +363,8 @@ impl Filling<'_> {
             Err(error) => return Err(error),
         }
         tally.resumed += resumed + writer.found();
-        Ok(writer)
+        let is_empty = n_written == 0 && resumed == 0;
+        Ok((writer, is_empty.then_some(left_out)))
     }
 }
 

@@ -44,6 +44,14 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
+impl Report {
+    /// Returns whether all of it was there before.
+    #[must_use]
+    pub fn was_complete(&self) -> bool {
+        self.resumed > 0 && self.resumed == self.samples + self.skipped.len() as u64
+    }
+}
+
 /// Counts of the JPEGs whose entry points were to be stored, in this run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntryPointCounts {

@@ -3,6 +3,12 @@ use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
 
+/// Name and explanation of the note about shards that are not there.
+const EMPTY: (&str, &str) = (
+    "empty",
+    "planned and not there, since all samples of it were left out; the others keep their numbers",
+);
+
 /// Sums, as the run goes.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -50,14 +56,22 @@ impl Tally {
         }
     }
 
-    pub(crate) fn into_report(self, entry_points: bool) -> Report {
+    pub(crate) fn into_report(mut self, entry_points: bool) -> Report {
+        let skipped = self.shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
+        let skipped = skipped.collect();
+        let before = self.shards.len();
+        self.shards.retain(|(_, summary)| summary.samples > 0);
+        let n_empty = (before - self.shards.len()) as u64;
+        if n_empty > 0 {
+            self.notes.insert(EMPTY.0, (EMPTY.1, n_empty));
+        }
         let (shard_splits, shards): (Vec<_>, Vec<_>) =
             self.shards.into_iter().map(|(shard, summary)| (shard.split, summary)).unzip();
         Report {
             planned: 0,
             samples: shards.iter().map(|shard| shard.samples).sum(),
             resumed: self.resumed,
-            skipped: shards.iter().flat_map(|shard| shard.skipped.iter().cloned()).collect(),
+            skipped,
             bytes_in: self.bytes_in,
             bytes_stored: self.bytes_stored,
             bytes_out: shards.iter().map(|shard| shard.bytes).sum(),

@@ -92,6 +92,7 @@ pub fn pack_turns<'a>(
             let filled = dataset.format.create(&request);
             let filled =
                 filled.and_then(|writer| filling.fill(shard, writer, observer, &mut tally));
+            let filled = filled.map(|(writer, _)| writer);
             let writer = match filled {
                 Ok(writer) => writer,
                 // Its files are gone, which shows as an error of any kind.

@@ -322,7 +322,7 @@ def test_an_exception_in_the_block_or_the_iterable_leaves_nothing(tmp_path: Path
             writer.write(images[0])
             raise LookupError("inside")
     assert os.listdir(tmp_path) == []
-    with pytest.warns(ResourceWarning, match="was not written: close the Writer"):
+    with pytest.warns(RuntimeWarning, match="was not written: close the Writer"):
         writer = fdconvert.Writer(tmp_path / "x.beton")
         writer.write(images[0])
         del writer

@@ -250,7 +250,6 @@ def test_an_exception_of_progress_stops_it(tmp_path: Path) -> None:
     check_threads_end()
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_only_the_process_that_began_goes_on(tmp_path: Path) -> None:
     rows = mixed(200)
     write(tmp_path / "whole.beton", rows, n_samples=200)

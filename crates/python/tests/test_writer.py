@@ -184,38 +184,6 @@ def test_a_full_disk_is_an_error_of_write_or_close(n: int, budget: int, tmp_path
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_both_sides_of_a_fork_go_on(
-    budget: int | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = large()
-    for name in ("whole", "parent", "child"):
-        (tmp_path / name).mkdir()
-    write(tmp_path / "whole/x.beton", rows)
-    monkeypatch.chdir(tmp_path / "parent")
-    writer = fdconvert.Writer("x.beton", memory_budget=budget)
-    for row in rows[:50]:
-        writer.write(row)
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            signal.alarm(60)
-            os.chdir(tmp_path / "child")
-            for row in rows[50:]:
-                writer.write(row)
-            status = int(writer.close()["samples"] != len(rows))
-        finally:
-            os._exit(status)
-    for row in rows[50:]:
-        writer.write(row)
-    assert os.waitpid(pid, 0)[1] == 0
-    writer.close()
-    whole = contents(tmp_path / "whole")
-    assert contents(tmp_path / "parent") == contents(tmp_path / "child") == whole
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_child_that_drops_the_writer_leaves_the_parent_alone(
     budget: int | str, tmp_path: Path
 ) -> None:

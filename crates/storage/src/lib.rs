@@ -75,6 +75,8 @@ mod lease;
 #[cfg(feature = "write")]
 mod left;
 #[cfg(feature = "write")]
+mod limit;
+#[cfg(feature = "write")]
 mod lock;
 mod map;
 #[cfg(feature = "write")]
@@ -129,6 +131,7 @@ pub use {
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
     lease::{Lease, Leases, Listing, Seen, clear_leases, lease_folder, open_leases},
     left::left_files,
+    limit::fail_at_size_limit,
     lock::unlocked_files,
     object_journal::ObjectJournal,
     parted::{Parted, Sent},

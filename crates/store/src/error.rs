@@ -70,6 +70,7 @@ fn to_io(cause: Cause) -> io::Error {
         }
         _ => (io::ErrorKind::Other, None),
     };
+    let said = brief(said);
     match (cure, plain) {
         (Some(cure), _) => io::Error::new(kind, format!("{cure} ({said})")),
         (None, Some(plain)) if kind == io::ErrorKind::NotFound => io::Error::new(kind, plain),
@@ -104,6 +105,20 @@ fn kind(cause: &Cause) -> Option<HttpErrorKind> {
     None
 }
 
+/// Code and message of an answer in XML, which says them beside some 600 characters for the store's own
+/// support; anything else as it is.
+fn brief(said: String) -> String {
+    let member = |name: &str| {
+        let (_, rest) = said.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(text, _)| text.trim())
+    };
+    match (member("Code"), member("Message")) {
+        (Some(code), Some(message)) if !message.is_empty() => format!("{code}: {message}"),
+        (Some(code), _) => code.to_owned(),
+        _ => said,
+    }
+}
+
 /// The causes on one line, without those that the one before repeats.
 fn chain(cause: &Cause) -> String {
     let mut said = cause.to_string();
@@ -116,4 +131,20 @@ fn chain(cause: &Cause) -> String {
         next = cause.source();
     }
     said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_answer_in_xml_code_and_message_are_told() {
+        let said = "Error performing GET http://h/b/k in 3ms - Server returned non-2xx status code: \
+                    403 Forbidden: <?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>\
+                    Access Denied.</Message><RequestId>1</RequestId></Error>";
+        assert_eq!(brief(said.to_owned()), "AccessDenied: Access Denied.");
+        let empty = "404 <Error><Code>NoSuchKey</Code><Message></Message></Error>";
+        assert_eq!(brief(empty.to_owned()), "NoSuchKey");
+        assert_eq!(brief("connection reset".to_owned()), "connection reset");
+    }
 }

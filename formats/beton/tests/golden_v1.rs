@@ -1,5 +1,7 @@
-//! Files of the first version of this crate. They are only ever read: what they hold, later
-//! versions must read, and this one must still write byte for byte.
+//! Files of earlier versions of this crate. They are only ever read: what they hold, later versions must
+//! read, and this one must still write those of the last version byte for byte.
+//!
+//! Version 2 says in its index block which run it is of.
 #![allow(clippy::unwrap_used)]
 
 use super::common::{beton, create, golden, open, read_all, unpack};
@@ -9,8 +11,15 @@ use fdconvert_core::{
 };
 use std::path::Path;
 
-const FILES: [(&str, &[(&str, &str)]); 2] =
-    [("v1/compact.beton.zst", &[("compact", "")]), ("v1/aligned.beton.zst", &[])];
+const FILES: [(&str, &[(&str, &str)]); 4] = [
+    ("v1/compact.beton.zst", &[("compact", "")]),
+    ("v1/aligned.beton.zst", &[]),
+    ("v2/compact.beton.zst", &[("compact", "")]),
+    ("v2/aligned.beton.zst", &[]),
+];
+
+/// The version that is written.
+const LATEST: &str = "v2/";
 
 fn schema() -> Schema {
     let names: Vec<String> = ["aft", "bow", "nœud"].map(str::to_owned).into();
@@ -72,6 +81,9 @@ fn are_read_and_written_as_ever() {
         (0..reader.len()).for_each(|i| reader.verify_sample(i).unwrap());
         let skipped = &reader.provenance().unwrap().skipped;
         assert_eq!(skipped.iter().map(|skipped| skipped.index).collect::<Vec<_>>(), [1, 5]);
+        if !name.starts_with(LATEST) {
+            continue;
+        }
         let out = folder.path().join("a.beton");
         write(options, &out);
         assert!(std::fs::read(&out).unwrap() == file, "{name} is written differently now");
@@ -86,7 +98,7 @@ fn make_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     for (name, options) in FILES {
         let (out, path) = (folder.path().join("a.beton"), golden(name));
-        if !path.exists() {
+        if name.starts_with(LATEST) && !path.exists() {
             write(options, &out);
             let packed = zstd::encode_all(&std::fs::read(&out).unwrap()[..], 19).unwrap();
             std::fs::write(path, packed).unwrap();

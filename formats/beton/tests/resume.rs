@@ -50,9 +50,14 @@ fn go_on(writer: &mut dyn fdconvert_core::ShardWriter, end: u64) {
 }
 
 fn whole(format: &dyn Format) -> Vec<u8> {
+    whole_of(format, [7; 16])
+}
+
+/// Of the run of that fingerprint.
+fn whole_of(format: &dyn Format, fingerprint: [u8; 16]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.beton");
-    let mut writer = start(format, &out).unwrap();
+    let mut writer = create_as(format, &out, &schema(), N_SAMPLES, fingerprint, false).unwrap();
     assert_eq!(writer.resumed(), 0);
     go_on(&mut *writer, N_SAMPLES);
     writer.finish().unwrap();
@@ -199,7 +204,7 @@ fn another_run_is_left_alone() {
     assert_eq!(writer.resumed(), 0);
     go_on(&mut *writer, N_SAMPLES);
     writer.finish().unwrap();
-    assert!(fs::read(&out).unwrap() == whole(&*paged()));
+    assert!(fs::read(&out).unwrap() == whole_of(&*paged(), [8; 16]));
 }
 
 #[test]

@@ -23,6 +23,49 @@ const PART_1: &str = "pack --plan OUT/x.fdplan --part 1/2 OUT/x --threads THREAD
 const PART_2: &str = "pack --plan OUT/x.fdplan --part 2/2 OUT/x --threads THREADS";
 const MERGE: &str = "merge OUT/x";
 
+/// Configurations of a split into one output each, of a program that writes samples, and of one that
+/// packs a sequence, of a format.
+macro_rules! several {
+    ($split:literal, $writer:literal, $sequence:literal, $out:literal, $options:literal) => {
+        [
+            Configuration::alone(
+                $split,
+                concat!(
+                    "pack SOURCE ",
+                    $out,
+                    " ",
+                    $options,
+                    " --split train=0.5,val=0.5 --threads THREADS"
+                ),
+            ),
+            Configuration::alone($writer, concat!("PYTHON Writer SOURCE ", $out, " ", $options)),
+            Configuration::alone($sequence, concat!("PYTHON pack SOURCE ", $out, " ", $options)),
+        ]
+    };
+}
+
+/// By format. PYTHON is an interpreter with the package, which `--python` names, and a script.
+pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
+    several!("folder-split", "folder-writer", "folder-sequence", "OUT/x", "--format folder"),
+    several!("beton-split", "beton-writer", "beton-sequence", "OUT/x.beton", "--format beton"),
+    several!(
+        "parquet-split",
+        "parquet-writer",
+        "parquet-sequence",
+        "OUT/x.parquet",
+        "--format parquet"
+    ),
+    several!("wds-split", "wds-writer", "wds-sequence", "OUT/x", "--format wds --shard-count 4"),
+    several!("mds-split", "mds-writer", "mds-sequence", "OUT/x", "--format mds --shard-count 4"),
+    several!(
+        "mixed-split",
+        "mixed-writer",
+        "mixed-sequence",
+        "OUT/x",
+        "--format mixed --ratio 0.5 --shard-count 4"
+    ),
+];
+
 /// Command lines whose words are SOURCE, a folder of 12 images in two classes, OLD, what these were
 /// before they were changed at the same lengths, OUT, an empty folder, and THREADS, or contain them.
 pub(super) const ALL: &[Configuration] = &[

@@ -33,7 +33,7 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
     cases
 }
 
-/// Kills, resumes, and compares with the reference.
+/// Kills, resumes, compares with the reference, and gives the command once more.
 pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<()> {
     let runs = case.iter().map(|kill| kill.variables(court.slot)).chain([Vec::new()]);
     for variables in runs {
@@ -50,5 +50,14 @@ pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<(
         }
         break;
     }
-    notes.compare(court)
+    notes.compare(court)?;
+    if case.len() == 1 {
+        // A loop that starts jobs again has to end well.
+        let ended = court.attack(&[])?;
+        if !ended.well() {
+            return notes.refused(court, &ended);
+        }
+        notes.compare(court)?;
+    }
+    Ok(())
 }

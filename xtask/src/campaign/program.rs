@@ -25,7 +25,29 @@ pub(super) struct Program {
     library: PathBuf,
     work: PathBuf,
     threads: NonZeroUsize,
+    python: PathBuf,
 }
+
+/// A program that has samples: `Writer` or `pack`, the source, the output, and options as on the command
+/// line.
+const SCRIPT: &str = r#"
+import sys, warnings
+from pathlib import Path
+import fdconvert
+warnings.simplefilter("ignore")
+how, source, out, *words = sys.argv[1:]
+options = {name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2])}
+options = {name: int(value) if value.isdigit() else value for name, value in options.items()}
+files = sorted(Path(source).glob("*/*.jpg"))
+samples = [{"image": file.read_bytes(), "label": file.parent.name == "right"} for file in files]
+options |= {"schema": {"image": "image", "label": ["left", "right"]}, "threads": 1}
+if how == "pack":
+    fdconvert.pack(samples, out, **options)
+else:
+    with fdconvert.Writer(out, **options) as writer:
+        for sample in samples:
+            writer.write(sample)
+"#;
 
 /// The folder of one run at a time.
 #[derive(Clone)]
@@ -109,7 +131,13 @@ impl Program {
         work: PathBuf,
         threads: NonZeroUsize,
     ) -> Self {
-        Self { path, library, work, threads }
+        Self { path, library, work, threads, python: "python3".into() }
+    }
+
+    /// The same with another interpreter for programs.
+    pub(super) fn with_python(mut self, python: PathBuf) -> Self {
+        self.python = python;
+        self
     }
 
     pub(super) fn source(&self) -> PathBuf {
@@ -185,8 +213,9 @@ impl Program {
     }
 
     fn command(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> Command {
-        let mut command = Command::new(&self.path);
-        command.args(self.words(slot, line)).env("LD_PRELOAD", &self.library);
+        let (program, words) = self.typed(slot, line);
+        let mut command = Command::new(program);
+        command.args(words).env("LD_PRELOAD", &self.library);
         command.env("FAULTS_NO_SYNC", "1").env("FAULTS_SECONDS", SECONDS);
         if variables.is_empty() {
             // Watched, for the two lines above to hold, with no call that counts.
@@ -213,11 +242,23 @@ impl Program {
         for (name, value) in variables {
             let _infallible = write!(shown, "{name}={} ", shell::quoted(value));
         }
-        let _infallible = write!(shown, "{}", shell::quoted(&self.path.to_string_lossy()));
-        for word in self.words(slot, line) {
+        let (program, words) = self.typed(slot, line);
+        let _infallible = write!(shown, "{}", shell::quoted(&program.to_string_lossy()));
+        for word in words {
             let _infallible = write!(shown, " {}", shell::quoted(&word));
         }
         shown
+    }
+
+    /// The program of a command line, and its arguments.
+    fn typed(&self, slot: &Slot, line: &str) -> (&Path, Vec<String>) {
+        match line.strip_prefix("PYTHON ") {
+            None => (&self.path, self.words(slot, line)),
+            Some(line) => {
+                let script = ["-c".to_owned(), SCRIPT.to_owned()];
+                (&self.python, script.into_iter().chain(self.words(slot, line)).collect())
+            }
+        }
     }
 
     fn words(&self, slot: &Slot, line: &str) -> Vec<String> {

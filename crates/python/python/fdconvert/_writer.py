@@ -172,7 +172,8 @@ class Writer:
 
 def told(report: dict[str, Any], out: StrPath) -> dict[str, Any]:
     """The report, with a warning where a run before had packed these samples."""
-    if report.get("samples") and report.get("resumed") == report["samples"]:
+    n_done = report.get("samples", 0) + len(report.get("skipped", ()))
+    if n_done > 0 and report.get("resumed") == n_done:
         what = (
             f"{os.fspath(out)} was complete already, and nothing was written; overwrite=True "
             "writes it again"

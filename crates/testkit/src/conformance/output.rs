@@ -185,8 +185,11 @@ pub fn existing_output(format: &dyn Format, profile: &Profile) {
     bench.write(&schema, &samples);
     let before = tree(&bench.folder());
 
+    let (_, others) = bench.labelled(4, 9);
     let refused = |overwrite| {
-        let result = bench.create(&schema, 4, overwrite).map(drop);
+        let created = bench.create(&schema, 4, overwrite);
+        // A folder says nothing of its run: its files are compared.
+        let result = created.and_then(|mut writer| writer.write(&others[0]));
         assert!(matches!(result, Err(Error::Usage { .. })), "an existing output: {result:?}");
         assert!(before == tree(&bench.folder()), "a refused run changed the output");
     };

@@ -196,6 +196,12 @@ pub fn skips(format: &dyn Format, profile: &Profile) {
         let mut writer = bench.create(&schema, n_skipped as usize, false).unwrap();
         (0..n_skipped).for_each(|index| writer.skip(skipped(index)).unwrap());
         let result = writer.finish();
+        if format.is_sharded() {
+            // Readers stumble over empty shards: there is only the record, and no dataset.
+            assert_eq!(result.unwrap().samples, 0);
+            assert!(!format.detect(&bench.out()));
+            continue;
+        }
         assert!(matches!(result, Err(Error::Usage { .. })), "no sample at all: {result:?}");
         bench.assert_empty();
     }
