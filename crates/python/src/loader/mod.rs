@@ -9,6 +9,7 @@ mod options;
 use crate::{
     array::{Array, DeviceArray, Target},
     error::{UsageError, raise, raise_option},
+    sample::ROUNDED,
 };
 use fdconvert_core::{ArraySpec, DType, Error};
 use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
@@ -22,7 +23,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -46,6 +47,8 @@ pub(crate) struct BatchSource {
     shape: Shape,
     /// Batches that were handed over and whose memory is still in use.
     lent: Arc<AtomicUsize>,
+    /// True once it was said that images are rounded.
+    is_told: AtomicBool,
 }
 
 #[pymethods]
@@ -68,7 +71,12 @@ impl BatchSource {
         };
         let loader = py.detach(open).map_err(raise_option)?;
         let shape = loader.shape();
-        Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
+        Ok(Self {
+            loader: Mutex::new(Some(loader)),
+            shape,
+            lent: Arc::default(),
+            is_told: AtomicBool::new(false),
+        })
     }
 
     /// The next batch, `None` at the end of the epoch. Its images are copied to `out` if there is
@@ -98,6 +106,11 @@ impl BatchSource {
                 PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), what, 4)?;
             }
         };
+        if self.with(py, |loader| Ok(loader.rounded()))? > 0
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), ROUNDED, 4)?;
+        }
         self.tuple(py, batch, target).map(Some)
     }
 
@@ -147,6 +160,7 @@ impl BatchSource {
             ("failures", stats.failures),
             ("substituted", stats.substituted),
             ("retries", stats.retries),
+            ("rounded", stats.rounded),
             ("fetched_bytes", stats.fetched_bytes),
             ("storage_bytes", stats.storage_bytes),
             ("reads", stats.reads),
