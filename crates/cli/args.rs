@@ -562,22 +562,14 @@ pub(crate) struct OptionArgs {
     #[command(flatten)]
     pub(crate) metadata: MetadataArgs,
 
-    /// Treat as broken what is in doubt or would lose something that no option asks for: a JPEG
-    /// without its end marker even if all its pixels are there, a progressive one whose scans leave
-    /// coefficients out, an animation or TIFF of which only the first frame or page would be stored,
-    /// more than 8 bits that would be rounded, further channels, and kinds of images that fdconvert
-    /// cannot decode
+    /// Treat as broken what is in doubt or would lose something: a JPEG without its end marker or
+    /// with coefficients left out, frames or pages behind the first, channels beside the colours,
+    /// more than 8 bits, and kinds of images that fdconvert cannot decode
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
     /// How images are checked that keep their bytes
-    #[arg(
-        long,
-        value_enum,
-        default_value = "header",
-        value_name = "HOW",
-        help_heading = "Safety",
-        hide_short_help = true
-    )]
+    #[arg(long, value_enum, default_value = "header", value_name = "HOW")]
+    #[arg(help_heading = "Safety", hide_short_help = true)]
     pub(crate) check: CheckArg,
     /// Refuse images of more pixels than this
     #[arg(

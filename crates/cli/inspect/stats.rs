@@ -31,6 +31,10 @@ pub(super) fn lines(stats: &Stats) -> Vec<(String, String)> {
         if counts.turned > 0 {
             found.push(format!("{} turned by their EXIF", output::count(counts.turned)));
         }
+        if counts.over_8_bits > 0 {
+            let n = output::count(counts.over_8_bits);
+            found.push(format!("{n} of more than 8 bits per channel, which loaders round to 8"));
+        }
         let what = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
         line("metadata", what);
     }

@@ -3,7 +3,7 @@ use crate::{
     options::Options,
     transform::{Area, Geometry, Region as Decoded, scale_for},
 };
-use fdconvert_codec::{self as codec, Decoder, Region, Wanted, orient};
+use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient};
 use fdconvert_core::{Encoded, Pixels, Result};
 
 /// An image whose pixels are decoded, as far as they are needed.
@@ -11,6 +11,8 @@ pub(crate) struct Part<'a> {
     area: Area,
     channels: u8,
     denominator: u32,
+    /// True if more than 8 bits per channel were rounded to 8.
+    pub(crate) is_rounded: bool,
     /// Its pixels, where they lie in the stored image.
     stored: Option<&'a [u8]>,
 }
@@ -19,7 +21,9 @@ impl<'a> Part<'a> {
     fn new(part: &codec::Part, stored: Option<&'a [u8]>) -> Self {
         let Region { x, y, width, height } = part.region;
         let area = Area { x, y, width, height };
-        Self { area, channels: part.channels, denominator: part.shrink.into(), stored }
+        let is_rounded = part.notes.contains(Notes::DEPTH_REDUCED);
+        let denominator = part.shrink.into();
+        Self { area, channels: part.channels, denominator, is_rounded, stored }
     }
 
     /// The same with its pixels, which are those given here where they were decoded.
@@ -27,7 +31,7 @@ impl<'a> Part<'a> {
     where
         'a: 'b,
     {
-        let Self { area, channels, denominator, stored } = *self;
+        let Self { area, channels, denominator, stored, .. } = *self;
         Decoded { pixels: stored.unwrap_or(pixels), area, channels, denominator }
     }
 }
@@ -92,14 +96,15 @@ fn decode_upright<'a>(
     options: &Options,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
-    let (header, channels, _) = decoder.decode_into(key, image, &options.limits, pixels)?;
+    let (header, channels, notes) = decoder.decode_into(key, image, &options.limits, pixels)?;
     let data = std::mem::take(pixels);
     let whole = Pixels { width: header.width, height: header.height, channels, data };
     let Pixels { width, height, data, .. } = orient(whole, orientation);
     *pixels = data;
     let channels = pixels.len() / (width as usize * height as usize).max(1);
     let area = Area { x: 0, y: 0, width, height };
-    Ok(Part { area, channels: channels as u8, denominator: 1, stored: None })
+    let is_rounded = notes.contains(Notes::DEPTH_REDUCED);
+    Ok(Part { area, channels: channels as u8, denominator: 1, is_rounded, stored: None })
 }
 
 /// Drops the alpha channel, as Pillow's `convert("RGB")` does; returns the channels that are left.

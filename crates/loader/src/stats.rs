@@ -28,6 +28,7 @@ pub(crate) struct Counters {
     failures: AtomicU64,
     substituted: AtomicU64,
     retries: AtomicU64,
+    rounded: AtomicU64,
     fetched_bytes: AtomicU64,
     storage_bytes: AtomicU64,
     reads: AtomicU64,
@@ -57,6 +58,7 @@ impl Default for Counters {
             failures: AtomicU64::new(0),
             substituted: AtomicU64::new(0),
             retries: AtomicU64::new(0),
+            rounded: AtomicU64::new(0),
             fetched_bytes: AtomicU64::new(0),
             storage_bytes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
@@ -135,6 +137,16 @@ impl Counters {
         self.retries.fetch_add(1, Relaxed);
     }
 
+    /// Images of more than 8 bits per channel became ones of 8.
+    pub(crate) fn rounded(&self, n_images: u64) {
+        self.rounded.fetch_add(n_images, Relaxed);
+    }
+
+    /// Returns how many did.
+    pub(crate) fn n_rounded(&self) -> u64 {
+        self.rounded.load(Relaxed)
+    }
+
     pub(crate) fn substituted(&self) {
         self.substituted.fetch_add(1, Relaxed);
     }
@@ -168,6 +180,7 @@ impl Counters {
             &self.failures,
             &self.substituted,
             &self.retries,
+            &self.rounded,
             &self.fetched_bytes,
             &self.storage_bytes,
             &self.reads,
@@ -200,6 +213,7 @@ impl Counters {
             failures: self.failures.load(Relaxed),
             substituted: self.substituted.load(Relaxed),
             retries: self.retries.load(Relaxed),
+            rounded: self.n_rounded(),
             fetched_bytes: self.fetched_bytes.load(Relaxed),
             storage_bytes: self.storage_bytes.load(Relaxed),
             reads: self.reads.load(Relaxed),
@@ -274,6 +288,8 @@ pub struct Stats {
     pub substituted: u64,
     /// Reads that were tried again.
     pub retries: u64,
+    /// Images of more than 8 bits per channel that were rounded to 8.
+    pub rounded: u64,
     /// Bytes of encoded images, wherever they came from.
     pub fetched_bytes: u64,
     /// Bytes of encoded images that were read from storage; where maps are read, the system may

@@ -96,5 +96,6 @@ fn all(
         }))
     };
     let decoded = py.detach(|| each(n_threads.min(images.len()), one));
-    decoded.map_err(|error| raise(&error))?.into_iter().map(sample::Rgb::into_array).collect()
+    let decoded = decoded.map_err(|error| raise(&error))?;
+    decoded.into_iter().map(|rgb| rgb.into_array(py)).collect()
 }

@@ -5,19 +5,20 @@ use crate::{
     error::{UsageError, raise},
 };
 use bytes::Bytes;
-use fdconvert_codec::{Decoder, orient, orientation};
+use fdconvert_codec::{Decoder, Notes, orient, orientation};
 use fdconvert_core::{
     ArraySpec, Codec, DType, Encoded, Error, Kind, Limits, Pixels, Reader, Result, Sample, Schema,
     Value,
 };
 use fdconvert_reader::sigbus;
 use pyo3::{
-    exceptions::PyRuntimeError,
+    exceptions::{PyRuntimeError, PyRuntimeWarning},
     prelude::*,
     types::{PyBytes, PyDict, PyString},
 };
 use std::{
     cell::RefCell,
+    ffi::CStr,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
@@ -53,11 +54,21 @@ pub(crate) struct Rgb {
     width: u32,
     height: u32,
     data: Vec<u8>,
+    /// True if more than 8 bits per channel were rounded to 8.
+    is_rounded: bool,
 }
+
+/// The warning that images are rounded, from whatever decodes them.
+pub(crate) const ROUNDED: &CStr = c"fdconvert: images of more than 8 bits per channel are rounded \
+    to 8; Dataset(decode=None) gives them as they are stored, and a field of arrays keeps any type";
 
 impl Rgb {
     /// An array of height, width and channels, in the same memory.
-    pub(crate) fn into_array(self) -> PyResult<Array> {
+    pub(crate) fn into_array(self, py: Python<'_>) -> PyResult<Array> {
+        if self.is_rounded {
+            // Python shows it once for each place that it comes from.
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), ROUNDED, 1)?;
+        }
         let shape = vec![self.height.into(), self.width.into(), 3];
         Array::from_vec(self.data, &ArraySpec { dtype: DType::U8, shape, torch: false })
     }
@@ -136,14 +147,15 @@ fn decoded(sample: Sample<Encoded>, how: How, decoder: &mut Decoder) -> Result<S
 pub(crate) fn decode(key: &str, image: &Encoded, how: How, decoder: &mut Decoder) -> Result<Rgb> {
     let (width, height) = (image.width, image.height);
     let mut data = Vec::new();
-    let (_, channels, _) = decoder.decode_into(key, image, &how.limits, &mut data)?;
+    let (_, channels, notes) = decoder.decode_into(key, image, &how.limits, &mut data)?;
+    let is_rounded = notes.contains(Notes::DEPTH_REDUCED);
     let turned = if how.orient { orientation(image) } else { 1 };
     if turned > 1 {
         let upright = orient(Pixels { width, height, channels, data }, turned);
         let (width, height) = (upright.width, upright.height);
-        return Ok(Rgb { width, height, data: to_rgb(upright.data, channels) });
+        return Ok(Rgb { width, height, data: to_rgb(upright.data, channels), is_rounded });
     }
-    Ok(Rgb { width, height, data: to_rgb(data, channels) })
+    Ok(Rgb { width, height, data: to_rgb(data, channels), is_rounded })
 }
 
 /// As Pillow's `convert("RGB")`: gray three times, alpha dropped.
@@ -245,7 +257,7 @@ fn to_object<'py>(
     value: Value<Picture>,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (value, kind) {
-        (Value::Image(Picture::Rgb(rgb)), _) => Bound::new(py, rgb.into_array()?)?.into_any(),
+        (Value::Image(Picture::Rgb(rgb)), _) => Bound::new(py, rgb.into_array(py)?)?.into_any(),
         (Value::Image(Picture::Stored(image)), _) => {
             let dict = PyDict::new(py);
             dict.set_item("bytes", PyBytes::new(py, &image.bytes))?;

@@ -6,7 +6,7 @@ use crate::{
     request::Asked,
     server::Shared,
 };
-use fdconvert_codec::Decoder;
+use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{Kind, Limits, Pixels, Result, RunLengths};
 use fdconvert_storage::sigbus;
 
@@ -34,7 +34,8 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
                         .collect(),
                     _ => levels.iter().flat_map(|level| color(u16::from(*level))).collect(),
                 };
-                Ok(Pixels { width: size.width, height: size.height, channels: 4, data })
+                let (width, height) = (size.width, size.height);
+                Ok(orient(Pixels { width, height, channels: 4, data }, orientation(&image)))
             })
             .map_err(|error| Failure::unreadable(error.chain()))?
         }

@@ -170,8 +170,8 @@ impl Policy {
         if ending == Ending::NoEndMarker {
             self.check_strict(key, Notes::NO_END_MARKER)?;
         }
-        // Without an end marker only decoding tells whether pixels are missing too.
-        if ending == Ending::NoEndMarker || self.check == Check::Pixels {
+        // Where the end is missing only decoding tells whether pixels are missing too.
+        if matches!(ending, Ending::NoEndMarker | Ending::Doubtful) || self.check == Check::Pixels {
             let mut pixels = worker.take();
             let (_, _, found) = timed(&mut nanos.decode, || {
                 worker.decoder.decode_into(key, &encoded, &self.limits, &mut pixels)

@@ -5,12 +5,16 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "a failure here is a failed test, and the errors are worth reading"
 )]
 
 use crate::common::{self, JPEG_OR_RAW, encoded, files};
 use fdconvert_codec::{Decoder, Encode, Notes, Policy, Worker};
-use fdconvert_core::{Codec, Encoded, Error, Image, Limits};
+use fdconvert_core::{
+    Codec, Encoded, Error, Image, Limits,
+    probe::{check_complete, probe},
+};
 use fdconvert_testkit::{
     fake::FILES,
     fixtures::{self, fixture},
@@ -209,4 +213,97 @@ fn damage_anywhere_never_panics() {
             }
         }
     }
+}
+
+/// Bytes that are kept are checked without decoding, which must not refuse what decodes.
+#[test]
+fn what_decodes_is_not_called_broken() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut images = [files(&fixture("bad")), files(&own), crate::tiff::samples()].concat();
+    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\0\0\0\0\0\
+                ,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    images.push(("gif".into(), encoded(gif.to_vec())));
+    for channels in [3, 4] {
+        images.push(("webp".into(), common::file(23, 17, channels, Codec::Webp)));
+    }
+    let runs = [4, 0x12, 0, 0, 0, 3, 0x45, 0x60, 0, 1];
+    images.push(("rle".into(), encoded(bmp(40, 4, 2, [3, 2], &runs))));
+    images.push(("os2".into(), encoded(bmp(64, 4, 0, [3, 2], &[0x12, 0x30, 0, 0, 4, 6, 0, 0]))));
+    images.retain(|(_, image)| image.bytes.len() < 60_000);
+    let mut decoder = Decoder::new();
+    let (mut n_decoded, mut n_seen, mut n_missed) = (0, 0, 0);
+    for (name, image) in images {
+        let head = image.bytes.len().min(400);
+        let tail = image.bytes.len().saturating_sub(300)..image.bytes.len();
+        for at in (0..head).chain(tail.step_by(7)) {
+            for flip in [1_u8, 0x80, 0xff] {
+                let mut bytes = image.bytes.to_vec();
+                bytes[at] ^= flip;
+                let Ok(header) = probe(&bytes) else { continue };
+                if header.pixels() > 1_000_000 {
+                    continue;
+                }
+                let damaged = encoded(bytes.clone());
+                let decoded = decoder.decode("k", &damaged, &Limits::DEFAULT);
+                let checked = check_complete(&bytes, &header);
+                match (decoded.is_ok(), checked) {
+                    (true, Ok(_)) => n_decoded += 1,
+                    (true, Err(what)) => panic!("{name}, byte {at} ^ {flip}: {what}"),
+                    (false, Err(_)) => n_seen += 1,
+                    (false, Ok(_)) => n_missed += 1,
+                }
+            }
+        }
+    }
+    println!(
+        "{n_decoded} decode; of the others {n_seen} are seen without decoding, {n_missed} not"
+    );
+    assert!(n_decoded > 1000 && n_seen > n_missed / 2);
+}
+
+/// The start of a BMP with a header of that many bytes.
+fn bmp(header_bytes: u32, bits: u16, compression: u32, size: [i32; 2], rest: &[u8]) -> Vec<u8> {
+    let colors = if bits > 8 { 0 } else { 4_u32 << bits };
+    let mut out = b"BM\0\0\0\0\0\0\0\0".to_vec();
+    out.extend((14 + header_bytes + colors).to_le_bytes());
+    let mut header = header_bytes.to_le_bytes().to_vec();
+    header.extend(size.map(i32::to_le_bytes).as_flattened());
+    header.extend([1, 0]);
+    header.extend(bits.to_le_bytes());
+    header.extend(compression.to_le_bytes());
+    header.resize(header_bytes as usize, 0);
+    out.extend(header);
+    out.extend((0..colors / 4).flat_map(|level| [(level as u8).wrapping_mul(16); 4]));
+    out.extend(rest);
+    out
+}
+
+fn levels(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let found = Decoder::new().decode("k", &encoded(bytes), &Limits::DEFAULT);
+    let found = found.map_err(|error| error.to_string())?;
+    assert_eq!(found.pixels.channels, 3);
+    Ok(found.pixels.data.chunks(3).map(|pixel| pixel[0] / 16).collect())
+}
+
+#[test]
+fn bmps_with_headers_of_os2_have_their_pixels() {
+    let rows = [0x12, 0x30, 0, 0, 0x45, 0x60, 0, 0];
+    for header_bytes in [16, 40, 64] {
+        assert_eq!(levels(bmp(header_bytes, 4, 0, [3, 2], &rows)).unwrap(), [4, 5, 6, 1, 2, 3]);
+    }
+    let coded = bmp(64, 4, 4, [3, 2], &rows);
+    assert!(levels(coded).unwrap_err().contains("run lengths of 24 bits of OS/2"));
+}
+
+#[test]
+fn bmps_with_run_lengths_have_their_pixels() {
+    // Four pixels in a row of three, as some writers round them up; then three one by one.
+    let runs = [4, 0x12, 0, 0, 0, 3, 0x45, 0x60, 0, 1];
+    assert_eq!(levels(bmp(40, 4, 2, [3, 2], &runs)).unwrap(), [4, 5, 6, 1, 2, 1]);
+    let runs = [2, 7, 0, 0, 0, 3, 1, 2, 3, 0, 0, 1];
+    assert_eq!(levels(bmp(40, 8, 1, [3, 2], &runs)).unwrap(), [1, 2, 3, 7, 7, 0]);
+    // A step to the right and up.
+    let runs = [1, 7, 0, 2, 1, 1, 1, 5, 0, 1];
+    assert_eq!(levels(bmp(64, 8, 1, [3, 2], &runs)).unwrap(), [0, 0, 5, 7, 0, 0]);
+    assert!(levels(bmp(40, 8, 1, [3, 2], &[2, 7])).unwrap_err().contains("end in row 0"));
 }

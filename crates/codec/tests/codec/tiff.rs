@@ -273,3 +273,14 @@ fn only_a_check_of_the_pixels_finds_what_is_inside_the_data() {
     assert!(keep(&pixels, bytes).unwrap_err().contains("strip 0 cannot be unpacked"));
     assert_eq!(keep(&pixels, spec.file()), Ok(Notes::KEPT));
 }
+
+/// Files of several kinds, with their names.
+pub(crate) fn samples() -> Vec<(String, Encoded)> {
+    let specs = [
+        ("strips", RGB),
+        ("deflated", Spec { is_predicted: true, ..RGB }),
+        ("tiles", Spec { is_tiled: true, is_planar: true, ..RGB }),
+        ("channels", Spec { samples: 4, extra: Some(0), ..RGB }),
+    ];
+    specs.map(|(name, spec)| (name.to_owned(), encoded(spec.file()))).into()
+}

@@ -6,6 +6,10 @@ use crate::{
 
 const INFO: usize = 14;
 const CORE_HEADER: u32 = 12;
+/// Of OS/2 2.x, cut behind the bits of a pixel.
+const SHORT_HEADER: u32 = 16;
+/// Of OS/2 2.x.
+const OS2_HEADER: u32 = 64;
 const BI_RGB: u32 = 0;
 const BI_BITFIELDS: u32 = 3;
 const BI_ALPHABITFIELDS: u32 = 6;
@@ -40,7 +44,11 @@ fn info(bytes: &[u8]) -> Option<Info> {
         // Negative: rows are stored from the top.
         height: i32_at(bytes, INFO + 8)?.unsigned_abs(),
         bits: u16_at(bytes, INFO + 14)?,
-        compression: u32_at(bytes, INFO + 16)?,
+        compression: if u32_at(bytes, INFO)? == SHORT_HEADER {
+            BI_RGB
+        } else {
+            u32_at(bytes, INFO + 16)?
+        },
     })
 }
 
@@ -63,10 +71,12 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
 
 /// Returns why a BMP is not decoded here; `None` for one that is.
 pub(crate) fn not_decoded(bytes: &[u8]) -> Option<String> {
-    let what = match info(bytes)?.compression {
-        4 => "JPEG",
-        5 => "PNG",
-        11..=13 => "four inks (CMYK)",
+    let what = match (info(bytes)?.compression, u32_at(bytes, INFO)) {
+        (3, Some(OS2_HEADER)) => "fax of OS/2",
+        (4, Some(OS2_HEADER)) => "run lengths of 24 bits of OS/2",
+        (4, _) => "JPEG",
+        (5, _) => "PNG",
+        (11..=13, _) => "four inks (CMYK)",
         _ => return None,
     };
     Some(format!("BMP that holds {what} is not supported"))
@@ -75,8 +85,16 @@ pub(crate) fn not_decoded(bytes: &[u8]) -> Option<String> {
 /// Uncompressed rows, padded to four bytes, must lie inside the file.
 pub(crate) fn check_rows(bytes: &[u8]) -> Result<(), String> {
     let info = info(bytes).ok_or("the BMP is cut off inside its header")?;
+    let planes = if u32_at(bytes, INFO) == Some(CORE_HEADER) { INFO + 8 } else { INFO + 12 };
+    if u16_at(bytes, planes) != Some(1) {
+        return Err("the BMP has another number of planes than 1, which cannot be".into());
+    }
     if !matches!(info.compression, BI_RGB | BI_BITFIELDS | BI_ALPHABITFIELDS) {
-        // Run-length and embedded codecs: only decoding can tell.
+        // Of run lengths only decoding can tell.
+        let (pixels_at, len) = (info.pixels_at, bytes.len());
+        if pixels_at >= len {
+            return Err(format!("the BMP is cut off: pixels at byte {pixels_at} of {len}"));
+        }
         return Ok(());
     }
     let row = (u64::from(info.width) * u64::from(info.bits)).div_ceil(32) * 4;

@@ -1,5 +1,5 @@
 //! Whether a file holds more images than the first one: frames of an animation.
-use crate::probe::{png, tiff::Tiff};
+use crate::probe::{Ending, png, tiff::Tiff};
 use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
@@ -25,8 +25,8 @@ pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
     codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
 }
 
-/// Checks that the first frame of a GIF is there, with its colours.
-pub(crate) fn check_gif(bytes: &[u8]) -> Result<(), String> {
+/// Checks that there is a frame of a GIF, with its colours, and returns whether its data ends.
+pub(crate) fn gif_ending(bytes: &[u8]) -> Result<Ending, String> {
     let cut = || format!("the GIF is cut off at byte {} before its first frame ends", bytes.len());
     let [screen] = array(bytes, 10).ok_or_else(cut)?;
     let mut at = SCREEN_BYTES + color_table_bytes(screen);
@@ -48,7 +48,8 @@ pub(crate) fn check_gif(bytes: &[u8]) -> Result<(), String> {
     if !(1..=11).contains(&code_bits) {
         return Err(format!("the GIF's pixels have codes of {code_bits} bits, which cannot be"));
     }
-    past_sub_blocks(bytes, at + 1).map(|_| ()).ok_or_else(cut)
+    let end = past_sub_blocks(bytes, at + 1);
+    Ok(if end.is_some() { Ending::Complete } else { Ending::Doubtful })
 }
 
 const SCREEN_BYTES: usize = 13;

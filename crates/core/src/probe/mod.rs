@@ -85,6 +85,8 @@ pub enum Ending {
     /// A JPEG without its end marker: only decoding can tell whether pixels are missing. Every
     /// coefficient of a progressive one has been sent, at least for its first blocks.
     NoEndMarker,
+    /// A GIF or WebP whose blocks end too early: only decoding can tell whether pixels are missing.
+    Doubtful,
     /// A progressive JPEG with its end marker whose scans leave out coefficients, or bits of them.
     /// The standard allows it; it is also what a cut file with an end marker put behind it is.
     CoefficientsLeftOut,
@@ -92,7 +94,7 @@ pub enum Ending {
 
 /// Checks that a file is complete and made as its codec demands, without decoding it: a JPEG has its
 /// tables, its end marker and, where it has several scans, all of them; every chunk that a PNG
-/// needs is there with the right CRC; a BMP has all its rows, a GIF its first frame, a WebP its
+/// needs is there with the right CRC; a BMP has all its rows, a GIF a frame, a WebP its
 /// image, a TIFF all its strips. What lies inside the compressed data is left to decoding. A file
 /// of a kind that is [not decoded](not_decoded) passes.
 ///
@@ -109,8 +111,8 @@ pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, Stri
         }
         Codec::Png => png::check_chunks(bytes),
         Codec::Bmp => bmp::check_rows(bytes),
-        Codec::Gif => frames::check_gif(bytes),
-        Codec::Webp => other::check_webp(bytes),
+        Codec::Gif => return frames::gif_ending(bytes),
+        Codec::Webp => return Ok(other::webp_ending(bytes)),
         Codec::Tiff => Tiff::parse(bytes).and_then(|tiff| tiff.check()),
         Codec::Raw => Ok(()),
     };

@@ -1,5 +1,5 @@
 //! WebP and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
-use crate::probe::exif;
+use crate::probe::{Ending, exif};
 use crate::{
     Codec, Color, ImageHeader,
     bytes::{array_at, u32_at},
@@ -44,23 +44,21 @@ fn webp_color(bytes: &[u8]) -> Color {
     if has_alpha == Some(false) { Color::Rgb } else { Color::Rgba }
 }
 
-/// Checks that the pixels of a WebP are in the file: those of the image, or of the first frame.
-pub(crate) fn check_webp(bytes: &[u8]) -> Result<(), String> {
-    let cut = || format!("the WebP is cut off at byte {} before its pixels end", bytes.len());
+/// Returns whether the pixels of a WebP are in the file: those of the image, or of the first frame.
+pub(crate) fn webp_ending(bytes: &[u8]) -> Ending {
     let mut at = 12_usize;
-    loop {
-        let kind: [u8; 4] = array_at(bytes, at).ok_or_else(cut)?;
-        let len = u32_at(bytes, at + 4).and_then(|len| usize::try_from(len).ok());
-        let end = len.and_then(|len| (at + 8).checked_add(len)).ok_or_else(cut)?;
-        if end > bytes.len() {
-            return Err(cut());
-        }
+    let is_whole = loop {
+        let chunk = array_at::<4>(bytes, at).zip(u32_at(bytes, at.saturating_add(4)));
+        let Some((kind, len)) = chunk else { break false };
+        let end = usize::try_from(len).ok().and_then(|len| (at + 8).checked_add(len));
+        let Some(end) = end.filter(|end| *end <= bytes.len()) else { break false };
         if matches!(&kind, b"VP8 " | b"VP8L" | b"ANMF") {
-            return Ok(());
+            break true;
         }
         // Chunks are padded to even sizes.
-        at = end + ((end - at) & 1);
-    }
+        at = end + (end & 1);
+    };
+    if is_whole { Ending::Complete } else { Ending::Doubtful }
 }
 
 /// The data of the first RIFF chunk of that kind (WebP Container Specification).

@@ -1,7 +1,7 @@
 //! What the samples of a dataset are, in numbers: classes, codecs and sizes.
 use crate::{Context, Stage};
 use fdconvert_codec::{FoundMetadata, Metadata, MetadataKind, find_metadata};
-use fdconvert_core::{Error, Reader, Result, Value};
+use fdconvert_core::{Error, Reader, Result, Value, probe::probe};
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -45,6 +45,8 @@ pub struct MetadataCounts {
     pub kinds: BTreeMap<String, u64>,
     /// Images that an EXIF turns.
     pub turned: u64,
+    /// Images of more than 8 bits per channel, which loaders round to 8.
+    pub over_8_bits: u64,
 }
 
 impl MetadataCounts {
@@ -57,12 +59,13 @@ impl MetadataCounts {
         MetadataKind::Icc,
     ];
 
-    fn add(&mut self, found: FoundMetadata) {
+    fn add(&mut self, (found, bits): (FoundMetadata, u8)) {
         for kind in Self::KINDS {
             let has = found.kinds.contains(Metadata::from(kind));
             *self.kinds.entry(kind.to_string()).or_default() += u64::from(has);
         }
         self.turned += u64::from(found.is_turned);
+        self.over_8_bits += u64::from(bits > 8);
     }
 }
 
@@ -71,7 +74,8 @@ struct Looked {
     label: Option<i64>,
     /// Codec, bytes, width and height of its first image.
     image: Option<(&'static str, [u64; 3])>,
-    metadata: Option<FoundMetadata>,
+    /// Metadata, and bits per channel.
+    metadata: Option<(FoundMetadata, u8)>,
 }
 
 /// Looks at every sample, and with `metadata` at what its image says beside the pixels.
@@ -83,7 +87,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     let counts = || {
         let mut counts = MetadataCounts::default();
         // Zeros are worth knowing.
-        counts.add(FoundMetadata::default());
+        counts.add((FoundMetadata::default(), 8));
         counts
     };
     let counts = (metadata && image.is_some()).then(counts);
@@ -100,7 +104,8 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             let image = image.and_then(|field| sample.values.get(field));
             let found = match image {
                 Some(Value::Image(image)) if metadata => {
-                    Some(find_metadata(&image.bytes, image.codec))
+                    let bits = probe(&image.bytes).map_or(8, |header| header.bits);
+                    Some((find_metadata(&image.bytes, image.codec), bits))
                 }
                 _ => None,
             };
@@ -192,6 +197,7 @@ impl Stats {
             let mut fields: Map<String, Json> =
                 counts.kinds.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
             fields.insert("turned".into(), json!(counts.turned));
+            fields.insert("over_8_bits".into(), json!(counts.over_8_bits));
             fields
         });
         fields.insert("metadata".into(), json!(metadata));

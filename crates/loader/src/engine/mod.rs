@@ -159,6 +159,13 @@ impl Loader {
         self.producer.cached_because()
     }
 
+    /// Images of more than 8 bits per channel that were rounded to 8 so far, as
+    /// [`Stats::rounded`] is, at no cost.
+    #[must_use]
+    pub fn rounded(&self) -> u64 {
+        self.setup.counters.n_rounded()
+    }
+
     /// Why moved rows are read from storage that were to come from their owners, where they are: what
     /// ended the exchange of [`Options::exchange`].
     #[must_use]

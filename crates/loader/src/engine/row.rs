@@ -212,6 +212,7 @@ impl RowMaker {
         let decoded = Instant::now();
         let counters = &self.epoch.setup.counters;
         counters.spent(Stage::Decode, decoded - began);
+        counters.rounded(part.is_rounded.into());
         let (region, key) = (part.region(&self.pixels), self.epoch.key(sample));
         self.renderer.render(&fetched.key, &region, &geometry, key, &mut task.buffer)?;
         counters.spent(Stage::Render, decoded.elapsed());
@@ -248,6 +249,7 @@ impl RowMaker {
         }
         let followed = follower.follow(&mut self.decoder, leader, how, values)?;
         setup.counters.spent(Stage::Decode, began.elapsed());
+        setup.counters.rounded(std::mem::take(&mut follower.n_rounded));
         Ok(Some(Box::new(followed)))
     }
 }

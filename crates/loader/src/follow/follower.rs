@@ -6,8 +6,8 @@ use crate::{
     options::Options,
     transform::{DType, Geometry, Key, Layout, Output, Renderer},
 };
-use fdconvert_codec::{Decoder, is_gray16, orientation};
-use fdconvert_core::{Encoded, Error, Result, Value, message};
+use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
+use fdconvert_core::{Encoded, Error, Pixels, Result, Value, message};
 
 /// Geometry and objects of a row, where any of its fields follows the image.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(crate) struct Follower {
     nearest: Nearest,
     /// Of the image at hand.
     pixels: Vec<u8>,
+    /// Images that were rounded to 8 bits since this was looked at.
+    pub(crate) n_rounded: u64,
 }
 
 /// The row that is made.
@@ -71,7 +73,7 @@ impl Follower {
         let (size, layout) = (options.output.size, Layout::Nhwc);
         let output = Output { size, dtype: DType::U8, layout, normalise: None };
         let renderer = Renderer::new(output, None)?;
-        Ok(Self { renderer, nearest: Nearest::default(), pixels: Vec::new() })
+        Ok(Self { renderer, nearest: Nearest::default(), pixels: Vec::new(), n_rounded: 0 })
     }
 
     /// Lets the fields of a row follow, and changes those values that do.
@@ -129,13 +131,18 @@ impl Follower {
         options: &Options,
         is_wide: bool,
     ) -> Result<FieldValue> {
-        named.check_size((image.width, image.height), leader.source)?;
+        let turned = if options.orient { orientation(image) } else { 1 };
+        named.check_size(upright_size(image, turned), leader.source)?;
         let pixels = &mut self.pixels;
         let levels = decoder
             .decode_levels_into(leader.key, image, &options.limits, pixels)
             .map_err(|error| named.wrap(error))?;
-        let (fill, width) = (options.mask_fill.to_le_bytes(), levels.width);
-        let row = match (levels.n_bytes, is_wide) {
+        let Levels { width, height, n_bytes } = levels;
+        let data = std::mem::take(pixels);
+        let upright = orient(Pixels { width, height, channels: n_bytes, data }, turned);
+        let (fill, width) = (options.mask_fill.to_le_bytes(), upright.width);
+        *pixels = upright.data;
+        let row = match (n_bytes, is_wide) {
             (2, true) => self.nearest.take::<2>(&self.pixels, width, fill),
             // Values of one byte in a column of two.
             (_, true) => {
@@ -173,6 +180,7 @@ impl Follower {
         let (key, pixels) = (leader.key, &mut self.pixels);
         let part = decode(decoder, (key, image), turned, leader.geometry, options, pixels)
             .map_err(|error| named.wrap(error))?;
+        self.n_rounded += u64::from(part.is_rounded);
         let mut row = vec![0; self.renderer.output().n_bytes()];
         // Nothing is drawn at random without augmentations.
         let nothing = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };

@@ -12,7 +12,7 @@ use crate::{
     attended::interruptible,
     dataset::splits_of,
     error::{UsageError, raise, raise_option},
-    sample::from_json,
+    sample::{ROUNDED, from_json},
 };
 use fdconvert_core::{ArraySpec, DType, Error, Reader};
 use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
@@ -27,7 +27,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -52,6 +52,8 @@ pub(crate) struct BatchSource {
     shape: Shape,
     /// Batches that were handed over and whose memory is still in use.
     lent: Arc<AtomicUsize>,
+    /// True once it was said that images are rounded.
+    is_told: AtomicBool,
 }
 
 #[pymethods]
@@ -87,7 +89,12 @@ impl BatchSource {
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
         let loader = loader.map_err(raise_option)?;
         let shape = loader.shape();
-        Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
+        Ok(Self {
+            loader: Mutex::new(Some(loader)),
+            shape,
+            lent: Arc::default(),
+            is_told: AtomicBool::new(false),
+        })
     }
 
     /// The next batch, `None` at the end of the epoch. Its images are copied to `out` if there is
@@ -123,6 +130,11 @@ impl BatchSource {
                 self.tell_keeper(py)?;
             }
         };
+        if self.with(py, |loader| Ok(loader.rounded()))? > 0
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), ROUNDED, 4)?;
+        }
         self.tuple(py, batch, target).map(Some)
     }
 
@@ -192,6 +204,7 @@ impl BatchSource {
             ("failures", stats.failures),
             ("substituted", stats.substituted),
             ("retries", stats.retries),
+            ("rounded", stats.rounded),
             ("fetched_bytes", stats.fetched_bytes),
             ("storage_bytes", stats.storage_bytes),
             ("reads", stats.reads),
