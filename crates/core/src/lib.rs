@@ -43,6 +43,7 @@ mod sample;
 mod shown;
 mod source;
 mod splits;
+mod turn;
 mod units;
 
 pub use ahead::{Ahead, Coming, Window};
@@ -69,4 +70,5 @@ pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};
 pub use source::{Drawn, Extent, Reader, Source};
 pub use splits::{Splits, packed_splits, split_named, split_names, split_ranges};
+pub use turn::Turn;
 pub use units::{bandwidth, images_per_s, size};

@@ -51,6 +51,7 @@ mod prefix;
 mod profile;
 mod progress;
 mod ratio;
+mod relabel;
 mod root_hash;
 mod settings;
 mod sheet;

@@ -1,5 +1,5 @@
 //! Opening what is to be packed.
-use crate::{Boxes, Context, Event, PackOptions, Stage, classes, out, prefix};
+use crate::{Boxes, Context, Event, PackOptions, Stage, classes, out, prefix, relabel};
 use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
@@ -93,7 +93,12 @@ impl Opening<'_> {
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
         if let Some(table) = labels {
-            return Ok(Box::new(self.folder().open_with_labels(path, table)?));
+            return match self.folder().open_with_labels(path, table) {
+                Ok(folder) => Ok(Box::new(folder)),
+                // What is no folder of images may be packed already, and is relabelled then.
+                Err(error) if is_plain_folder(path)? => Err(error),
+                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()),
+            };
         }
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));
