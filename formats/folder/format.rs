@@ -1,6 +1,6 @@
 #[cfg(feature = "write")]
 use crate::folder::writer::{self, Writer};
-use crate::folder::{FolderReader, archive};
+use crate::folder::{FolderReader, TableOfKeys, archive};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
@@ -186,6 +186,14 @@ impl Folder {
     /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
     pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
         FolderReader::open_with_labels(root, labels, self.clone())
+    }
+
+    /// Reads a table whose names are the keys of packed samples.
+    ///
+    /// # Errors
+    /// Those of [`open_with_labels`](Self::open_with_labels), but for the images.
+    pub fn read_table(&self, labels: &Path) -> Result<TableOfKeys> {
+        TableOfKeys::read(labels, self)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    ArraySpec, DType, Error, FieldSpec, Kind, Named, Result, Schema, Splits, named,
+    ArraySpec, DType, Error, FieldSpec, Image, Kind, Named, Result, Schema, Splits, Value, named,
 };
 use fdconvert_storage::read_file;
 use rows::{Cells, Rows};
@@ -57,6 +57,69 @@ pub(crate) fn read(file: &Path, how: &Folder, inside: Option<Bytes>) -> Result<L
     };
     let (schema, table, remarks, splits) = assemble(rows, how).map_err(refuse)?;
     Ok(LabelTable { schema, table, bytes, remarks, splits })
+}
+
+/// The rows of a table whose names are the keys of samples that are packed already.
+#[derive(Debug)]
+pub struct TableOfKeys {
+    table: LabelTable,
+    fields: Vec<FieldSpec>,
+}
+
+impl TableOfKeys {
+    pub(crate) fn read(file: &Path, how: &Folder) -> Result<Self> {
+        // The splits of the dataset stay.
+        let table = read(file, &how.clone().split_folders(false), None)?;
+        if table.table.columns.iter().any(|column| matches!(column, Column::Made(_))) {
+            let what = format!(
+                "{}: rows of boxes belong to folders of images; a table for a packed dataset has a row \
+                 for each sample",
+                file.display()
+            );
+            return Err(Error::usage(OPTION, what));
+        }
+        let fields = table.schema.fields.iter().skip(1).cloned().collect();
+        Ok(Self { table, fields })
+    }
+
+    /// The fields, without the one that names samples.
+    #[must_use]
+    pub fn fields(&self) -> &[FieldSpec] {
+        &self.fields
+    }
+
+    /// The keys, one a row.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        let keys = self.table.table.paths.iter();
+        keys.map(|key| String::from_utf8_lossy(key).into_owned()).collect()
+    }
+
+    /// The value of a field in a row; `None` beyond the last one.
+    #[must_use]
+    pub fn value(&self, row: usize, field: usize) -> Option<Value<Image>> {
+        let cell = match self.table.table.columns.get(field + 1)? {
+            Column::Int(ints) => Value::Int(*ints.get(row)?),
+            Column::Float(floats) => Value::Float(*floats.get(row)?),
+            Column::Text(texts) => Value::Text(texts.get(row)?.clone()),
+            Column::Json(documents) => Value::Json(documents.get(row)?.clone()),
+            Column::Array(arrays) => Value::Array(arrays.get(row)?.clone()),
+            _ => return None,
+        };
+        Some(cell)
+    }
+
+    /// The bytes of the table.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.table.bytes
+    }
+
+    /// Remarks for the user.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.table.remarks
+    }
 }
 
 fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {

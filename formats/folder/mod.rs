@@ -66,6 +66,7 @@ mod written_splits;
 
 pub use annotations::AnnotationFile;
 pub use format::{BoxFrame, Folder};
+pub use labels::TableOfKeys;
 pub use layout::is_image_name;
 pub use reader::FolderReader;
 

@@ -78,15 +78,15 @@ fn coco_becomes_lists_of_objects() {
     let expected = [
         (
             "b/2.png",
-            r#"{"size":[20,15],"bbox":[[1.5,2,3,4.25],[0.125,0,1,1]],"category":[1,0],"category_name":["dog","person"],"area":[7.5,1],"iscrowd":[0,1],"segmentation":[[[1,2,3,4,5,6.5],[0,0,1,1,2,0]],{"size":[15,20],"counts":"\\5P4"}],"keypoints":[[],[1,2,2,0,0,0]],"id":[9,1]}"#,
+            r#"{"size":[20,15],"bbox":[[1.5,2,3,4.25],[0.125,0,1,1]],"category":[1,0],"category_name":["dog","person"],"category_id":[18,1],"area":[7.5,1],"iscrowd":[0,1],"segmentation":[[[1,2,3,4,5,6.5],[0,0,1,1,2,0]],{"size":[15,20],"counts":"\\5P4"}],"keypoints":[[],[1,2,2,0,0,0]],"id":[9,1]}"#,
         ),
         (
             "1.png",
-            r#"{"size":[20,15],"bbox":[[0,0,20,15]],"category":[0],"category_name":["person"],"area":[300],"iscrowd":[1],"segmentation":[{"size":[15,20],"counts":[200,100]}],"keypoints":[[]],"id":[2]}"#,
+            r#"{"size":[20,15],"bbox":[[0,0,20,15]],"category":[0],"category_name":["person"],"category_id":[1],"area":[300],"iscrowd":[1],"segmentation":[{"size":[15,20],"counts":[200,100]}],"keypoints":[[]],"id":[2]}"#,
         ),
         (
             "b/3.png",
-            r#"{"bbox":[],"category":[],"category_name":[],"area":[],"iscrowd":[],"segmentation":[],"keypoints":[],"id":[]}"#,
+            r#"{"size":[20,15],"bbox":[],"category":[],"category_name":[],"category_id":[],"area":[],"iscrowd":[],"segmentation":[],"keypoints":[],"id":[]}"#,
         ),
     ];
     // Keys that are packed in other orders would be other samples.
@@ -141,9 +141,7 @@ fn fails_with(text: &str) -> String {
     let (root, labels) = (folder.path().join("images"), folder.path().join("instances.json"));
     tree(&root, &["1.png", "b/2.png", "b/3.png"]);
     fs::write(&labels, text).unwrap();
-    let message = fails(&[&"pack", &root, &folder.path().join("o.beton"), &"--labels", &labels]);
-    assert!(message.contains("--labels") && message.contains("instances.json"), "{message}");
-    message
+    fails(&[&"pack", &root, &folder.path().join("o.beton"), &"--labels", &labels])
 }
 
 #[test]
@@ -157,7 +155,6 @@ fn coco_that_does_not_fit_is_refused_by_entry() {
     check(entry(|it| it["bbox"] = json!([0, 0, 1])), &["entry 2 (id 2)", "`bbox`", "four"]);
     check(entry(|it| it["bbox"] = json!([0, 0, null, 1])), &["`bbox`", "four"]);
     check(entry(|it| it["bbox"] = json!([0, 0, -1, 1])), &["`bbox`", "-1 wide"]);
-    check(entry(|it| it["bbox"] = json!(null)), &["no `bbox`"]);
     check(entry(|it| it["segmentation"] = json!([[1, 2, 3]])), &["3 numbers"]);
     check(entry(|it| it["segmentation"]["counts"] = json!([200, 99])), &["add up to 20x15"]);
     let large = |it: &mut serde_json::Value| it["segmentation"]["size"] = json!([u64::MAX, 3]);
@@ -167,8 +164,12 @@ fn coco_that_does_not_fit_is_refused_by_entry() {
     check(entry(|it| it["keypoints"] = json!([1, 2])), &["triples"]);
     check(entry(|it| it["area"] = json!("x")), &["`area`"]);
     check(entry(|it| it["iscrowd"] = json!(2)), &["`iscrowd`"]);
-    check(entry(|it| it["image_id"] = json!(null)), &["`image_id`"]);
-    check(entry(|it| it["id"] = json!("x")), &["`annotations`, entry 2 (at byte", "string"]);
+    check(entry(|it| it["id"] = json!([1])), &["`annotations`, entry 2 (at byte", "an id"]);
+    let none = entry(|it| {
+        it["bbox"] = json!(null);
+        it["segmentation"] = json!([]);
+    });
+    check(none, &["no `bbox`"]);
     let image =
         |change: fn(&mut serde_json::Value)| coco_fails(|text| change(&mut text["images"][1]));
     check(image(|it| it["id"] = json!(4)), &["entries 1 and 2", "id 4"]);
@@ -251,7 +252,7 @@ fn yolo_becomes_pixels_and_splits() {
     let (root, data) = yolo(folder.path(), text);
     let out = folder.path().join("o.wds");
     let said = ok(&[&"pack", &root, &out, &"--labels", &data]);
-    assert!(said.contains("1 image has no annotations"), "{said}");
+    assert!(said.contains("1 image has no annotations") && !said.contains("ignored"), "{said}");
     assert!(said.contains("2 samples in") && said.contains("val"), "{said}");
     let texts = |out: &Path| last_fields(out).into_iter().map(|it| it.1).collect::<Vec<_>>();
     assert_eq!(texts(&out), [YOLO_A, YOLO_B, YOLO_C]);
@@ -292,7 +293,7 @@ fn yolo_that_does_not_fit_is_refused() {
     };
     check("train: images/train\nnames: [cat]\n", &["images/train/a.png", "line 1", "class 1 of 1"]);
     check("train: images/tren\nnames: [cat]\n", &["data.yaml", "images/tren", "path"]);
-    check("train: /d/images\nnames: [cat]\n", &["absolute"]);
+    check("train: /d/pictures\nnames: [cat]\n", &["`train: /d/pictures` is not in"]);
     check("train: images\nval: images/val\nnames: [cat]\n", &["images/val/c.png", "both"]);
     check("names: [cat]\n", &["none of `train`"]);
     check("train: &a images\nval: *a\nnames: [cat]\n", &["aliases"]);
@@ -367,7 +368,7 @@ fn voc_becomes_lists_of_objects() {
     let expected = [
         ("1.png".to_owned(), format!("{{\"size\":[20,15],{filled}}}")),
         ("2.png".to_owned(), format!("{{\"size\":[20,15],{empty}}}")),
-        ("3.png".to_owned(), format!("{{{empty}}}")),
+        ("3.png".to_owned(), format!("{{\"size\":[20,15],{empty}}}")),
     ];
     assert_eq!(values, expected);
 
@@ -411,4 +412,447 @@ fn masks_keep_their_bytes() {
         let Some(Value::Image(mask)) = sample.values.last() else { panic!("no mask") };
         assert_eq!(&*mask.bytes, file, "{name}");
     }
+}
+
+/// A photo of 75x50 with that EXIF orientation.
+fn photo(root: &Path, name: &str, orientation: u8) {
+    let photos = fdconvert_testkit::fixtures::photos().join("turned");
+    fs::create_dir_all(root).unwrap();
+    fs::copy(photos.join(format!("exif-{orientation}.jpg")), root.join(name)).unwrap();
+}
+
+/// COCO annotations of one image with one box.
+fn coco_of(name: &str, size: Option<[u32; 2]>, bbox: [i64; 4]) -> String {
+    let [x, y, width, height] = bbox;
+    let mut image = json!({"id": 1, "file_name": name});
+    if let Some([width, height]) = size {
+        (image["width"], image["height"]) = (json!(width), json!(height));
+    }
+    let polygon = [x, y, x + width, y, x + width, y + height];
+    json!({"images": [image], "categories": [{"id": 1, "name": "white"}], "annotations": [
+        {"id": 1, "image_id": 1, "category_id": 1, "bbox": bbox, "segmentation": [polygon],
+         "keypoints": [x, y, 2, 0, 0, 0]}]})
+    .to_string()
+}
+
+#[test]
+fn boxes_of_the_stored_image_are_turned_with_a_photo() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, labels) = (folder.path().join("images"), folder.path().join("a.json"));
+    let mut n = 0;
+    let mut objects = |orientation: u8, size: Option<[u32; 2]>, more: &[&str]| {
+        photo(&root, "0.jpg", orientation);
+        fs::write(&labels, coco_of("0.jpg", size, [0, 0, 32, 16])).unwrap();
+        n += 1;
+        let out = folder.path().join(format!("{n}.beton"));
+        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"pack", &root, &out, &"--labels", &labels];
+        args.extend(more.iter().map(|it| it as &dyn AsRef<std::ffi::OsStr>));
+        let said = ok(&args);
+        let object: serde_json::Value = serde_json::from_str(&last_fields(&out)[0].1).unwrap();
+        (object, said)
+    };
+    let stored = Some([75, 50]);
+    let (object, said) = objects(6, stored, &[]);
+    assert_eq!((&object["size"], &object["bbox"]), (&json!([50, 75]), &json!([[34, 0, 16, 32]])));
+    assert_eq!(object["segmentation"], json!([[[50, 0, 50, 32, 34, 32]]]));
+    assert_eq!(object["keypoints"], json!([[49, 0, 2, 0, 0, 0]]));
+    assert!(said.contains("annotations of 1 photo were of the image as it is stored"), "{said}");
+    assert_eq!(objects(8, stored, &[]).0["bbox"], json!([[0, 43, 16, 32]]));
+    assert_eq!(objects(5, stored, &["--jpeg-quality", "90"]).0["bbox"], json!([[0, 0, 16, 32]]));
+    // What is of the upright image, or says nothing, is of that.
+    assert_eq!(objects(6, Some([50, 75]), &[]).0["bbox"], json!([[0, 0, 32, 16]]));
+    let (object, said) = objects(6, None, &[]);
+    assert_eq!((&object["size"], &object["bbox"]), (&json!([50, 75]), &json!([[0, 0, 32, 16]])));
+    assert!(!said.contains("photo"), "{said}");
+    // Where the size cannot tell, that is said, and an option decides.
+    let (object, said) = objects(3, stored, &[]);
+    assert_eq!(object["bbox"], json!([[0, 0, 32, 16]]));
+    assert!(
+        said.contains("of 1 photo may be of the stored image") && said.contains("--boxes stored"),
+        "{said}"
+    );
+    let (object, said) = objects(3, stored, &["--boxes", "stored"]);
+    assert_eq!(object["bbox"], json!([[43, 34, 32, 16]]));
+    assert!(!said.contains("may be"), "{said}");
+    assert_eq!(objects(6, stored, &["--boxes", "upright"]).0["bbox"], json!([[0, 0, 32, 16]]));
+    // A copy of another size of the same shape.
+    let (object, said) = objects(1, Some([150, 100]), &[]);
+    assert_eq!((&object["size"], &object["bbox"]), (&json!([150, 100]), &json!([[0, 0, 32, 16]])));
+    assert!(said.contains("annotations of 1 photo are of another size"), "{said}");
+}
+
+#[test]
+fn sizes_that_fit_no_frame_are_errors_of_their_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, labels) = (folder.path().join("images"), folder.path().join("a.json"));
+    photo(&root, "0.jpg", 6);
+    let out = folder.path().join("o.beton");
+    let check = |size: [u32; 2], part: &str| {
+        fs::write(&labels, coco_of("0.jpg", Some(size), [0, 0, 4, 4])).unwrap();
+        let said = fails(&[&"pack", &root, &out, &"--labels", &labels]);
+        assert!(said.contains("0.jpg") && said.contains(part), "{said}");
+    };
+    check([100, 60], "100x60 pixels, and the image has 50x75 (75x50 before EXIF turns it)");
+    photo(&root, "0.jpg", 1);
+    check([50, 75], "50x75 pixels, and the image has 75x50");
+    photo(&root, "0.jpg", 6);
+    fs::write(&labels, coco_of("0.jpg", Some([75, 50]), [0, 0, 4, 4])).unwrap();
+    let said = fails(&[&"pack", &root, &out, &"--labels", &labels, &"--no-exif-rotation"]);
+    assert!(said.contains("leave --no-exif-rotation out"), "{said}");
+    let said = fails(&[&"pack", &root, &out, &"--boxes", &"stored"]);
+    assert!(said.contains("--boxes") && said.contains("--labels"), "{said}");
+
+    let xml = "<annotation><size><width>9</width><height>5</height></size><object><name>a</name>\
+               <bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object>\
+               </annotation>";
+    write(&folder.path().join("xml"), &[("0.xml", xml)]);
+    let said = fails(&[&"pack", &root, &out, &"--labels", &folder.path().join("xml")]);
+    assert!(said.contains("9x5 pixels"), "{said}");
+}
+
+#[test]
+fn one_bad_annotation_is_left_out_with_its_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("images");
+    tree(&root, &["1.png", "b/2.png", "b/3.png"]);
+    let labels = folder.path().join("instances.json");
+    let mut text = coco();
+    text["annotations"][1]["bbox"] = json!([3, 3, -1, 2]);
+    fs::write(&labels, text.to_string()).unwrap();
+    let out = folder.path().join("o.beton");
+    let said = expect(1, &[&"pack", &root, &out, &"--labels", &labels, &"--on-error", &"skip"]);
+    assert!(
+        said.contains("2 of 3") && said.contains("1.png: `annotations`, entry 2 (id 2)"),
+        "{said}"
+    );
+
+    let xml = |truncated: &str, right: u8| {
+        format!(
+            "<annotation><object><name>a</name><truncated>{truncated}</truncated><bndbox>\
+             <xmin>2</xmin><ymin>1</ymin><xmax>{right}</xmax><ymax>4</ymax></bndbox></object>\
+             </annotation>"
+        )
+    };
+    let files = [("1.xml", xml("0.0597", 5)), ("2.xml", xml("1.0", 5)), ("3.xml", xml("0", 0))];
+    let xmls = folder.path().join("xml");
+    for (name, text) in &files {
+        write(&xmls, &[(name, text)]);
+    }
+    let out = folder.path().join("v.beton");
+    let said = expect(1, &[&"pack", &root, &out, &"--labels", &xmls, &"--on-error", &"skip"]);
+    for part in
+        ["1 of 3", "1.xml: object 1: its `truncated` is neither 0 nor 1: `0.0597`", "backwards"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn voc_that_counts_from_0_begins_at_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("images");
+    tree(&root, &["1.png", "2.png"]);
+    let xml = |left: u8| {
+        format!(
+            "<annotation><object><name>a</name><bndbox><xmin>{left}</xmin><ymin>2</ymin>\
+             <xmax>20</xmax><ymax>15</ymax></bndbox></object></annotation>"
+        )
+    };
+    let xmls = folder.path().join("xml");
+    write(&xmls, &[("1.xml", &xml(0)), ("2.xml", &xml(4))]);
+    let out = folder.path().join("o.beton");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &xmls]);
+    assert!(said.contains("count pixels from 0"), "{said}");
+    let values = last_fields(&out);
+    assert!(values[0].1.contains("\"bbox\":[[0,2,20,13]]"), "{values:?}");
+    assert!(values[1].1.contains("\"bbox\":[[4,2,16,13]]"), "{values:?}");
+}
+
+#[test]
+fn annotations_that_fit_nothing_are_refused_with_the_names_that_were_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("images");
+    tree(&root, &["a/1.png", "a/2.png"]);
+    let check = |labels: &Path, parts: &[&str]| {
+        let said = fails(&[&"pack", &root, &folder.path().join("o.beton"), &"--labels", &labels]);
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    };
+    let labels = folder.path().join("labels");
+    write(&labels.join("xml"), &[("annotations.xml", "<annotations><image/></annotations>")]);
+    check(&labels.join("xml"), &["`a/1.xml`", "`1.xml`", "`annotations.xml`", "`annotations`"]);
+    write(&labels.join("txt"), &[("gt_1.txt", "0 0.5 0.5 1 1"), ("gt_2.txt", "")]);
+    check(&labels.join("txt"), &["not one of the 2 files", "`a/1.txt`", "`gt_1.txt`"]);
+    let data = root.join("data.yaml");
+    write(&root, &[("data.yaml", "train: a\nnames: [cat]\n"), ("a/gt_1.txt", "")]);
+    check(&data, &["not one of its 2 images", "`a/1.txt`", "`a/gt_1.txt`"]);
+    let file = folder.path().join("a.json");
+    fs::write(&file, coco_of("1.png", None, [0, 0, 1, 1])).unwrap();
+    check(&file, &["`1.png`", "`a/1.png`", "images/a/ as the source"]);
+    let strangers = coco_of("a/1.png", None, [0; 4]).replace("\"image_id\":1", "\"image_id\":7");
+    fs::write(&file, strangers).unwrap();
+    check(&file, &["not one of its 1 annotations", "the image 7"]);
+    let table = folder.path().join("t.csv");
+    fs::write(&table, "path,label\nx/1.jpg,a\n").unwrap();
+    check(&table, &["`x/1.jpg`", "`a/1.png`"]);
+}
+
+#[test]
+fn annotations_and_images_without_a_counterpart_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "train: images/train\nval: images/vol\nnames: [cat, dog]\n";
+    let (root, data) = yolo(folder.path(), text);
+    let nfd = "cafe\u{301}";
+    tree(&root, &[&format!("images/train/{nfd}.png")]);
+    write(&root, &[("labels/train/caf\u{e9}.txt", "0 0.5 0.5 1 1"), ("labels/train/z.txt", "")]);
+    let out = folder.path().join("o.wds");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &data]);
+    for part in [
+        "1 image has no annotations",
+        "1 file of annotations has no image",
+        "1 file of annotations has the name of an image with other forms",
+        "`val: images/vol` is not there, and is left out",
+        "2 files ignored (.txt 2)",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let values = last_fields(&out);
+    assert!(values.iter().any(|(key, text)| key.contains(nfd) && text.contains("[[0,0,20,15]]")));
+
+    let (images, labels) = (folder.path().join("coco"), folder.path().join("a.json"));
+    tree(&images, &["1.png", "b/2.png", "b/3.png"]);
+    fs::write(&labels, coco().to_string()).unwrap();
+    let said = ok(&[&"pack", &images, &folder.path().join("c.beton"), &"--labels", &labels]);
+    assert!(said.contains("1 image has no annotations"), "{said}");
+}
+
+#[test]
+fn coco_of_other_programs_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, labels) = (folder.path().join("images"), folder.path().join("a.json"));
+    tree(&root, &["1.png", "val/2.png"]);
+    let mut n = 0;
+    let mut packed = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut text: serde_json::Value =
+            serde_json::from_str(&coco_of("1.png", None, [1, 2, 3, 4])).unwrap();
+        change(&mut text);
+        fs::write(&labels, text.to_string()).unwrap();
+        n += 1;
+        let out = folder.path().join(format!("{n}.beton"));
+        ok(&[&"pack", &root, &out, &"--labels", &labels]);
+        serde_json::from_str::<serde_json::Value>(&last_fields(&out)[0].1).unwrap()
+    };
+    let of_annotation = |key: &'static str, value: serde_json::Value| {
+        move |text: &mut serde_json::Value| text["annotations"][0][key] = value.clone()
+    };
+    let plain = packed(&|_| {});
+    assert_eq!(plain["category_id"], json!([1]));
+    for change in [
+        of_annotation("image_id", json!("1")),
+        of_annotation("image_id", json!(1.0)),
+        of_annotation("category_id", json!("1")),
+        of_annotation("id", json!(1.0)),
+        of_annotation("iscrowd", json!(0.0)),
+        of_annotation("keypoints", json!([[1, 2, 2], [0, 0, 0]])),
+    ] {
+        let found = packed(&change);
+        assert_eq!(found["bbox"], plain["bbox"]);
+        assert_eq!(found["keypoints"], plain["keypoints"]);
+    }
+    let around = |key: &'static str, value: serde_json::Value| {
+        move |text: &mut serde_json::Value| {
+            text["annotations"][0] = json!({"image_id": 1, "category_id": 1, key: value});
+        }
+    };
+    let polygons = json!([[1, 2, 4, 2, 4, 6], [2, 2, 3, 2, 3, 5]]);
+    assert_eq!(packed(&around("segmentation", polygons))["bbox"], json!([[1, 2, 3, 4]]));
+    let runs = json!({"size": [15, 20], "counts": [17, 4, 11, 4, 264]});
+    assert_eq!(packed(&around("segmentation", runs))["bbox"], json!([[1, 2, 2, 4]]));
+    let points = json!([1, 2, 2, 0, 0, 0, 4, 6, 1]);
+    assert_eq!(packed(&around("keypoints", points))["bbox"], json!([[1, 2, 3, 4]]));
+    let lvis = |text: &mut serde_json::Value| {
+        let url = "http://images.cocodataset.org/val/2.png";
+        text["images"][0] = json!({"id": 1, "coco_url": url, "neg_category_ids": [3]});
+    };
+    assert_eq!(packed(&lvis)["bbox"], plain["bbox"]);
+    let windows =
+        |text: &mut serde_json::Value| text["images"][0]["file_name"] = json!("val\\2.png");
+    assert_eq!(packed(&windows)["bbox"], plain["bbox"]);
+}
+
+#[test]
+fn yolo_of_other_programs_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("cvat");
+    tree(&root, &["obj_train_data/a.png", "obj_train_data/b.png"]);
+    write(
+        &root,
+        &[
+            ("obj_train_data/a.txt", "\u{feff}1.000000000000000000e+00 0.5 0.5 0.5 0.4\n"),
+            (
+                "obj.data",
+                "classes = 2\ntrain = data/train.txt\nnames = data/obj.names\nbackup = b/\n",
+            ),
+            ("obj.names", "cat\ndog\n"),
+            ("train.txt", "data/obj_train_data/a.png\ndata/obj_train_data/b.png\n"),
+        ],
+    );
+    let out = folder.path().join("o.wds");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &root.join("obj.data")]);
+    for part in
+        ["the folder `data/` in front of the lines of train.txt", "1 image has no annotations"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let values = last_fields(&out);
+    assert!(values[0].1.contains("\"category_name\":[\"dog\"]"), "{values:?}");
+    // The same boxes by their folder, with the names of Darknet.
+    let out = folder.path().join("f.beton");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &root.join("obj_train_data")]);
+    assert!(!said.contains("no names"), "{said}");
+    assert_eq!(last_fields(&out)[0].1, values[0].1);
+}
+
+#[test]
+fn lists_of_classes_give_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    tree(&at("train"), &["a/1.png", "b/2.png", "c/3.png"]);
+    tree(&at("val"), &["a/4.png", "c/5.png"]);
+    fs::create_dir(at("val/b")).unwrap();
+    ok(&[&"pack", &at("train"), &at("train.beton")]);
+    let said = ok(&[&"pack", &at("val"), &at("plain.beton")]);
+    assert!(said.contains("no image lies in the folder b"), "{said}");
+    let labels = |dataset: &Path| {
+        let reader = fdconvert_reader::open(dataset).unwrap();
+        let names = reader.schema().fields[1].class_names.clone().unwrap().to_vec();
+        let labels = (0..reader.len()).map(|index| reader.label(index).unwrap().unwrap());
+        (names, labels.collect::<Vec<_>>())
+    };
+    let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+    fs::write(at("classes.txt"), "a\nb\nc\n").unwrap();
+    for (out, list) in [("1.beton", "classes.txt"), ("2.wds", "train.beton"), ("3.beton", "train")]
+    {
+        ok(&[&"pack", &at("val"), &at(out), &"--classes", &at(list)]);
+        assert_eq!(labels(&at(out)), (names.clone(), vec![0, 2]), "{list}");
+    }
+    // Packed ones, and by a plan that does not need the file any more.
+    ok(&[&"pack", &at("plain.beton"), &at("4.mds"), &"--classes", &at("classes.txt")]);
+    assert_eq!(labels(&at("4.mds")), (names.clone(), vec![0, 2]));
+    let plan = at("p.fdplan");
+    ok(&[&"plan", &at("val"), &"-o", &plan, &"--format", &"wds", &"--classes", &at("classes.txt")]);
+    fs::remove_file(at("classes.txt")).unwrap();
+    ok(&[&"pack", &"--plan", &plan, &at("5.wds")]);
+    assert_eq!(labels(&at("5.wds")), (names, vec![0, 2]));
+    fs::write(at("short.txt"), "a\n").unwrap();
+    let said = fails(&[&"pack", &at("val"), &at("6.beton"), &"--classes", &at("short.txt")]);
+    assert!(said.contains("`c` is a class of val"), "{said}");
+
+    // Categories of objects.
+    tree(&at("images"), &["1.png"]);
+    fs::write(at("a.json"), coco_of("1.png", None, [1, 2, 3, 4])).unwrap();
+    fs::write(at("list.txt"), "black\nwhite\n").unwrap();
+    let args: [&dyn AsRef<std::ffi::OsStr>; 5] =
+        [&"pack", &at("images"), &at("o.beton"), &"--labels", &at("a.json")];
+    ok(&[&args[..], &[&"--classes", &at("list.txt")]].concat());
+    assert!(last_fields(&at("o.beton"))[0].1.contains("\"category\":[1]"));
+    fs::write(at("list.txt"), "black\n").unwrap();
+    let args: [&dyn AsRef<std::ffi::OsStr>; 5] =
+        [&"pack", &at("images"), &at("n.beton"), &"--labels", &at("a.json")];
+    let said = fails(&[&args[..], &[&"--classes", &at("list.txt")]].concat());
+    assert!(said.contains("1.png") && said.contains("`white`"), "{said}");
+}
+
+#[test]
+fn tables_of_folders_of_splits_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("im");
+    tree(&root, &["train/1.png", "train/2.png", "test/3.png"]);
+    let lines = "{\"file_name\": \"1.png\", \"text\": \"a\"}\n{\"file_name\": \"2.png\"}\n";
+    write(
+        &root,
+        &[
+            ("train/metadata.jsonl", lines),
+            ("test/metadata.jsonl", "{\"file_name\": \"3.png\", \"text\": \"c\"}\n"),
+        ],
+    );
+    let said = ok(&[&"pack", &root, &folder.path().join("n.wds")]);
+    assert!(said.contains("train/metadata.jsonl") && said.contains("--labels"), "{said}");
+    let out = folder.path().join("o.wds");
+    let said = ok(&[&"pack", &root, &out, &"--labels", &root]);
+    assert!(said.contains("column `text`: 1 line has none, which is empty"), "{said}");
+    let reader = fdconvert_reader::open(&out).unwrap();
+    let sample = reader.get(2).unwrap();
+    assert_eq!(
+        (sample.key.as_str(), &sample.values[1]),
+        ("train/2.png", &Value::Text(String::new()))
+    );
+    assert_eq!(reader.splits().len(), 2);
+}
+
+#[test]
+fn imagesets_of_voc_are_keys_without_an_extension() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("JPEGImages");
+    tree(&root, &["000000.png", "000001.png", "000002.png", "000002.jpg"]);
+    let list = folder.path().join("train.txt");
+    fs::write(&list, "000000\n000001.png\n").unwrap();
+    let out = folder.path().join("o.beton");
+    let said = ok(&[&"pack", &root, &out, &"--keys", &list]);
+    assert!(
+        said.contains("packed 2 of 2") && said.contains("1 key of --keys names a sample"),
+        "{said}"
+    );
+    // Two files are none that is meant.
+    fs::write(&list, "000002\n").unwrap();
+    let out = folder.path().join("n.beton");
+    assert!(fails(&[&"pack", &root, &out, &"--keys", &list]).contains("000002"));
+    fs::write(&list, "000000 -1\n000001  1\n").unwrap();
+    let said = fails(&[&"pack", &root, &out, &"--keys", &list]);
+    assert!(said.contains("a number behind each name"), "{said}");
+}
+
+#[test]
+fn classes_that_are_called_by_numbers_are_selected_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("d");
+    tree(&root, &["0/1.png", "10/2.png", "100/3.png", "2/4.png"]);
+    let out = folder.path().join("o.beton");
+    ok(&[&"pack", &root, &out, &"--select-labels", &"10"]);
+    assert_eq!(fdconvert_reader::open(&out).unwrap().key(0), "10/2.png");
+    let said = fails(&[&"pack", &root, &folder.path().join("n.beton"), &"--select-labels", &"3"]);
+    assert!(said.contains("`3` is not a class of the source, which has numbers"), "{said}");
+}
+
+#[test]
+fn packed_datasets_are_relabelled_by_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    tree(&at("d"), &["cat/1.png", "cat/2.png", "dog/3.png"]);
+    ok(&[&"pack", &at("d"), &at("o.wds")]);
+    let labels = |dataset: &Path| {
+        let reader = fdconvert_reader::open(dataset).unwrap();
+        let names = reader.schema().fields[1].class_names.clone().unwrap();
+        let label = |index| names[reader.label(index).unwrap().unwrap() as usize].clone();
+        (names.to_vec(), (0..reader.len()).map(label).collect::<Vec<_>>())
+    };
+    for (out, label, names) in
+        [("1.wds", "dog", vec!["cat", "dog"]), ("2.beton", "cow", vec!["cat", "cow", "dog"])]
+    {
+        fs::write(at("fix.csv"), format!("path,label\ncat/2.png,{label}\n")).unwrap();
+        let said = ok(&[&"pack", &at("o.wds"), &at(out), &"--labels", &at("fix.csv")]);
+        assert!(said.contains("1 of 3 samples have values of --labels"), "{said}");
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let expected = ["cat", label, "dog"].map(str::to_owned).to_vec();
+        assert_eq!(labels(&at(out)), (names, expected));
+    }
+    fs::write(at("fix.csv"), "path,label\ncat/9.png,dog\n").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("fix.csv")]);
+    assert!(said.contains("`cat/9.png`") && said.contains("such as `cat/1.png`"), "{said}");
+    fs::write(at("fix.csv"), "path,score\ncat/1.png,0.5\n").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("fix.csv")]);
+    assert!(said.contains("`score` is a new field"), "{said}");
+    fs::write(at("a.json"), "{}").unwrap();
+    let said = fails(&[&"pack", &at("o.wds"), &at("3.wds"), &"--labels", &at("a.json")]);
+    assert!(said.contains("packed already"), "{said}");
 }

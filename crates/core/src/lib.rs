@@ -47,6 +47,7 @@ mod sample;
 mod shown;
 mod source;
 mod splits;
+mod turn;
 mod units;
 
 pub use ahead::{Ahead, Coming, Window};
@@ -78,4 +79,5 @@ pub use source::{Drawn, Extent, Reader, Source};
 pub use splits::{
     SplitChoice, Splits, packed_splits, split_named, split_names, split_ranges, split_sizes,
 };
+pub use turn::Turn;
 pub use units::{bandwidth, images_per_s, size};

@@ -28,6 +28,11 @@ enum Counts {
 }
 
 impl RunLengths {
+    /// Runs that are known to add up to the mask's pixels.
+    pub(crate) fn new(size: [u32; 2], counts: Vec<u32>) -> Self {
+        Self { size, counts }
+    }
+
     /// Height and width of the mask.
     #[must_use]
     pub fn size(&self) -> [u32; 2] {

@@ -53,6 +53,7 @@ mod prefix;
 mod profile;
 mod progress;
 mod ratio;
+mod relabel;
 mod root_hash;
 mod settings;
 mod sheet;

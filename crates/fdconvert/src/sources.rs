@@ -1,6 +1,7 @@
 //! Opening what is to be packed.
 use crate::{
     Boxes, ByteCount, Context, Event, PackOptions, Stage, classes, drop_fields, out, prefix,
+    relabel,
 };
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
@@ -98,7 +99,12 @@ impl Opening<'_> {
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
         if let Some(table) = labels {
-            return Ok(Box::new(self.folder().open_with_labels(path, table)?));
+            return match self.folder().open_with_labels(path, table) {
+                Ok(folder) => Ok(Box::new(folder)),
+                // What is no folder of images may be packed already, and is relabelled then.
+                Err(error) if fdconvert_reader::is_image_folder(path)? => Err(error),
+                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()),
+            };
         }
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));

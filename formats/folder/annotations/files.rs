@@ -37,6 +37,8 @@ pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignor
         (paths.collect(), ignored)
     };
     ignored.shorten();
+    // None of them would have been a class.
+    ignored.folders.clear();
     if paths.is_empty() {
         return Err(no_image(root, &ignored, how.follow_links));
     }
@@ -153,10 +155,13 @@ impl Pairs<'_> {
         let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
         let name = |stem: &[u8]| format!("`{}.{extension}`", key_of_path(stem));
         let wanted: Vec<String> = places(image).into_iter().map(name).collect();
+        let n_files = match files.len() {
+            1 => "the only file of annotations in".to_owned(),
+            n => format!("not one of the {n} files of annotations in"),
+        };
+        let does = if files.len() == 1 { "does not belong" } else { "belongs" };
         let what = format!(
-            "not one of the {} files in {} belongs to an image of the source: for `{}` it would be \
-             {}, and they are called such as {}{}",
-            files.len(),
+            "{n_files} {} {does} to an image of the source: for `{}` it would be {}, and there is {}{}",
             folder.display(),
             key_of_path(image),
             wanted.join(" or "),

@@ -10,7 +10,7 @@
 //! says the same. `document` finds them and says which list holds the classes. Bytes from outside:
 //! nothing is taken for granted.
 use super::document::{Document, Flag};
-use fdconvert_core::{RunLengths, StoredRunLengths};
+use fdconvert_core::{RunLengths, StoredRunLengths, Turn};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
@@ -96,6 +96,24 @@ impl Annotations {
             run_lengths: None,
         };
         Ok((found, document.segmentation))
+    }
+
+    /// The same objects of the image that is turned so.
+    pub(super) fn turned(mut self, turn: Turn) -> Result<Self, String> {
+        self.size = Some(turn.after());
+        self.boxes.iter_mut().for_each(|bbox| *bbox = turn.bbox(*bbox));
+        for point in self.keypoints.iter_mut().flatten().flatten().filter(|it| **it != [0.0; 3]) {
+            let [x, y, visibility] = *point;
+            let [x, y] = turn.pixel([x, y]);
+            *point = [x, y, visibility];
+        }
+        for point in self.polygons.iter_mut().flatten().flatten().flatten() {
+            *point = turn.point(*point);
+        }
+        for mask in self.run_lengths.iter_mut().flatten().flatten() {
+            *mask = turn.run_lengths(mask)?;
+        }
+        Ok(self)
     }
 
     /// Refuses numbers that are not coordinates, and masks of different sizes.

@@ -7,7 +7,7 @@ use crate::{
     transform::{DType, Geometry, Key, Layout, Output, Renderer},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
-use fdconvert_core::{Encoded, Error, Pixels, Result, Value, message};
+use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, message};
 
 /// Geometry and objects of a row, where any of its fields follows the image.
 #[derive(Debug, Clone)]
@@ -41,28 +41,23 @@ pub(crate) struct Leader<'a> {
 }
 
 impl Leader<'_> {
-    /// Refuses objects that are of the image before EXIF turns it where it is shown upright, and the
-    /// other way round: their boxes would lie beside them.
-    fn check_frame(&self, objects: &Annotations, orient: bool) -> Result<(), String> {
-        let Some(image) = self.image.filter(|_| !objects.boxes.is_empty()) else { return Ok(()) };
+    /// Objects in the coordinates of the image as it is shown: turned by EXIF, or as it is stored.
+    /// They are of the upright image, unless their size is that of the stored one alone.
+    fn in_frame(&self, objects: Annotations, orient: bool) -> Result<Annotations, String> {
+        let Some(image) = self.image.filter(|_| !objects.boxes.is_empty()) else {
+            return Ok(objects);
+        };
         let turned = orientation(image);
-        let upright = upright_size(image, turned);
-        let stored = (image.width, image.height);
-        let of = |(width, height): (u32, u32)| Some([f64::from(width), f64::from(height)]);
-        let are_of_stored = stored != upright && objects.size == of(stored);
-        match (turned > 1, orient, are_of_stored) {
-            (true, true, true) => Err(format!(
-                "its objects are of {}x{} pixels, which is the image before EXIF turns it: turn their \
-                 coordinates, or show images as they are stored (`orient`)",
-                stored.0, stored.1
-            )),
-            (true, false, false) => {
-                Err("its objects are of the image that EXIF turns upright, and it \
-                                         is shown as it is stored: leave `orient` on"
-                    .to_owned())
-            }
-            _ => Ok(()),
-        }
+        let sides = |(width, height): (u32, u32)| [f64::from(width), f64::from(height)];
+        let stored = sides((image.width, image.height));
+        let upright = sides(upright_size(image, turned));
+        let are_of_stored = stored != upright && objects.size == Some(stored);
+        let turn = match (turned > 1, orient, are_of_stored) {
+            (true, true, true) => Turn::upright(stored, turned),
+            (true, false, false) => Turn::stored(objects.size.unwrap_or(upright), turned),
+            _ => return Ok(objects),
+        };
+        objects.turned(turn)
     }
 }
 
@@ -108,7 +103,7 @@ impl Follower {
                 (Value::Json(json), Role::Objects) => {
                     if let Some(options) = &options.objects {
                         let objects = Annotations::parse(json, options.segmentations)
-                            .and_then(|it| leader.check_frame(&it, orient).map(|()| it))
+                            .and_then(|objects| leader.in_frame(objects, orient))
                             .and_then(|objects| objects.shown((&geometry, &self.nearest), options));
                         followed.objects = Some(objects.map_err(|what| named.error(&what))?);
                     }

@@ -2,10 +2,10 @@
 use super::{entries::Annotation, id::Id, shapes};
 use crate::folder::annotations::{
     Notice, Photo,
-    frame::Turn,
     lists::{List, document, numbers},
 };
 use bytes::Bytes;
+use fdconvert_core::Turn;
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are

@@ -1,10 +1,7 @@
 //! Polygons, run lengths and keypoints: what they enclose, and what they are when turned.
 use super::entries::parsed;
-use crate::folder::annotations::{
-    frame::Turn,
-    lists::{around, numbers},
-};
-use fdconvert_core::{RunLengths, StoredRunLengths};
+use crate::folder::annotations::lists::{around, numbers};
+use fdconvert_core::{RunLengths, StoredRunLengths, Turn};
 use serde::{
     Deserialize,
     de::{Deserializer, Error as _, SeqAccess, Visitor},
@@ -75,8 +72,9 @@ pub(super) fn turn_segmentation(text: &str, turn: Turn) -> Result<String, String
     let unreadable = |_| "its `segmentation` cannot be read again".to_owned();
     if text.starts_with('{') {
         let runs: StoredRunLengths = serde_json::from_str(text).map_err(unreadable)?;
-        let ([height, width], counts) = turn.run_lengths(&runs.decode()?)?;
-        let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+        let turned = turn.run_lengths(&runs.decode()?)?;
+        let [height, width] = turned.size();
+        let counts: Vec<String> = turned.counts().iter().map(u32::to_string).collect();
         return Ok(format!("{{\"size\":[{height},{width}],\"counts\":[{}]}}", counts.join(",")));
     }
     let polygons: Vec<Vec<f64>> = serde_json::from_str(text).map_err(unreadable)?;

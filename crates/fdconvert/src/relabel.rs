@@ -1,0 +1,47 @@
+//! `labels` for a packed dataset: a table by the keys of its samples.
+use fdconvert_core::{Error, FieldSpec, Image, Result, Source, Value, named};
+use fdconvert_formats::folder::{Folder, TableOfKeys};
+use fdconvert_pipeline::{KeyTable, Relabelled};
+use std::path::Path;
+
+/// The dataset with the values of the table.
+pub(crate) fn join(
+    dataset: Box<dyn Source>,
+    labels: &Path,
+    folder: &Folder,
+) -> Result<Box<dyn Source>> {
+    let extension = labels.extension().unwrap_or_default().to_ascii_lowercase();
+    if !matches!(extension.to_str(), Some("csv" | "tsv" | "jsonl" | "ndjson" | "txt")) {
+        let what = format!(
+            "{} is packed already, and takes a table (.csv, .tsv, .jsonl) whose names are the keys of \
+             its samples; annotations are packed with the images that they are of",
+            dataset.name()
+        );
+        return Err(Error::usage(named::LABELS, what));
+    }
+    Relabelled::join(dataset, Box::new(Table(folder.read_table(labels)?)))
+}
+
+struct Table(TableOfKeys);
+
+impl KeyTable for Table {
+    fn fields(&self) -> &[FieldSpec] {
+        self.0.fields()
+    }
+
+    fn keys(&self) -> Vec<String> {
+        self.0.keys()
+    }
+
+    fn value(&self, row: usize, field: usize) -> Option<Value<Image>> {
+        self.0.value(row, field)
+    }
+
+    fn identity(&self) -> Vec<u8> {
+        self.0.bytes().to_vec()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.0.remarks().to_vec()
+    }
+}

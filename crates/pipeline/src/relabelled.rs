@@ -1,0 +1,286 @@
+//! A packed dataset some of whose values a table replaces, by the keys of its samples.
+use fdconvert_core::{
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, Message, Result, Sample, Schema, Source,
+    Splits, Value, message, named,
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Keys that an error shows.
+const SHOWN: usize = 5;
+
+/// The rows of a table that names samples by their keys.
+pub trait KeyTable: Send + Sync {
+    /// Its fields, none of which is an image.
+    fn fields(&self) -> &[FieldSpec];
+
+    /// The keys of its rows, each once.
+    fn keys(&self) -> Vec<String>;
+
+    /// The value of a field in a row.
+    fn value(&self, row: usize, field: usize) -> Option<Value<Image>>;
+
+    /// Changes when the table does.
+    fn identity(&self) -> Vec<u8>;
+
+    /// Remarks for the user.
+    fn remarks(&self) -> Vec<String>;
+}
+
+/// A source whose samples have the values of a table where that lists them.
+pub struct Relabelled {
+    inner: Box<dyn Source>,
+    table: Box<dyn KeyTable>,
+    schema: Schema,
+    /// The row of each sample; `None` where it keeps what it has.
+    rows: Vec<Option<usize>>,
+    /// The field of the table that each field is taken of.
+    columns: Vec<Option<usize>>,
+    /// New numbers of the classes of each field, before and in the table.
+    renumbered: Vec<[Option<Vec<i64>>; 2]>,
+}
+
+impl Relabelled {
+    /// Joins a source and a table. Fields of the table that the source has are replaced, others are
+    /// new and have to be said of all samples.
+    ///
+    /// # Errors
+    /// `Usage` for keys that no sample has, and for fields that some samples would lack or have in
+    /// another kind.
+    pub fn join(inner: Box<dyn Source>, table: Box<dyn KeyTable>) -> Result<Box<dyn Source>> {
+        let mut numbers: HashMap<String, usize> = table.keys().into_iter().zip(0..).collect();
+        let n_listed = numbers.len();
+        let rows = (0..inner.len()).map(|index| numbers.remove(&inner.key(index)));
+        let rows: Vec<Option<usize>> = rows.collect();
+        if !numbers.is_empty() {
+            let unknown: BTreeSet<&String> = numbers.keys().collect();
+            let shown: Vec<String> =
+                unknown.iter().take(SHOWN).map(|it| format!("`{it}`")).collect();
+            let more = if unknown.len() > SHOWN { ", ..." } else { "" };
+            let what = format!(
+                "{} of {n_listed} keys in the table are not in {}: {}{more}; keys there are such as `{}`",
+                unknown.len(),
+                inner.name(),
+                shown.join(", "),
+                inner.key(0)
+            );
+            return Err(Error::usage(named::LABELS, what));
+        }
+        let n_kept = rows.iter().filter(|row| row.is_none()).count();
+        let mut fields = inner.schema().fields.clone();
+        let mut columns: Vec<Option<usize>> = vec![None; fields.len()];
+        let mut renumbered = vec![[None, None]; fields.len()];
+        for (at, field) in table.fields().iter().enumerate() {
+            let refuse = |why: &str| {
+                let what = format!("{why}; list all samples of {}", inner.name());
+                Err(Error::usage(named::LABELS, what))
+            };
+            let known = fields.iter().position(|known| known.name == field.name);
+            let Some(known) = known else {
+                if n_kept > 0 {
+                    let name = &field.name;
+                    return refuse(&format!(
+                        "`{name}` is a new field, and {n_kept} samples have none"
+                    ));
+                }
+                fields.push(field.clone());
+                columns.push(Some(at));
+                renumbered.push([None, None]);
+                continue;
+            };
+            let (Some(own), Some(column), Some(numbers)) =
+                (fields.get_mut(known), columns.get_mut(known), renumbered.get_mut(known))
+            else {
+                continue;
+            };
+            let is_named = (own.class_names.is_some(), field.class_names.is_some());
+            if n_kept > 0 && (own.kind != field.kind || is_named == (false, true)) {
+                let name = &field.name;
+                return refuse(&format!(
+                    "`{name}` is of another kind in the table than in the dataset"
+                ));
+            }
+            if let (Some(names), None) = (&own.class_names, &field.class_names) {
+                let numbers = (0..n_listed).filter_map(|row| table.value(row, at));
+                let is_class = |value: &Value<Image>| matches!(value, Value::Int(label) if (0..names.len() as i64).contains(label));
+                if let Some(value) = numbers.into_iter().find(|value| !is_class(value)) {
+                    let (name, n) = (&field.name, names.len());
+                    let what =
+                        format!("`{name}` is {value:?}, and there are {n} classes, from 0 on");
+                    return Err(Error::usage(named::LABELS, what));
+                }
+            }
+            *column = Some(at);
+            own.kind = field.kind.clone();
+            *numbers = join_classes(own, field);
+        }
+        let schema = Schema::new(fields)?;
+        Ok(Box::new(Self { inner, table, schema, rows, columns, renumbered }))
+    }
+
+    fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        hash.update(&fingerprint);
+        hash.update(&self.table.identity());
+        hash.digest128().to_le_bytes()
+    }
+
+    fn row(&self, index: u64) -> Option<usize> {
+        self.rows.get(usize::try_from(index).ok()?).copied().flatten()
+    }
+
+    /// The value of a field: what the table says, or what it was.
+    fn shown(&self, index: u64, field: usize, own: Option<Value<Image>>) -> Option<Value<Image>> {
+        let listed = self.row(index).zip(self.columns.get(field).copied().flatten());
+        let said = listed.and_then(|(row, column)| self.table.value(row, column));
+        let numbers =
+            self.renumbered.get(field).map(|[own, table]| if said.is_some() { table } else { own });
+        match (said.or(own), numbers) {
+            (Some(Value::Int(label)), Some(Some(numbers))) => {
+                let number = usize::try_from(label).ok().and_then(|at| numbers.get(at));
+                Some(Value::Int(number.copied().unwrap_or(label)))
+            }
+            (value, _) => value,
+        }
+    }
+}
+
+/// One list of classes for what the dataset has and what the table says: that of the dataset where it
+/// has all, else all names in sorted order. New numbers come back where they changed.
+fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Vec<i64>>; 2] {
+    let Some(new) = &table.class_names else { return [None, None] };
+    let old = own.class_names.clone().unwrap_or_default();
+    let joined: Vec<String> = if new.iter().all(|name| old.contains(name)) {
+        old.to_vec()
+    } else {
+        let all: BTreeSet<&String> = old.iter().chain(new.iter()).collect();
+        all.into_iter().cloned().collect()
+    };
+    let numbers = |names: &[String]| -> Vec<i64> {
+        let place =
+            |name: &String| joined.iter().position(|it| it == name).map_or(-1, |at| at as i64);
+        names.iter().map(place).collect()
+    };
+    let changed = [Some(numbers(&old)), Some(numbers(new))];
+    own.class_names = Some(joined.into_iter().collect::<Arc<[String]>>());
+    changed
+}
+
+impl Source for Relabelled {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let sample = self.inner.read(index)?;
+        let mut own = sample.values.into_iter();
+        let values = (0..self.schema.fields.len()).map(|field| {
+            let own = own.next();
+            self.shown(index, field, own).ok_or_else(|| {
+                Error::sample(&sample.key, "the table has no value for one of its fields")
+            })
+        });
+        let values = values.collect::<Result<_>>()?;
+        Ok(Sample { key: sample.key, values })
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.inner.reads_ahead()
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        self.inner.read_ahead(indices)
+    }
+
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        self.inner.ahead_bytes(index)
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.inner.key(index)
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(field) = self.schema.label() else { return Ok(None) };
+        let known = self.inner.schema().label() == Some(field);
+        let own = if known { self.inner.label(index)? } else { None };
+        Ok(match self.shown(index, field, own.map(Value::Int)) {
+            Some(Value::Int(label)) => Some(label),
+            _ => None,
+        })
+    }
+
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let is_own = field < self.inner.schema().fields.len();
+        let own = if is_own { self.inner.plain_value(index, field)? } else { None };
+        let value = self.shown(index, field, own);
+        Ok(value.filter(|it| matches!(it, Value::Int(_) | Value::Float(_) | Value::Text(_))))
+    }
+
+    fn knows_plain_values(&self) -> bool {
+        self.inner.knows_plain_values()
+    }
+
+    fn keeps_pixels(&self, field: usize) -> bool {
+        self.inner.keeps_pixels(field)
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        self.inner.codec_hint(index)
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        self.inner.member_name(field)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        self.inner.image_bytes(index)
+    }
+
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        self.inner.planned_bytes(index)
+    }
+
+    fn splits(&self) -> Splits {
+        self.inner.splits()
+    }
+
+    fn remarks(&self) -> Vec<Message> {
+        let n = self.rows.iter().flatten().count();
+        let mut remarks = self.inner.remarks();
+        remarks.extend(self.table.remarks().iter().map(Message::from));
+        remarks.push(message!(
+            "{n} of {} samples have values of {}",
+            self.rows.len(),
+            named::LABELS
+        ));
+        remarks
+    }
+
+    fn left_out(&self) -> Ignored {
+        self.inner.left_out()
+    }
+
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.hashed(self.inner.fingerprint())
+    }
+
+    fn stamp(&self) -> Result<[u8; 16]> {
+        self.inner.stamp().map(|stamp| self.hashed(stamp))
+    }
+
+    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
+        self.inner.checked_fingerprint(spare_samples).map(|found| self.hashed(found))
+    }
+}
