@@ -18,8 +18,10 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Rows that a byte of a file may stand for: more than any run of equal values takes.
-const ROWS_PER_BYTE: u64 = 4096;
+/// Rows that a byte of a file may stand for: far more than in any table that has images.
+const ROWS_PER_BYTE: u64 = 256;
+/// Fewer bytes for each row, all columns together, are looked into before the rows are believed.
+const ROW_BYTES: u64 = 64;
 /// Bytes that a value takes once it is decoded, its levels included.
 const VALUE_BYTES: u64 = 48;
 
@@ -119,11 +121,10 @@ impl File {
         Ok(file)
     }
 
-    /// Looks for the pages of a column of each row group, where there are more rows than bytes:
-    /// nothing but equal values takes so little, and whatever is done with samples takes time and
-    /// memory for each row that is claimed.
+    /// Looks for the pages of a column of each row group, where rows take less than images do: whatever
+    /// is done with samples takes time and memory for each row that is claimed.
     fn check_rows(&self) -> Result<()> {
-        if self.n_rows <= self.data.len() {
+        if self.n_rows <= self.data.len() / ROW_BYTES {
             return Ok(());
         }
         for group in &self.groups {

@@ -14,7 +14,7 @@ use std::{
 const METADATA: &str = "metadata.parquet";
 /// Folders that datasets have their files in, beside those that are called after splits.
 const FOLDERS: [&str; 2] = ["data", "default"];
-/// Folders within folders, beyond which nobody divides a dataset.
+/// Folders within folders, deeper than datasets are divided.
 const MAX_DEPTH: usize = 8;
 /// Folders, and entries of each, that are looked at to see whether they are configurations: folders of
 /// classes can have millions of images.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Tables have it the other way round as often, as a list of objects with a box each, and call the
-//! classes as they like. Whoever makes such documents or reads them asks here.
+//! classes as they like. Formats that make such documents and loaders that read them share this module.
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;

@@ -195,13 +195,12 @@ def test_objects_are_the_same_document_both_ways(name: str, field: str, tmp_path
 
 
 def test_objects_without_known_classes_are_errors(tmp_path: Path) -> None:
-    for number, (classes, what) in enumerate(
-        [
-            ({"kind": [1]}, "no list of classes is known among `kind`"),
-            ({"label": ["cat"]}, "its classes, `label`, are texts"),
-            ({"label": [1], "class_id": [2]}, "`label` and `class_id` could both be the classes"),
-        ]
-    ):
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"kind": [1]}, "no list of classes is known among `kind`"),
+        ({"label": ["cat"]}, "its classes, `label`, are texts"),
+        ({"label": [1], "class_id": [2]}, "`label` and `class_id` could both be the classes"),
+    ]
+    for number, (classes, what) in enumerate(wrong):
         sample = {"image": png(1), "objects": {"bbox": [[0, 0, 8, 8]], **classes}}
         out = tmp_path / f"{number}.wds"
         fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
