@@ -111,7 +111,12 @@ pub(crate) fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -
 }
 
 #[cfg(feature = "compressed")]
-pub(crate) fn inflate(path: &Path, file: &Bytes, limit: MaxDecompressed, budget: &mut u64) -> Result<Bytes> {
+pub(crate) fn inflate(
+    path: &Path,
+    file: &Bytes,
+    limit: MaxDecompressed,
+    budget: &mut u64,
+) -> Result<Bytes> {
     let mut decompress =
         |decoder: &mut dyn Read| decompress(path, file.len() as u64, decoder, limit, budget);
     if file.starts_with(&GZIP) {

@@ -185,7 +185,8 @@ impl BetonReader {
 
     /// An image that is stored as a file of its own: the index says what it is.
     fn file(&self, sample: u64, region: u32, bytes: Bytes) -> Result<Encoded> {
-        let index = self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
+        let index =
+            self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
         let said = index.region(sample, region).map_err(|error| self.bad_sample(sample, error))?;
         let no_image = || self.bad_sample(sample, "its index says of no image what it is");
         let ImageFacts { codec, width, height } = said.image.ok_or_else(no_image)?;

@@ -11,8 +11,8 @@ use crate::beton::{
 };
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
-    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value, message, named,
+    Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex,
@@ -274,7 +274,9 @@ impl BetonWriter {
                     let Some(region) = regions.next() else { continue };
                     let pointer = region.offset.to_le_bytes();
                     match (&column.storage, region.image) {
-                        (Storage::Image, Some(image)) => put(at, &image_cell(&image, region.offset).encode()),
+                        (Storage::Image, Some(image)) => {
+                            put(at, &image_cell(&image, region.offset).encode())
+                        }
                         (Storage::Bytes | Storage::Json, _) => {
                             put(at, &pointer);
                             put(at + 8, &region.len.to_le_bytes());

@@ -140,7 +140,8 @@ pub(crate) fn pil(bytes: &Bytes) -> Result<Encoded, String> {
     let word = |at| u32_at(bytes, at).ok_or("is cut short: it has no size");
     let (width, height, mode_len) = (word(0)?, word(4)?, word(8)?);
     let start = usize::try_from(mode_len).ok().and_then(|len| len.checked_add(PIL_HEADER));
-    let start = start.filter(|start| *start <= bytes.len()).ok_or("is cut short: it has no mode")?;
+    let start =
+        start.filter(|start| *start <= bytes.len()).ok_or("is cut short: it has no mode")?;
     let mode = bytes.get(PIL_HEADER..start).unwrap_or_default();
     let channels = match mode {
         b"L" => 1,
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_refused_by_name() {
-        let names = ["list[pil]", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
+        let names =
+            ["list[pil]", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
         let odd =
             ["ndarray:uint8:", "ndarray:uint8:0", "ndarray:bool:2", "ndarray:uint8:99999999999"];
         for name in names.into_iter().chain(odd) {

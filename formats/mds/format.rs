@@ -98,7 +98,9 @@ impl Format for Mds {
     fn detect(&self, path: &Path) -> bool {
         if is_mds(path) {
             let is_ours = place::is_file(&path.join(crate::shards::manifest::NAME));
-            return is_ours || place::is_url(path) || !among::are_among_images(path, n_shards(path));
+            return is_ours
+                || place::is_url(path)
+                || !among::are_among_images(path, n_shards(path));
         }
         place::is_folder(path)
             && !place::is_file(&path.join(INDEX))

@@ -16,9 +16,7 @@ use crate::shards::{
     record::is_missing,
 };
 use bytes::Bytes;
-use fdconvert_core::{
-    Error, FieldSpec, MaxDecompressed, Message, Result, Schema, message, named,
-};
+use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Message, Result, Schema, message, named};
 use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -99,7 +97,13 @@ impl MdsReader {
             let blocks = Blocks::of(path, manifest.combined.as_ref()).map(Arc::new);
             match shards_of(path, &manifest, blocks.as_ref(), &mut hash)? {
                 Ok(shards) => {
-                    let made = Self::new(path, shards, Some(manifest), hash.digest128(), (limit, dropped))?;
+                    let made = Self::new(
+                        path,
+                        shards,
+                        Some(manifest),
+                        hash.digest128(),
+                        (limit, dropped),
+                    )?;
                     if made.problem.is_none() {
                         return Ok(Self { blocks, ..made });
                     }

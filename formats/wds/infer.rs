@@ -71,9 +71,9 @@ fn kind_of<'a>(
         let bytes = shard.archive.read(place.start as u64, place.len() as u64);
         bytes.ok().flatten().unwrap_or_else(Bytes::new)
     };
-    let arrays = scanned.by_ref().flat_map(|(shard, scanned)| {
-        scanned.places_of(name).map(move |place| bytes(shard, place))
-    });
+    let arrays = scanned
+        .by_ref()
+        .flat_map(|(shard, scanned)| scanned.places_of(name).map(move |place| bytes(shard, place)));
     let spec = arrays.take(N_ARRAYS).find_map(|bytes| npy::parse(&bytes).map(|(spec, _)| spec));
     spec.map_or(Kind::Bytes, Kind::Array)
 }
@@ -108,7 +108,9 @@ fn fields(members: impl Iterator<Item = (Vec<u8>, Kind)>) -> Vec<FieldSpec> {
 fn refuse_archives(path: &Path, members: &[(&[u8], Kind)]) -> Result<()> {
     let is_archive = |name: &[u8]| {
         let name = String::from_utf8_lossy(name).to_lowercase();
-        ARCHIVES.iter().any(|end| name.strip_suffix(end).is_some_and(|it| it.is_empty() || it.ends_with('.')))
+        ARCHIVES
+            .iter()
+            .any(|end| name.strip_suffix(end).is_some_and(|it| it.is_empty() || it.ends_with('.')))
     };
     let archive = members.iter().find(|(name, _)| is_archive(name));
     if members.iter().any(|(_, kind)| *kind == Kind::Image) {

@@ -22,7 +22,6 @@ use std::{
     sync::OnceLock,
 };
 
-
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_shard =
@@ -50,11 +49,7 @@ impl WdsReader {
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Self> {
+    pub(crate) fn open(path: &Path, limit: MaxDecompressed, dropped: &[String]) -> Result<Self> {
         let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {
@@ -335,8 +330,11 @@ impl ShardFile {
             _ => file.read(0, file.len().min(4))?.unwrap_or_default(),
         };
         let is_stored = !tarball::is_compressed(&start);
-        let archive =
-            if is_stored { file } else { tarball::inflate(&path, &file.whole()?, limit, budget)?.into() };
+        let archive = if is_stored {
+            file
+        } else {
+            tarball::inflate(&path, &file.whole()?, limit, budget)?.into()
+        };
         let index = if is_stored { index } else { find_index(&path, archive.len())? };
         let (index, problem) = match index {
             None => (None, None),

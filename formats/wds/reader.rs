@@ -123,9 +123,9 @@ impl WdsReader {
     fn has_only_folders(&self) -> bool {
         let is_only = matches!(&self.schema.fields[..], [field] if field.kind == Kind::Image);
         let has_folders = |shard: &Shard| match &shard.contents {
-            Contents::Scanned(scanned) => scanned.key(0).is_some_and(|key| {
-                key.strip_prefix(b"./").unwrap_or(key).contains(&b'/')
-            }),
+            Contents::Scanned(scanned) => scanned
+                .key(0)
+                .is_some_and(|key| key.strip_prefix(b"./").unwrap_or(key).contains(&b'/')),
             Contents::Indexed(_) => false,
         };
         is_only && self.manifest.is_none() && self.shards.iter().any(has_folders)

@@ -62,7 +62,9 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             Contents::Scanned(scanned) => {
                 for (name, count) in scanned.extra() {
                     let name = String::from_utf8_lossy(name);
-                    let what = format!("{count} members called `{name}` are no field of the dataset and are not read");
+                    let what = format!(
+                        "{count} members called `{name}` are no field of the dataset and are not read"
+                    );
                     problems.add(0, what);
                 }
             }

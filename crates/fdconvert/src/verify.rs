@@ -5,8 +5,8 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, check_json,
-    named,
+    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value,
+    check_json, named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;

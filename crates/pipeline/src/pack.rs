@@ -1,12 +1,11 @@
 use crate::{
     Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally,
-    whole::AsFiles,
+    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally, whole::AsFiles,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
-    Source, Value, check_json, message, named,
+    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
+    Skipped, Source, Value, check_json, message, named,
 };
 use serde::Deserialize;
 use std::{

@@ -14,9 +14,8 @@ pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
     let schema = source.schema();
     let first = schema.first_image();
     let fields = schema.fields.iter().enumerate();
-    let images = fields.filter(|(number, field)| {
-        field.kind == Kind::Image && Some(*number) != first
-    });
+    let images =
+        fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
     let further: Vec<usize> = images.map(|(number, _)| number).collect();
     let is_unsure = |field: &usize| !source.keeps_pixels(*field);
     // A first sample that is bad says nothing, and is an error where it is packed.

@@ -65,9 +65,8 @@ impl Source for Without {
         let Sample { key, values } = self.inner.read(index)?;
         let mut kept = self.kept.iter().peekable();
         let values = values.into_iter().enumerate();
-        let values = values.filter_map(|(number, value)| {
-            kept.next_if(|kept| **kept == number).map(|_| value)
-        });
+        let values = values
+            .filter_map(|(number, value)| kept.next_if(|kept| **kept == number).map(|_| value));
         Ok(Sample { key, values: values.collect() })
     }
 

@@ -7,7 +7,8 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{
-    ArraySpec, Codec, DType, Encoded, Error, Kind, Limits, Pixels, Reader, Result, Sample, Schema, Value,
+    ArraySpec, Codec, DType, Encoded, Error, Kind, Limits, Pixels, Reader, Result, Sample, Schema,
+    Value,
 };
 use fdconvert_reader::sigbus;
 use pyo3::{

@@ -38,9 +38,15 @@ pub(crate) struct Archive {
 
 /// Bytes of an archive, and places of its members.
 enum Stored {
-    Zip { zip: ZipSliceArchive<Bytes>, members: Vec<Member> },
+    Zip {
+        zip: ZipSliceArchive<Bytes>,
+        members: Vec<Member>,
+    },
     /// Members by offset and length.
-    Tar { bytes: Bytes, members: Vec<(u64, u64)> },
+    Tar {
+        bytes: Bytes,
+        members: Vec<(u64, u64)>,
+    },
 }
 
 /// Returns whether a path is that of a zip or a tar. A store is not asked, and has no tar that is
@@ -50,10 +56,7 @@ pub(crate) fn looks_like_one(path: &Path) -> bool {
 }
 
 fn is_tar(path: &Path) -> bool {
-    !is_url(path)
-        && tarball::is_name(path)
-        && place::is_file(path)
-        && tarball::starts_as_one(path)
+    !is_url(path) && tarball::is_name(path) && place::is_file(path) && tarball::starts_as_one(path)
 }
 
 /// Place of a member, and what it takes to read it.

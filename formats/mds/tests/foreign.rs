@@ -69,7 +69,9 @@ fn a_column_that_is_not_read_can_be_left_out() {
         assert_eq!(reader.dropped_fields(), dropped);
         assert_eq!(reader.schema().fields.len(), 1);
         assert!((0..2).all(|index| reader.verify_sample(index).is_ok()));
-        assert!(matches!(&reader.get(1).unwrap().values[..], [Value::Image(it)] if it.bytes == jpg));
+        assert!(
+            matches!(&reader.get(1).unwrap().values[..], [Value::Image(it)] if it.bytes == jpg)
+        );
         assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());
     }
 }
@@ -80,7 +82,8 @@ fn pixels_of_pillow_are_images() {
     let rgb = pil(2, 1, "RGB", &[1, 2, 3, 4, 5, 6]);
     let gray = pil(2, 1, "L", &[7, 8]);
     let others = [pil(2, 1, "P", &[0, 1]), pil(2, 1, "RGB", &[0; 5]), vec![2, 0, 0]];
-    let all: Vec<[&[u8]; 1]> = [&rgb, &gray].into_iter().chain(&others).map(|it| [&it[..]]).collect();
+    let all: Vec<[&[u8]; 1]> =
+        [&rgb, &gray].into_iter().chain(&others).map(|it| [&it[..]]).collect();
     let samples: Vec<&[&[u8]]> = all.iter().map(|sample| &sample[..]).collect();
     write(folder.path(), &[("image", "pil")], &samples);
     let reader = open(folder.path()).unwrap();

@@ -4,8 +4,8 @@
 //! one table at most, so labels and other values are a column each of `croissant.csv`.
 use super::{Output, Shards, by_image};
 use crate::{
-    tar::groups,
     sidecars::croissant::{data_type, document, field, object, record_set},
+    tar::groups,
 };
 use fdconvert_core::{Error, FieldSpec, Kind, Result, named};
 use fdconvert_storage::Blob;

@@ -12,11 +12,9 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
-use crate::tar::Group;
 use crate::sidecars::json;
-use crate::wds::{
-    outline::{Outline, each_sample},
-};
+use crate::tar::Group;
+use crate::wds::outline::{Outline, each_sample};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 

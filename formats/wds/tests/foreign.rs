@@ -141,7 +141,9 @@ fn a_tar_of_class_folders_is_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<(String, &[u8])> = ["train", "val"]
         .iter()
-        .flat_map(|split| ["cat", "dog"].map(|class| (format!("./mini/{split}/{class}/22.05.jpg"), JPG)))
+        .flat_map(|split| {
+            ["cat", "dog"].map(|class| (format!("./mini/{split}/{class}/22.05.jpg"), JPG))
+        })
         .chain([("./mini/README.txt".to_owned(), &b"text"[..])])
         .collect();
     let files: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
