@@ -288,7 +288,7 @@ impl BetonWriter {
                     let pointer = region.offset.to_le_bytes();
                     match (&column.storage, region.image) {
                         (Storage::Image, Some(image)) => {
-                            put(at, &image_cell(&image, region.offset).encode())
+                            put(at, &image_cell(&image, region.offset).encode());
                         }
                         (Storage::Bytes | Storage::Json, _) => {
                             put(at, &pointer);

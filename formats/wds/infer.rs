@@ -9,7 +9,6 @@ use crate::{
         shard::{Contents, Shard},
     },
 };
-use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
 use std::path::Path;
 
@@ -24,7 +23,7 @@ const ARCHIVES: [&str; 5] = ["tar", "tgz", "tar.gz", "tar.zst", "zip"];
 pub(crate) fn infer(shards: &[Shard]) -> Result<(Schema, Vec<Column>)> {
     let scanned = || {
         shards.iter().filter_map(|shard| match &shard.contents {
-            Contents::Scanned(scanned) => Some((shard, scanned)),
+            Contents::Scanned(scanned) => Some((shard, &**scanned)),
             Contents::Indexed(_) => None,
         })
     };
@@ -69,7 +68,7 @@ fn kind_of<'a>(
     }
     let bytes = |shard: &Shard, place: std::ops::Range<usize>| {
         let bytes = shard.archive.read(place.start as u64, place.len() as u64);
-        bytes.ok().flatten().unwrap_or_else(Bytes::new)
+        bytes.ok().flatten().unwrap_or_default()
     };
     let arrays = scanned
         .by_ref()

@@ -159,7 +159,7 @@ impl Unscanned {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
                 let scanned = Scanned::new(&self.walkable()?);
-                Contents::Scanned(scanned.map_err(|error| error.at(&self.path))?)
+                Contents::Scanned(Box::new(scanned.map_err(|error| error.at(&self.path))?))
             }
         };
         let Self { path, archive, is_stored, index: _, problem: index_problem } = self;

@@ -5,10 +5,7 @@ use crate::wds::{
     names::{Column, places},
 };
 use fdconvert_core::{Ignored, Message, Schema, message, named};
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use std::{collections::BTreeMap, ops::Range};
 
 /// A sample has no more members: what has, is no sample.
 const MAX_MEMBERS: usize = 1000;
@@ -105,7 +102,7 @@ impl Scanned {
     pub(crate) fn new(archive: &[u8]) -> Result<Self, TarError> {
         let mut scanned = Self::default();
         let mut ignored = Ignored::default();
-        let mut known: HashMap<Vec<Vec<u8>>, u32> = HashMap::new();
+        let mut known: BTreeMap<Vec<Vec<u8>>, u32> = BTreeMap::new();
         for group in groups_and_rest(archive, |name| layout::count(name, &mut ignored)) {
             let group = group?;
             if is_meta(&group.key) {
@@ -214,7 +211,7 @@ impl Scanned {
 
     /// A key of several samples that have different members.
     fn apart(&self) -> Option<&[u8]> {
-        let mut shapes = HashMap::new();
+        let mut shapes = BTreeMap::new();
         let mut keys = (0..self.len()).filter_map(|sample| self.key(sample)).zip(&self.shape);
         keys.find(|(key, shape)| *shapes.entry(*key).or_insert(*shape) != *shape).map(|it| it.0)
     }

@@ -47,7 +47,7 @@ pub(crate) enum Contents {
     /// By the index beside the tar.
     Indexed(Box<Index>),
     /// By what a walk over the headers found.
-    Scanned(Scanned),
+    Scanned(Box<Scanned>),
 }
 
 /// Place of a field in the index.

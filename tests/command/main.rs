@@ -74,6 +74,8 @@ mod reproduce;
 #[cfg(feature = "turbo")]
 mod root_hash;
 #[cfg(feature = "turbo")]
+mod shards_of_others;
+#[cfg(feature = "turbo")]
 mod sources;
 #[cfg(feature = "turbo")]
 mod split_folders;

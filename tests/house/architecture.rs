@@ -52,7 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const BETWEEN_FORMATS: &[(&str, &str)] = &[("mixed", "wds")];
 
 /// What all formats share.
-const SHARED_BY_FORMATS: &[&str] = &["index", "members", "shards", "sidecars"];
+const SHARED_BY_FORMATS: &[&str] = &["index", "members", "shards", "sidecars", "tar", "tarball"];
 
 /// The command is glue over everything, except what serves the tests and the chores.
 const ROOT: &str = "cli";

@@ -93,8 +93,8 @@ fn what_is_not_read_is_refused_by_name() {
 
     let index = fs::read_to_string(golden("none/index.json")).unwrap();
     let open = |index: String| MdsReader::from_parts(&Bytes::from(index), vec![]);
-    let pil = index.replace("\"jpeg\"", "\"pil\"");
-    assert!(refused(open(pil).unwrap_err()).contains("`pil`"));
+    let pil = index.replace("\"jpeg\"", "\"list[pil]\"");
+    assert!(refused(open(pil).unwrap_err()).contains("`list[pil]`"));
     let csv = index.replace("\"format\": \"mds\"", "\"format\": \"csv\"");
     assert!(refused(open(csv).unwrap_err()).contains("csv"));
     let newer = index.replace("\"version\": 2", "\"version\": 3");
