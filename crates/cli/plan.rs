@@ -25,24 +25,24 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
         let notes = [planned.split_notes(), planned.choice_notes()].concat();
         let mut notes: Vec<_> = notes.iter().map(output::message).collect();
         let told = planned.chosen_away();
-        notes.insert(0, format!("labels: {}", summary::labels(planned.source())));
         notes.extend(summary::left_out(planned.source(), planned.plan(), told));
-        report(args, planned.plan(), bytes, &notes, session)?;
+        let labels = summary::labels(planned.source());
+        report(args, (planned.plan(), bytes), (&labels, &notes), session)?;
     }
     Ok(Outcome::Complete)
 }
 
 fn report(
     args: &PlanArgs,
-    plan: &Plan,
-    bytes: u64,
-    notes: &[String],
+    (plan, bytes): (&Plan, u64),
+    (labels, notes): (&str, &[String]),
     session: &Session,
 ) -> Result<()> {
     let n = output::counted(plan.len(), "sample");
     let path = output::path(&args.output);
     let size = output::size(bytes);
     let mut text = format!("planned {n} in {path} ({size})\n{}", shards_text(plan));
+    text.push_str(&format!("  labels   {}\n", Shown(labels)));
     for note in notes {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }

@@ -7,6 +7,7 @@ use crate::folder::{
 use fdconvert_core::{Error, Result, message, named};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Bound,
     path::Path,
 };
 
@@ -59,6 +60,7 @@ impl Levels {
         }
         if !has_splits {
             refuse_splits_among_classes(root, &levels.above, &names)?;
+            refuse_splits_in_classes(root, folders, &levels.above, &names)?;
         }
         Ok(levels)
     }
@@ -125,7 +127,7 @@ impl Levels {
         remarks
     }
 
-    /// That folders of the same names lie in all classes, which may be the wrong level.
+    /// That folders lie in all classes, which may be the wrong level.
     fn below_classes(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
         let classes = names_in(folders, &self.above);
         if classes.len() < 2 || !is_deep(folders, &self.above) {
@@ -138,15 +140,6 @@ impl Levels {
             }
         }
         let all = listed(classes.iter().copied());
-        let splits = in_classes.keys().copied().filter(|name| split_of(name).is_some());
-        let splits: Vec<&[u8]> = splits.collect();
-        if !splits.is_empty() {
-            return Some(format!(
-                "the classes are {all}, and the folders in them that are called as splits are ({}) \
-                 are not kept apart: folders of splits lie above those of classes",
-                listed(splits)
-            ));
-        }
         let in_all =
             in_classes.iter().filter(|(name, n)| **n == classes.len() && !is_container(name));
         let in_all: Vec<&[u8]> = in_all.map(|(name, _)| *name).collect();
@@ -174,11 +167,20 @@ pub(crate) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
     (path.get(..slash).unwrap_or(path), path.get(slash + 1..).unwrap_or_default())
 }
 
+/// The paths below `place`, found by their order: a look at each folder for each class would be too
+/// many.
+pub(crate) fn below<'a>(
+    folders: &BTreeSet<&'a [u8]>,
+    place: &[u8],
+) -> impl Iterator<Item = &'a [u8]> {
+    let from = folders.range::<[u8], _>((Bound::Included(place), Bound::Unbounded));
+    from.map_while(move |folder| folder.strip_prefix(place))
+}
+
 /// The names of the folders that lie right in `place` and hold images, at whatever depth; an empty
 /// one where images lie in `place` itself.
 fn names_in<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> BTreeSet<&'a [u8]> {
-    let below = folders.iter().filter_map(|folder| folder.strip_prefix(place));
-    below.map(|rest| parts(rest).0).collect()
+    below(folders, place).map(|rest| parts(rest).0).collect()
 }
 
 /// The only one of these names.
@@ -189,8 +191,7 @@ pub(crate) fn only_below<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> Opti
 
 /// Returns whether all images in `place` lie in folders of its folders.
 fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
-    let mut below = folders.iter().filter_map(|folder| folder.strip_prefix(place));
-    below.all(|rest| !parts(rest).1.is_empty())
+    below(folders, place).all(|rest| !parts(rest).1.is_empty())
 }
 
 /// Returns whether all images lie right in this folder, the only one in `place`, and its name says
@@ -224,6 +225,33 @@ fn refuse_splits_among_classes(root: &Path, above: &[u8], names: &BTreeSet<&[u8]
         shown(root, above),
         listed(like.iter().copied()),
         shown(root, &[above, *first].concat()),
+        named::NO_SPLIT_FOLDERS
+    );
+    Err(Error::usage("source", what))
+}
+
+/// Splits in each class would be mixed, whatever is trained on.
+fn refuse_splits_in_classes(
+    root: &Path,
+    folders: &BTreeSet<&[u8]>,
+    above: &[u8],
+    names: &BTreeSet<&[u8]>,
+) -> Result<()> {
+    let in_classes = names.iter().flat_map(|class| folders_in(folders, above, class));
+    let splits: BTreeSet<&[u8]> = in_classes.filter(|name| split_of(name).is_some()).collect();
+    let is_train = |name: &&&[u8]| split_word(name).is_some_and(|word| word.starts_with("train"));
+    let n_train = splits.iter().filter(is_train).count();
+    if n_train == 0 || n_train == splits.len() {
+        return Ok(());
+    }
+    let what = message!(
+        "{}: the classes {} hold folders that are called as splits ({}), which would not be kept \
+         apart: folders of splits lie above those of classes; move them, list files and labels in a \
+         table and give it with {}, or mix them with {}",
+        shown(root, above),
+        listed(names.iter().copied()),
+        listed(splits),
+        named::LABELS,
         named::NO_SPLIT_FOLDERS
     );
     Err(Error::usage("source", what))
@@ -283,6 +311,10 @@ mod tests {
             (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks`"),
             (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot`"),
             (&["Train/0", "Test", "Meta"], "images also lie in Meta"),
+            (
+                &["bottle/train/good", "bottle/test/bent", "cable/train/good"],
+                "(test, train), which",
+            ),
             (&["trainA", "trainB", "testA", "testB"], "testA, testB, trainA, ..."),
             (&["seg_train/seg_train/a", "seg_test/seg_test/a"], "such as r/seg_test"),
             (&["bounding_box_train", "bounding_box_test", "query"], "images also lie in query"),
@@ -302,7 +334,6 @@ mod tests {
         };
         let said = remark(&["art/dog", "art/cat", "sketch/dog", "sketch/cat"]);
         assert!(said.contains("has the folders cat, dog") && said.contains("give r/art"), "{said}");
-        assert!(remark(&["cats/train", "dogs/val"]).contains("not kept apart"));
         assert!(remark(&["a/abbey", "b/bar"]).contains("the classes are a, b; folders in them"));
         assert!(remark(&["set/a/1", "set/b"]).contains("all images lie in set"));
         assert_eq!(remark(&["a", "b/c"]), "");

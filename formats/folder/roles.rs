@@ -1,7 +1,7 @@
 //! Folders that are called after what their images are for: images, or the masks of others.
 use crate::folder::{
     layout::{join, key_of_path, split_extension},
-    levels::{only_below, parts},
+    levels::{below, only_below, parts},
     split_folders::split_of,
 };
 use fdconvert_core::{Error, Style, message, named, shell_word};
@@ -165,8 +165,8 @@ pub(crate) fn folders_in<'a>(
     name: &[u8],
 ) -> BTreeSet<&'a [u8]> {
     let inside = [place, name, b"/"].concat();
-    let below = folders.iter().filter_map(|folder| folder.strip_prefix(&*inside));
-    below.map(|rest| parts(rest).0).filter(|name| !name.is_empty()).collect()
+    let names = below(folders, &inside).map(|rest| parts(rest).0);
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Names that are shown one by one.

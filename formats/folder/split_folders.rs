@@ -2,7 +2,7 @@
 //! what a user should know about them.
 use crate::folder::{
     layout::key_of_path,
-    levels::{Levels, parts},
+    levels::{Levels, below, parts},
     listing::Listing,
     roles::listed,
 };
@@ -108,8 +108,7 @@ impl Levels {
 
     /// The folders of splits, or of classes where there are none.
     fn firsts<'a>(&self, folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
-        let below = folders.iter().filter_map(|folder| folder.strip_prefix(&*self.above));
-        below.map(|rest| parts(rest).0).collect()
+        below(folders, &self.above).map(|rest| parts(rest).0).collect()
     }
 }
 

@@ -192,8 +192,8 @@ const LAYOUTS: &[Layout] = &[
         args: &[],
         status: REFUSED,
         says: &[
-            "Test, Training are called as splits are, and images also lie in test-multiple_fruits",
-            "move those elsewhere",
+            "Test, Training, test-multiple_fruits are called as splits or much like them",
+            "move all else out of their folder",
         ],
     },
 ];

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common::{self, fdconvert, text};
+use fdconvert_core::SplitChoice;
 use fdconvert_loader::{Datasets, Loader, Options};
 use fdconvert_testkit::{
     compare,
@@ -405,4 +406,39 @@ fn an_object_that_was_missing_a_moment_ago_is_found() {
     assert_eq!(fdconvert_storage::read_if_there(url, 100).unwrap(), None);
     server.put("bucket/fdconvert.json", b"{}");
     assert_eq!(fdconvert_storage::read_if_there(url, 100).unwrap().as_deref(), Some(&b"{}"[..]));
+}
+
+#[test]
+fn a_split_of_a_dataset_in_a_store_is_read_without_the_shards_of_others() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    common::ok(&[&"sample", &photos]);
+    let bucket = root.path().join("stores/bucket");
+    fs::create_dir_all(&bucket).unwrap();
+    let split = ["--split", "train=0.75,val=0.25"];
+    common::ok(&[&"pack", &photos, &bucket.join("wds"), &"--format", &"wds", &split[0], &split[1]]);
+    let server = Server::start(&root.path().join("stores"));
+    let url = format!("{}/bucket/wds", server.url());
+    let of_shard = |split: &str| {
+        let paths = server.by_path().into_iter();
+        let shards = paths.filter(|(path, _)| path.contains(&format!("{split}-")));
+        shards.filter(|(path, _)| path.ends_with(".tar")).map(|(_, n)| n).sum::<u64>()
+    };
+    let datasets = Datasets::open_split(&url, SplitChoice::named(["val"])).unwrap();
+    let (opened, of_val) = (of_shard("train"), of_shard("val"));
+    let options = Options { batch: 1, threads: 1, ..Options::default() };
+    let mut loader = Loader::new(datasets, options).unwrap();
+    let mut n_batches = 0;
+    while let Some(batch) = loader.next_batch() {
+        batch.unwrap();
+        n_batches += 1;
+    }
+    assert_eq!(n_batches, 3);
+    assert_eq!(of_shard("train"), opened, "no sample of another split was asked for");
+    assert!(of_shard("val") > of_val, "{:#?}", server.by_path());
+    assert!(opened <= 1, "{:#?}", server.by_path());
+    let message = fails(&server, &[&"bench", &url, &"--seconds", &"0.1"]);
+    assert!(message.contains("--split train"), "{message}");
+    let said = ok(&server, &[&"stats", &url, &"--split", &"val"]);
+    assert!(said.contains("3 samples"), "{said}");
 }
