@@ -101,7 +101,10 @@ fn named(names: &[String]) -> String {
 
 /// `o-train.beton, o-val.beton`: what is really written.
 pub(crate) fn places(samples: &Samples) -> String {
-    let places = samples.outputs();
+    listed(&samples.outputs())
+}
+
+fn listed(places: &[PathBuf]) -> String {
     let shown: Vec<_> = places.iter().take(SHOWN).map(|place| output::path(place)).collect();
     let n_more = places.len() - shown.len();
     let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
@@ -250,10 +253,10 @@ impl Summary<'_> {
                 line("", format!("... `fdconvert inspect {}`{each} lists all", first.display()));
             }
         }
-        let out = places(self.samples);
+        let out = listed(&self.samples.written(report));
         if was_complete {
             let n = output::counted(report.samples, "sample");
-            let is = if self.samples.outputs().len() == 1 { "is" } else { "are" };
+            let is = if self.samples.written(report).len() == 1 { "is" } else { "are" };
             return format!("{out} {is} already complete: {n}, nothing to do\n") + &text;
         }
         let head = format!(

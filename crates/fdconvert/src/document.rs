@@ -3,6 +3,7 @@ use crate::{Samples, splits::planned_json};
 use fdconvert_core::split_names;
 use fdconvert_pipeline::Report;
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// Version of the documents; raised when a key changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -26,7 +27,7 @@ impl Samples {
         fields.insert("samples".into(), json!(dataset.plan.len()));
         fields.insert("shards".into(), json!(dataset.plan.shards.len()));
         fields.insert("out".into(), json!(dataset.out.display().to_string()));
-        fields.insert("outputs".into(), self.outputs_json());
+        fields.insert("outputs".into(), outputs_json(&self.outputs()));
         fields.insert("splits".into(), planned_json(dataset.plan));
         fields.insert("source_splits".into(), json!(split_names(&dataset.source.splits())));
         fields.insert("split_notes".into(), json!(self.split_notes()));
@@ -70,7 +71,7 @@ impl Samples {
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": dataset.out.display().to_string(),
-            "outputs": self.outputs_json(),
+            "outputs": outputs_json(&self.written(report)),
             "format": dataset.format.name(),
             "planned": report.planned,
             "samples": report.samples,
@@ -118,8 +119,8 @@ impl Samples {
             false => dataset.source.len().saturating_sub(dataset.plan.len()),
         }
     }
+}
 
-    fn outputs_json(&self) -> Value {
-        self.outputs().iter().map(|place| place.display().to_string()).collect()
-    }
+fn outputs_json(outputs: &[PathBuf]) -> Value {
+    outputs.iter().map(|place| place.display().to_string()).collect()
 }

@@ -530,6 +530,16 @@ impl Samples {
         outputs(&*self.settings.format, &self.plan, &self.out)
     }
 
+    /// Returns the paths that a run has written: outputs of which no sample was left are not there.
+    #[must_use]
+    pub fn written(&self, report: &Report) -> Vec<PathBuf> {
+        let planned = self.outputs();
+        match planned.len() {
+            0 | 1 => planned,
+            _ => report.shards.iter().map(|shard| shard.path.clone()).collect(),
+        }
+    }
+
     /// Returns what the format has to say of how such samples are stored.
     #[must_use]
     pub fn remarks(&self) -> Vec<Message> {

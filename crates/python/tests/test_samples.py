@@ -490,7 +490,7 @@ def test_a_writer_refuses_before_the_first_sample(beton: Path, tmp_path: Path) -
         fdconvert.Writer(tmp_path / "x.beton", jpeg_quality=101)
     fdconvert.pack([IMAGE], tmp_path / "set", format="wds")
     with pytest.raises(fdconvert.UsageError, match="holds another dataset"):
-        fdconvert.Writer(tmp_path / "set", format="wds")
+        fdconvert.Writer(tmp_path / "set", format="wds", max_side=8)
     with pytest.raises(fdconvert.UsageError, match="write: no sample was written"):
         fdconvert.Writer(tmp_path / "x.beton").close()
     assert os.listdir(tmp_path) == ["set"]

@@ -38,9 +38,9 @@ def large(n: int = 60) -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+def write(path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
     """The rows, written by a writer of the default budget."""
-    with fdconvert.Writer(path) as writer:
+    with fdconvert.Writer(path, **options) as writer:
         for row in rows:
             writer.write(row)
     return path
@@ -188,7 +188,7 @@ def test_a_child_that_drops_the_writer_leaves_the_parent_alone(
     budget: int | str, tmp_path: Path
 ) -> None:
     rows = large()
-    whole = write(tmp_path / "whole.beton", rows)
+    whole = write(tmp_path / "whole.beton", rows, memory_budget=budget)
     writer = fdconvert.Writer(tmp_path / "x.beton", memory_budget=budget)
     for row in rows[:50]:
         writer.write(row)
