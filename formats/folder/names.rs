@@ -141,7 +141,7 @@ impl Index {
 /// `Usage` where not one of them is there, or two mean one file; `Io`.
 pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<String>> {
     let mut remarks = Vec::new();
-    let mut found_any = paths.iter().any(|path| files.has(path));
+    let found_any = paths.iter().any(|path| files.has(path));
     let mut index: Option<Index> = None;
     if !found_any {
         let images = files.images()?;
@@ -161,7 +161,6 @@ pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<S
                 "the folder `{}` in front of names is left out: the source has no such folder",
                 key_of_path(folder)
             ));
-            found_any = true;
         }
     }
     let mut counts: BTreeMap<Otherwise, u64> = BTreeMap::new();
@@ -182,7 +181,6 @@ pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<S
     if !counts.is_empty() {
         check_once(paths)?;
     }
-    debug_assert!(found_any || !counts.is_empty());
     remarks.extend(counts.into_iter().map(|(otherwise, n)| {
         let (names, are) = if n == 1 { ("name", "is") } else { ("names", "are") };
         match otherwise {

@@ -4,7 +4,7 @@ use fdconvert_core::{
     Splits, Value, message, named,
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -51,12 +51,12 @@ impl Relabelled {
     /// `Usage` for keys that no sample has, and for fields that some samples would lack or have in
     /// another kind.
     pub fn join(inner: Box<dyn Source>, table: Box<dyn KeyTable>) -> Result<Box<dyn Source>> {
-        let mut numbers: HashMap<String, usize> = table.keys().into_iter().zip(0..).collect();
+        let mut numbers: BTreeMap<String, usize> = table.keys().into_iter().zip(0..).collect();
         let n_listed = numbers.len();
         let rows = (0..inner.len()).map(|index| numbers.remove(&inner.key(index)));
         let rows: Vec<Option<usize>> = rows.collect();
         if !numbers.is_empty() {
-            let unknown: BTreeSet<&String> = numbers.keys().collect();
+            let unknown: Vec<&String> = numbers.keys().collect();
             let shown: Vec<String> =
                 unknown.iter().take(SHOWN).map(|it| format!("`{it}`")).collect();
             let more = if unknown.len() > SHOWN { ", ..." } else { "" };

@@ -66,7 +66,8 @@ pub(super) fn assemble(
     let corners = columns.corners.each_ref().map(cells);
     let size = columns.size.as_ref().map(|names| names.each_ref().map(cells));
     let class = cells(class);
-    let (mut paths, mut images): (Vec<Box<[u8]>>, Vec<Result<Boxes, String>>) = Default::default();
+    let mut paths: Vec<Box<[u8]>> = Vec::new();
+    let mut images: Vec<Result<Boxes, String>> = Vec::new();
     let (mut known, mut named): (BTreeMap<&[u8], usize>, Vec<&'static str>) = Default::default();
     for (row, (path, line)) in rows.paths.iter().zip(&rows.lines).enumerate() {
         let split = split_of_rows.as_ref().and_then(|named| named.get(row)).copied();

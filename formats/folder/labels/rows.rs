@@ -5,7 +5,7 @@ use crate::folder::{
     names,
 };
 use serde_json::{Map, Value as Json};
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// A table by columns; paths are proven relative.
 #[derive(Debug, Default)]
@@ -237,7 +237,7 @@ fn line_of(text: &[u8], position: &csv::Position) -> u64 {
 /// Lines may have other keys than those before them: the columns are those of all lines.
 pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     let mut rows = Rows::default();
-    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut positions: BTreeMap<String, usize> = BTreeMap::new();
     let (mut names, mut cells): (Vec<String>, Vec<Vec<Option<Json>>>) = Default::default();
     for (line, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
         if text.trim_ascii().is_empty() {

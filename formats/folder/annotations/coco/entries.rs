@@ -159,8 +159,8 @@ impl<'a> Annotation<'a> {
         match (text, text.parse::<f64>()) {
             ("false", _) => Ok(0),
             ("true", _) => Ok(1),
-            (_, Ok(number)) if number == 0.0 => Ok(0),
-            (_, Ok(number)) if number == 1.0 => Ok(1),
+            (_, Ok(0.0)) => Ok(0),
+            (_, Ok(1.0)) => Ok(1),
             _ => Err(format!("its `iscrowd` is neither 0 nor 1: {}", shown(raw))),
         }
     }
