@@ -88,6 +88,9 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
             line(name, &format!("{min:.2} to {max:.2}, median {median:.2}"));
         }
     }
+    if counts.over_8_bits > 0 {
+        line("depth", &depth(counts));
+    }
     if let Some(pixels) = &found.pixels {
         channels(pixels, &mut line);
     }
@@ -106,6 +109,12 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
         line("unreadable", &format!("{n}; `fdconvert verify` tells which and why"));
     }
     text
+}
+
+/// What is said of images that loaders do not show as they are.
+pub(crate) fn depth(counts: &Stats) -> String {
+    let n = output::counted(counts.over_8_bits, "image");
+    format!("{n} of more than 8 bits per channel, which loaders round to 8")
 }
 
 fn channels(pixels: &PixelStats, line: &mut dyn FnMut(&str, &str)) {

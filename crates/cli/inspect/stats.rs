@@ -1,5 +1,5 @@
 //! What the samples of a dataset are, in lines for people.
-use crate::output;
+use crate::{output, stats::depth};
 use fdconvert::{Stats, spread};
 
 /// Classes that are listed one by one; JSON has all.
@@ -24,16 +24,15 @@ pub(super) fn lines(stats: &Stats) -> Vec<(String, String)> {
             line(name, format!("{min} to {max}, median {median}"));
         }
     }
+    if stats.over_8_bits > 0 {
+        line("depth", depth(stats));
+    }
     if let Some(counts) = &stats.metadata {
         let found = counts.kinds.iter().filter(|(_, n)| **n > 0);
         let mut found: Vec<_> =
             found.map(|(name, n)| format!("{name} in {}", output::count(*n))).collect();
         if counts.turned > 0 {
             found.push(format!("{} turned by their EXIF", output::count(counts.turned)));
-        }
-        if counts.over_8_bits > 0 {
-            let n = output::count(counts.over_8_bits);
-            found.push(format!("{n} of more than 8 bits per channel, which loaders round to 8"));
         }
         let what = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
         line("metadata", what);

@@ -54,6 +54,8 @@ impl Notes {
     pub const CHANNELS_LEFT_OUT: Self = Self(1 << 24);
     /// Bytes were stored that cannot be decoded here, because their kind is not supported.
     pub const NOT_DECODED: Self = Self(1 << 25);
+    /// Bytes were stored that have more than 8 bits per channel.
+    pub const DEPTH_KEPT: Self = Self(1 << 26);
 
     /// Metadata was taken out; the image data is that of the source byte for byte.
     pub const STRIPPED: Self = Self(1 << 18);
@@ -67,7 +69,7 @@ impl Notes {
     pub const TAIL_REMOVED: Self = Self(1 << 22);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 26] = [
+    pub const ALL: [(Self, &'static str, &'static str); 27] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "re-encoded"),
         (
@@ -84,6 +86,11 @@ impl Notes {
         ),
         (Self::ALPHA_DROPPED, "alpha-dropped", "stored without their alpha channel"),
         (Self::DEPTH_REDUCED, "depth-reduced", "rounded from more than 8 bits per channel to 8"),
+        (
+            Self::DEPTH_KEPT,
+            "depth-kept",
+            "kept with more than 8 bits per channel, which loaders round to 8 in the image of a sample",
+        ),
         (Self::CMYK_CONVERTED, "cmyk-converted", "converted from four inks (CMYK) to RGB"),
         (
             Self::NO_END_MARKER,

@@ -154,7 +154,9 @@ impl Policy {
         worker: &mut Worker,
     ) -> Result<Outcome> {
         let mut nanos = Nanos::default();
-        let mut notes = Notes::KEPT | Notes::ROTATION_LEFT.when(header.orientation > 1);
+        let mut notes = Notes::KEPT
+            | Notes::ROTATION_LEFT.when(header.orientation > 1)
+            | Notes::DEPTH_KEPT.when(header.bits > 8);
         if let Some(what) = not_decoded(&encoded.bytes, header) {
             if self.check == Check::Pixels {
                 return Err(Error::sample(key, what));

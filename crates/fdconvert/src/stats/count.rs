@@ -1,7 +1,7 @@
 //! What the samples of a dataset are, in numbers: classes, codecs and sizes.
 use crate::{Context, Stage};
 use fdconvert_codec::{FoundMetadata, Metadata, MetadataKind, find_metadata};
-use fdconvert_core::{Error, Reader, Result, Value, probe::probe};
+use fdconvert_core::{Codec, Encoded, Error, Reader, Result, Value, probe::probe};
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub struct Stats {
     pub aspects: Vec<f64>,
     /// Bytes of the images divided by their pixels, sorted.
     pub densities: Vec<f64>,
+    /// Images of more than 8 bits per channel, which loaders round to 8.
+    pub over_8_bits: u64,
     /// Samples whose first image has metadata, where that was asked for: it takes the bytes of every
     /// image, and not only what is recorded of them.
     pub metadata: Option<MetadataCounts>,
@@ -45,8 +47,6 @@ pub struct MetadataCounts {
     pub kinds: BTreeMap<String, u64>,
     /// Images that an EXIF turns.
     pub turned: u64,
-    /// Images of more than 8 bits per channel, which loaders round to 8.
-    pub over_8_bits: u64,
 }
 
 impl MetadataCounts {
@@ -59,13 +59,12 @@ impl MetadataCounts {
         MetadataKind::Icc,
     ];
 
-    fn add(&mut self, (found, bits): (FoundMetadata, u8)) {
+    fn add(&mut self, found: FoundMetadata) {
         for kind in Self::KINDS {
             let has = found.kinds.contains(Metadata::from(kind));
             *self.kinds.entry(kind.to_string()).or_default() += u64::from(has);
         }
         self.turned += u64::from(found.is_turned);
-        self.over_8_bits += u64::from(bits > 8);
     }
 }
 
@@ -74,8 +73,9 @@ struct Looked {
     label: Option<i64>,
     /// Codec, bytes, width and height of its first image.
     image: Option<(&'static str, [u64; 3])>,
-    /// Metadata, and bits per channel.
-    metadata: Option<(FoundMetadata, u8)>,
+    /// Whether that image has more than 8 bits per channel.
+    is_over_8_bits: bool,
+    metadata: Option<FoundMetadata>,
 }
 
 /// Looks at every sample, and with `metadata` at what its image says beside the pixels.
@@ -87,7 +87,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     let counts = || {
         let mut counts = MetadataCounts::default();
         // Zeros are worth knowing.
-        counts.add((FoundMetadata::default(), 8));
+        counts.add(FoundMetadata::default());
         counts
     };
     let counts = (metadata && image.is_some()).then(counts);
@@ -104,13 +104,13 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             let image = image.and_then(|field| sample.values.get(field));
             let found = match image {
                 Some(Value::Image(image)) if metadata => {
-                    let bits = probe(&image.bytes).map_or(8, |header| header.bits);
-                    Some((find_metadata(&image.bytes, image.codec), bits))
+                    Some(find_metadata(&image.bytes, image.codec))
                 }
                 _ => None,
             };
             Some(Looked {
                 metadata: found,
+                is_over_8_bits: matches!(image, Some(Value::Image(image)) if is_over_8_bits(image)),
                 label: if let Some(Value::Int(label)) = label { Some(*label) } else { None },
                 image: image.and_then(|value| {
                     let Value::Image(image) = value else { return None };
@@ -130,6 +130,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
             if let Some(label) = looked.label {
                 *labels.entry(label).or_default() += 1;
             }
+            stats.over_8_bits += u64::from(looked.is_over_8_bits);
             if let (Some(counts), Some(found)) = (&mut stats.metadata, looked.metadata) {
                 counts.add(found);
             }
@@ -165,6 +166,17 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     Ok(stats)
 }
 
+/// Returns whether an image has more than 8 bits per channel. Of a PNG that takes its first bytes
+/// alone; JPEGs of more bits are no images that are read here.
+fn is_over_8_bits(image: &Encoded) -> bool {
+    const PNG_BITS: usize = 24;
+    match image.codec {
+        Codec::Png => image.bytes.get(PNG_BITS).is_some_and(|&bits| bits > 8),
+        Codec::Tiff => probe(&image.bytes).is_ok_and(|header| header.bits > 8),
+        _ => false,
+    }
+}
+
 impl Stats {
     /// Classes and how many samples each has, the most frequent first, and by name where they are
     /// equally frequent.
@@ -197,9 +209,9 @@ impl Stats {
             let mut fields: Map<String, Json> =
                 counts.kinds.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
             fields.insert("turned".into(), json!(counts.turned));
-            fields.insert("over_8_bits".into(), json!(counts.over_8_bits));
             fields
         });
+        fields.insert("over_8_bits".into(), json!(self.over_8_bits));
         fields.insert("metadata".into(), json!(metadata));
         fields.insert("unreadable".into(), json!(self.n_unreadable));
         Json::Object(fields)
