@@ -52,7 +52,7 @@ fn datasets(root: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_folder_means_the_same_whoever_opens_it() {
+fn a_folder_means_the_same_to_every_command() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("im");
     tree(&folder, &["train/a/1.png", "train/b/2.png", "train/b/3.png", "val/a/4.png"]);
