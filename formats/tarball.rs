@@ -13,6 +13,7 @@ use std::path::Path;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a compressed tar that are looked at.
+#[cfg(feature = "compressed")]
 const LOOKED_AT: u64 = 8 << 20;
 
 /// Returns whether a file is called as tars are that are read here.

@@ -1,6 +1,9 @@
 //! Entries as samples: what other readers of shards take for one.
 use super::{Entry, TarError, entries};
 
+/// How GNU tar puts the files of a sample side by side.
+pub(crate) const SORT: &str = "`tar --sort=name`";
+
 /// Neighbours with the same key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group<'a> {

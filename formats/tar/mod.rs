@@ -15,7 +15,7 @@ mod pax;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use group::{Group, groups, groups_and_rest, split_key};
+pub(crate) use group::{Group, SORT, groups, groups_and_rest, split_key};
 
 use fdconvert_core::Error;
 use header::{BLOCK, Header};

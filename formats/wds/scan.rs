@@ -1,5 +1,5 @@
 //! Samples of a shard found by walking its headers, where there is no index.
-use crate::tar::{Entry, Group, TarError, groups, groups_and_rest, split_key};
+use crate::tar::{Entry, Group, SORT, TarError, groups, groups_and_rest, split_key};
 use crate::wds::{
     layout,
     names::{Column, places},
@@ -195,8 +195,7 @@ impl Scanned {
         let missing = fields.map(|((field, column), n_without)| match &apart {
             Some(key) => message!(
                 "is missing from the sample: files of one sample, such as those of `{key}`, do not \
-                 lie side by side; make the tar again with its names in order, e.g. by \
-                 `tar --sort=name`"
+                 lie side by side; make the tar again with its names in order, e.g. by {SORT}"
             ),
             None => message!(
                 "is missing from the sample, as from {n_without} of {n_samples} in all; {} leaves \
