@@ -151,7 +151,7 @@ pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<S
             let Some(first) = paths.first().cloned() else { return Ok(remarks) };
             let Some(len) = folders(&first).find(|len| first.get(*len..).is_some_and(is_there))
             else {
-                return Err(none_is_there(paths, &images, files.root));
+                return Err(none_is_there(paths, &images, files));
             };
             let (folder, _) = first.split_at(len);
             for path in paths.iter_mut() {
@@ -214,7 +214,8 @@ fn check_once(paths: &[Box<[u8]>]) -> Result<()> {
     }
 }
 
-fn none_is_there(paths: &[Box<[u8]>], images: &[Box<[u8]>], root: &Path) -> Error {
+fn none_is_there(paths: &[Box<[u8]>], images: &[Box<[u8]>], files: &Files<'_>) -> Error {
+    let root = files.root;
     let first = paths.first().map(|path| &**path).unwrap_or_default();
     let mut cure = "give the folder that the names are relative to as the source".to_owned();
     let lies_below = images.iter().find_map(|image| {
@@ -222,7 +223,10 @@ fn none_is_there(paths: &[Box<[u8]>], images: &[Box<[u8]>], root: &Path) -> Erro
         folder.ends_with(b"/").then_some(folder)
     });
     if let Some(folder) = lies_below {
-        cure = format!("give {} as the source", join(root, folder).display());
+        cure = match files.objects {
+            Some(_) => format!("write `{}` in front of the names", key_of_path(folder)),
+            None => format!("give {} as the source", join(root, folder).display()),
+        };
     }
     let n = match paths.len() {
         1 => "the file that is listed is not".to_owned(),

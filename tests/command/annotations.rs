@@ -503,6 +503,16 @@ fn sizes_that_fit_no_frame_are_errors_of_their_sample() {
     let said = fails(&[&"pack", &root, &out, &"--boxes", &"stored"]);
     assert!(said.contains("--boxes") && said.contains("--labels"), "{said}");
 
+    // Label Studio states the stored size of what was annotated upright; others state none.
+    for (size, bbox, cure) in [
+        (Some([75, 50]), [4, 55, 10, 15], "--boxes upright"),
+        (None, [55, 4, 15, 10], "--boxes stored"),
+    ] {
+        fs::write(&labels, coco_of("0.jpg", size, bbox)).unwrap();
+        let said = fails(&[&"pack", &root, &out, &"--labels", &labels]);
+        assert!(said.contains("a box reaches out") && said.contains(cure), "{said}");
+    }
+
     let xml = "<annotation><size><width>9</width><height>5</height></size><object><name>a</name>\
                <bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object>\
                </annotation>";

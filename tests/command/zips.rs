@@ -118,7 +118,7 @@ fn tables_lie_beside_a_zip_or_in_it() {
     let out = |name: &str| root.path().join(name);
     ok(&[&"pack", &source, &out("o.wds"), &"--labels", &outside]);
     let message = fails(&[&"pack", &source, &out("i.wds"), &"--labels", &inside]);
-    assert!(message.contains("b.png") && message.contains("missing"), "{message}");
+    assert!(message.contains("`b.png`") && message.contains("write `p/` in front"), "{message}");
     let message = fails(&[&"pack", &source, &out("n.wds"), &"--labels", &source.join("no.csv")]);
     assert!(message.contains("no.csv is missing"), "{message}");
 

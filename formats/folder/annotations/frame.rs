@@ -7,6 +7,9 @@ use crate::folder::BoxFrame;
 use fdconvert_core::{ImageHeader, Message, Turn, message, named};
 use std::{collections::BTreeSet, sync::Mutex};
 
+/// Share of the image's side by which boxes reach over its edge without being of another image.
+const OUTSIDE: f64 = 0.01;
+
 /// The first image of a sample, by its header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Photo {
@@ -103,6 +106,39 @@ fn has_shape_of([width, height]: [u64; 2], [wide, high]: [u64; 2]) -> bool {
         (of as f64 * other as f64 / to as f64 - side as f64).abs()
     };
     differs(height, high, wide, width) <= 1.0 || differs(width, wide, high, height) <= 1.0
+}
+
+impl Frame {
+    /// Refuses boxes that lie in the other frame of a photo alone: the size that is stated, or that
+    /// none is, says another one than they do. `around` is the box around all of them.
+    pub(super) fn check(&self, around: Option<[f64; 4]>, photo: Photo) -> Result<(), Message> {
+        let Some([left, top, width, height]) = around.filter(|_| photo.boxes.is_none()) else {
+            return Ok(());
+        };
+        let corner = [left + width, top + height];
+        let upright = self.size.map(|side| side as f64);
+        let (own, other) = match (self.turn, photo.orientation >= 5) {
+            (_, false) => return Ok(()),
+            (Some(turn), true) => (turn.before(), upright),
+            (None, true) => (upright, [upright[1], upright[0]]),
+        };
+        // Boxes may reach a little over the edge.
+        let fits = |sides: [f64; 2]| {
+            corner.iter().zip(sides).all(|(at, side)| *at <= side + 1.0 + side * OUTSIDE)
+        };
+        if fits(own) || !fits(other) {
+            return Ok(());
+        }
+        let (is, other) = match self.turn {
+            Some(_) => ("as it is stored", "upright"),
+            None => ("that EXIF turns upright", "stored"),
+        };
+        Err(message!(
+            "a box reaches out of the image {is}, and lies in the {other} one; {} takes all annotations \
+             as those of that image",
+            named::BOXES.with(other)
+        ))
+    }
 }
 
 impl Notices {

@@ -39,7 +39,7 @@ impl AnnotationFile {
                         Column::Json(documents) => documents.get(index as usize).cloned().map(Ok),
                         _ => match table.row(index)?.pop()? {
                             Cell::Made(made, row) => {
-                                Some(made.document(row, None).map(|(document, _)| document))
+                                Some(made.document(row, None).map(|(document, _)| document).map_err(|what| what.to_string()))
                             }
                             _ => None,
                         },
@@ -53,7 +53,7 @@ impl AnnotationFile {
             Self::YoloData => data::parse(bytes).map(|_| Vec::new()),
             Self::Voc => {
                 let voc = voc::Voc::new(vec![Ok(voc::parse(bytes)?)], false);
-                Ok(vec![voc.document(0, None)?.0])
+                Ok(vec![voc.document(0, None).map_err(|what| what.to_string())?.0])
             }
         }
     }

@@ -21,7 +21,7 @@ pub use memory::AnnotationFile;
 
 use crate::folder::{Folder, labels::tables_in, split_folders::Division, table::Table};
 use bytes::Bytes;
-use fdconvert_core::{Error, Ignored, Result, Schema, named};
+use fdconvert_core::{Error, Ignored, Message, Result, Schema, named};
 use fdconvert_storage::place::{self, Kind, is_url};
 use std::path::Path;
 
@@ -56,7 +56,7 @@ impl Made {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), String> {
+    ) -> Result<(Bytes, Option<Notice>), Message> {
         match self {
             Self::Coco(coco) => coco.document(row, photo),
             Self::Yolo(yolo) => yolo.document(row, photo),

@@ -1,14 +1,14 @@
 //! Pascal VOC: an XML file for each image.
 use super::{
     Annotated, Made, Notice, Photo, files,
-    lists::{List, check_name, document, number},
+    lists::{List, around, check_name, document, number},
 };
 use crate::folder::{
     Folder,
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{FieldSpec, Kind, Result, Schema};
+use fdconvert_core::{FieldSpec, Kind, Message, Result, Schema};
 use fdconvert_storage::read_file;
 use quick_xml::{Reader, de::Deserializer, events::Event};
 use serde::Deserialize;
@@ -174,8 +174,11 @@ impl Voc {
 
     /// No pixel is before the first one: where one is, that is number 0.
     fn counts_from_zero(&self) -> bool {
-        let mut firsts = self.objects().flat_map(|object| object.corners.iter().take(2));
-        firsts.any(|first| (0.0..1.0).contains(first))
+        self.objects().any(|object| {
+            let [left, top, right, bottom] = object.corners;
+            // A box of nothing but zeros stands for none.
+            right > left && bottom > top && [left, top].iter().any(|it| (0.0..1.0).contains(it))
+        })
     }
 
     /// Makes the document of an image.
@@ -183,18 +186,19 @@ impl Voc {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), String> {
+    ) -> Result<(Bytes, Option<Notice>), Message> {
         let annotation =
             self.annotations.get(row).ok_or("its annotations cannot be found again")?;
-        let annotation = annotation.as_ref().map_err(Clone::clone)?;
+        let annotation = annotation.as_ref().map_err(|what| Message::from(what.as_str()))?;
         let upright = photo.map(|photo| photo.upright().map(u64::from));
-        let (mut size, mut turn, mut notice) = (upright.or(annotation.size), None, None);
+        let (mut size, mut found, mut corners) = (upright.or(annotation.size), None, Vec::new());
         if let Some(photo) = photo.filter(|_| !annotation.objects.is_empty()) {
             let frame = photo.frame(annotation.size).map_err(|what| {
                 format!("the size in its annotations is {what}; correct it there, or leave it out")
             })?;
-            (size, turn, notice) = (Some(frame.size), frame.turn, frame.notice);
+            (size, found) = (Some(frame.size), Some((frame, photo)));
         }
+        let turn = found.and_then(|(frame, _)| frame.turn);
         let [mut bbox, mut category, mut category_name] =
             ["bbox", "category", "category_name"].map(List::new);
         let [mut difficult, mut truncated, mut occluded, mut pose] =
@@ -207,6 +211,8 @@ impl Voc {
             };
             let of_file = object.bbox(self.are_edges, sides);
             let of_file = of_file.map_err(|what| format!("object {}: {what}", at + 1))?;
+            let [left, top, width, height] = of_file;
+            corners.extend([[left, top], [left + width, top + height]]);
             let upright = turn.map_or(of_file, |turn| turn.bbox(of_file));
             bbox.push(&upright.map(number));
             category.push(&self.numbers.get(&object.name).copied().unwrap_or_default());
@@ -227,7 +233,10 @@ impl Voc {
         ];
         let lists: Vec<List> =
             lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
-        Ok((document(size, &lists), notice))
+        if let Some((frame, photo)) = found {
+            frame.check(around(corners.into_iter()), photo)?;
+        }
+        Ok((document(size, &lists), found.and_then(|(frame, _)| frame.notice)))
     }
 }
 

@@ -2,10 +2,10 @@
 use super::{entries::Annotation, id::Id, shapes};
 use crate::folder::annotations::{
     Notice, Photo,
-    lists::{List, document, numbers},
+    lists::{List, around, document, numbers},
 };
 use bytes::Bytes;
-use fdconvert_core::Turn;
+use fdconvert_core::{Message, Turn};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
@@ -64,39 +64,44 @@ impl Objects {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), String> {
+    ) -> Result<(Bytes, Option<Notice>), Message> {
         let damaged = || "its annotations cannot be found again".to_owned();
         let stated = self.sizes.get(row).copied().ok_or_else(damaged)?;
         let image = u32::try_from(row).map_err(|_| damaged())?;
         if let Some(what) = self.bad.get(&image) {
-            return Err(what.clone());
+            return Err(what.as_str().into());
         }
         let first = self.spans.partition_point(|span| span.image < image);
         let own = self.spans.iter().skip(first).take_while(|span| span.image == image);
         let mut lists = Lists::default();
         let upright = photo.map(|photo| photo.upright().map(u64::from));
-        let (mut size, mut turn, mut notice) = (upright.or(stated), None, None);
+        let (mut size, mut frame, mut corners) = (upright.or(stated), None, Vec::new());
         for (number, span) in own.enumerate() {
             if let Some(photo) = photo.filter(|_| number == 0) {
-                let frame = photo.frame(stated).map_err(|what| {
+                let found = photo.frame(stated).map_err(|what| {
                     format!(
                         "its `width` and `height` are {what}; correct them in the annotations, or \
                          leave them out"
                     )
                 })?;
-                (size, turn, notice) = (Some(frame.size), frame.turn, frame.notice);
+                (size, frame) = (Some(found.size), Some((found, photo)));
             }
             let start = usize::try_from(span.start).map_err(|_| damaged())?;
             let text = self.text.get(start..start.saturating_add(span.len as usize));
             let annotation = serde_json::from_slice(text.ok_or_else(damaged)?);
             let annotation: Annotation<'_> = annotation.map_err(|error| error.to_string())?;
             let object = self.check(&annotation)?;
-            lists.add(&match turn {
+            let [left, top, width, height] = object.corners;
+            corners.extend([[left, top], [left + width, top + height]]);
+            lists.add(&match frame.and_then(|(frame, _)| frame.turn) {
                 Some(turn) => object.turned(turn)?,
                 None => object,
             });
         }
-        Ok((document(size, &lists.of(self.has)), notice))
+        if let Some((frame, photo)) = frame {
+            frame.check(around(corners.into_iter()), photo)?;
+        }
+        Ok((document(size, &lists.of(self.has)), frame.and_then(|(frame, _)| frame.notice)))
     }
 
     /// Checks an annotation; the error is the end of a sentence that names it.

@@ -20,7 +20,9 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use data::Data;
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named, split_ranges};
+use fdconvert_core::{
+    Error, FieldSpec, Ignored, Kind, Message, Result, Schema, named, split_ranges,
+};
 use fdconvert_storage::{place::is_url, read_file};
 use splits::{Entries, Failure};
 use std::{
@@ -45,7 +47,7 @@ impl Yolo {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), String> {
+    ) -> Result<(Bytes, Option<Notice>), Message> {
         let end = |row: usize| usize::try_from(*self.ends.get(row)?).ok();
         let start = row.checked_sub(1).map_or(Some(0), end);
         let range = start.zip(end(row)).map(|(start, end)| start..end);
