@@ -38,9 +38,11 @@ impl AnnotationFile {
                     (0..table.len()).filter_map(|index| match table.columns.last()? {
                         Column::Json(documents) => documents.get(index as usize).cloned().map(Ok),
                         _ => match table.row(index)?.pop()? {
-                            Cell::Made(made, row) => {
-                                Some(made.document(row, None).map(|(document, _)| document).map_err(|what| what.to_string()))
-                            }
+                            Cell::Made(made, row) => Some(
+                                made.document(row, None)
+                                    .map(|(document, _)| document)
+                                    .map_err(|what| what.to_string()),
+                            ),
                             _ => None,
                         },
                     });

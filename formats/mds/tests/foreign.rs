@@ -1,6 +1,6 @@
 //! Columns that are not read, images that Pillow's pixels are, and folders that are no dataset.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-use crate::{mds::Mds, open, open_without};
+use crate::{OpenOptions, mds::Mds, open, open_with};
 use fdconvert_core::*;
 use fdconvert_testkit::fixtures;
 use serde_json::json;
@@ -65,7 +65,9 @@ fn a_column_that_is_not_read_can_be_left_out() {
         assert!(error.contains("column `emb`") && error.contains(encoding), "{error}");
         assert!(error.contains("--drop-fields emb leaves it out"), "{error}");
         let dropped = ["emb".to_owned()];
-        let reader = open_without(folder.path(), MaxDecompressed::default(), &dropped).unwrap();
+        let reader =
+            open_with(folder.path(), &OpenOptions::default().drop_fields(dropped.to_vec()))
+                .unwrap();
         assert_eq!(reader.dropped_fields(), dropped);
         assert_eq!(reader.schema().fields.len(), 1);
         assert!((0..2).all(|index| reader.verify_sample(index).is_ok()));

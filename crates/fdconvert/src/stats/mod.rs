@@ -160,7 +160,9 @@ impl DatasetStats {
         fields.insert("splits".into(), splits.collect());
         if let Json::Object(mut counts) = self.counts.to_json() {
             // The same names as in the document of `inspect`.
-            for name in ["classes", "codecs", "bytes", "width", "height", "over_8_bits", "unreadable"] {
+            for name in
+                ["classes", "codecs", "bytes", "width", "height", "over_8_bits", "unreadable"]
+            {
                 if let Some(value) = counts.shift_remove(name) {
                     fields.insert(name.into(), value);
                 }
