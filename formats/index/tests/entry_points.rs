@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::index::{Builder, ImageFacts, Index, IndexError, Meta, Region, seal_all};
 use bytes::Bytes;
-use fdconvert_core::{Codec, FieldSpec, Kind, Provenance, Schema};
+use fdconvert_core::{Codec, FieldSpec, Kind, Schema};
 use std::convert::Infallible;
 
 const N_SAMPLES: u64 = 5;
