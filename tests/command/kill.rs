@@ -301,3 +301,26 @@ fn a_source_that_was_written_to_since_is_not_blended_in() {
         assert!(!out.join(".fdconvert/source.stamp").exists(), "{format}");
     }
 }
+
+/// A server that accepts and says nothing does not keep the command.
+#[test]
+#[cfg(feature = "stores")]
+fn an_interrupt_does_not_wait_for_a_silent_server() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x.beton", server.local_addr().unwrap());
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("out.wds");
+    let out = out.to_str().unwrap();
+    for args in [&["inspect", &url][..], &["verify", &url], &["unpack", &url, out]] {
+        let mut child = fdconvert().args(args).stderr(Stdio::piped()).spawn().unwrap();
+        // It has connected, and waits.
+        let connection = server.accept().unwrap();
+        let began = Instant::now();
+        let id = child.id().to_string();
+        std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{args:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{args:?}");
+        drop(connection);
+    }
+    assert_eq!(common::names(root.path()), [""; 0]);
+}

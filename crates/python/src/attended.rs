@@ -59,7 +59,7 @@ pub(crate) fn interruptible<'a, T: Send>(
         return py.detach(work).map_err(|error| raise(&error));
     }
     thread::scope(|scope| {
-        let (done, waits) = mpsc::channel::<()>();
+        let (done, waits) = mpsc::sync_channel::<()>(1);
         let worker = scope.spawn(move || {
             // Dropped when the work has ended, also by a panic.
             let _done = done;

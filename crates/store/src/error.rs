@@ -37,6 +37,16 @@ const CURES: &[(&str, &str)] = &[
         "no credentials were found; run `gcloud auth \
       application-default login`, or set the store option skip_signature=true for public buckets",
     ),
+    (
+        "contained empty path segment",
+        "the name of an object there has an empty part (`//`), and a list with it cannot be read; \
+         rename that object, or pack the folders beside it",
+    ),
+    (
+        "whilst parsing path segment",
+        "the name of an object there has a part that cannot be read, such as `.`; rename that object, \
+         or pack the folders beside it",
+    ),
     ("dns error", "the host was not found; check the endpoint and the network"),
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
