@@ -68,6 +68,7 @@ mod shard;
 #[cfg(feature = "write")]
 mod sidecar;
 mod splits;
+mod strangers;
 mod verify;
 #[cfg(feature = "write")]
 mod writer;

@@ -9,6 +9,7 @@ use crate::wds::{
     names::{self, Column},
     scan::{Scanned, samples},
     shard::{Contents, IndexProblem, Shard, find_index, slots, usable},
+    strangers,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
@@ -109,7 +110,10 @@ impl WdsReader {
         let mut shards = shards.collect::<Result<Vec<Shard>>>()?;
         let (mut schema, mut columns) = match given {
             Some(given) => given,
-            None => infer(&shards)?,
+            None => {
+                strangers::leave_out(&mut shards);
+                infer(&shards)?
+            }
         };
         assign(&mut shards, &schema, &columns);
         let extra = extra(&shards);

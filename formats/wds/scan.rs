@@ -5,7 +5,10 @@ use crate::wds::{
     names::{Column, places},
 };
 use fdconvert_core::{Ignored, Message, Schema, message, named};
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 /// A sample has no more members: what has, is no sample.
 const MAX_MEMBERS: usize = 1000;
@@ -148,6 +151,49 @@ impl Scanned {
     /// The shapes of the samples, in the order of the first of each.
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
+    }
+
+    /// Leaves out the samples of these shapes and counts their files: if there are at most so many,
+    /// less than of the others, and none has the key of another sample.
+    pub(crate) fn leave_out(&mut self, shapes: &[bool], at_most: usize) {
+        let is_of = |shape: &u32| shapes.get(*shape as usize) == Some(&true);
+        let n_strange = self.shape.iter().filter(|shape| is_of(shape)).count();
+        if n_strange > at_most || 2 * n_strange > self.shape.len() {
+            return;
+        }
+        let keys = || (0..self.len()).filter_map(|sample| self.key(sample)).zip(&self.shape);
+        let strange: BTreeSet<&[u8]> =
+            keys().filter(|(_, shape)| is_of(shape)).map(|(key, _)| key).collect();
+        if keys().any(|(key, shape)| !is_of(shape) && strange.contains(key)) {
+            return;
+        }
+        let mut kept = Self { ignored: self.ignored.clone(), ..Self::default() };
+        for (sample, shape) in (0..self.len()).zip(&self.shape) {
+            let (Some(key), Some(of_sample)) = (self.key(sample), self.shapes.get(*shape as usize))
+            else {
+                continue;
+            };
+            if is_of(shape) {
+                let name = |name: &Vec<u8>| [key, b".", name].concat();
+                of_sample.names.iter().for_each(|it| layout::count(&name(it), &mut kept.ignored));
+                continue;
+            }
+            let start = usize::try_from(sample).ok().and_then(|sample| self.starts.get(sample));
+            let start = start.copied().unwrap_or_default();
+            let places = self.places.get(start..start + of_sample.names.len());
+            kept.keys.extend_from_slice(key);
+            kept.key_ends.push(kept.keys.len());
+            kept.starts.push(kept.places.len());
+            kept.places.extend_from_slice(places.unwrap_or_default());
+            kept.shape.push(*shape);
+        }
+        kept.shapes = std::mem::take(&mut self.shapes);
+        for (shape, is_strange) in kept.shapes.iter_mut().zip(shapes) {
+            if *is_strange {
+                (shape.n_samples, shape.names) = (0, Vec::new());
+            }
+        }
+        *self = kept;
     }
 
     /// Makes fields of the members of these columns.

@@ -97,6 +97,26 @@ fn names_of_files_that_a_sample_lacks_say_what_is_wrong() {
 }
 
 #[test]
+fn a_file_among_samples_is_counted_and_no_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("0.tar");
+    let readme: (&str, &[u8]) = ("README.md", b"read me");
+    let samples = [("0.jpg", JPG), ("0.cls", &b"0"[..]), ("1.jpg", JPG), ("1.cls", b"1")];
+    for files in [[&[readme][..], &samples].concat(), [&samples, &[readme][..]].concat()] {
+        write(&path, &files);
+        let reader = open(&path).unwrap();
+        assert_eq!((reader.len(), fields(&*reader)), (2, vec!["image", "label"]));
+        assert_eq!(reader.left_out().to_string(), "1 file ignored (.md 1)");
+        assert_eq!(reader.key(1), "1.jpg");
+        assert!(matches!(reader.get(1).unwrap().values[1], Value::Int(1)));
+    }
+    // A caption that lies apart from its image is none of these.
+    write(&path, &[("0.jpg", JPG), ("1.jpg", JPG), ("2.jpg", JPG), ("1.txt", b"one")]);
+    let error = open(&path).unwrap().get(0).unwrap_err().to_string();
+    assert!(error.contains("do not lie side by side"), "{error}");
+}
+
+#[test]
 fn a_tar_of_tars_is_refused_with_its_cure() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.tar");
