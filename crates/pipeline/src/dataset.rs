@@ -156,7 +156,7 @@ impl Dataset<'_> {
         let shards: Vec<_> =
             shards.iter().filter(|(_, summary)| summary.samples > 0).cloned().collect();
         if shards.is_empty() {
-            return Err(no_sample());
+            return Err(no_sample(provenance.skipped.first()));
         }
         self.format.complete(&Complete {
             out: self.out,

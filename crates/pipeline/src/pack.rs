@@ -140,8 +140,10 @@ pub fn pack(
                     let (filled, empty) = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
                     let part = open::filled_part(dataset, shard);
-                    if empty.is_some() && dataset.plan.shards.len() == 1 {
-                        return Err(no_sample());
+                    if let Some(skipped) = &empty
+                        && dataset.plan.shards.len() == 1
+                    {
+                        return Err(no_sample(skipped.first()));
                     }
                     if let Some(skipped) = empty.filter(|_| !dataset.format.is_sharded()) {
                         // As a shard without a sample is: it is not there.
@@ -260,9 +262,13 @@ impl<'scope> Committing<'scope> {
 /// The writer of a filled shard, and the samples that were left out where that was all of them.
 type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
 
-/// The refusal of a dataset without a sample.
-pub(crate) fn no_sample() -> Error {
-    Error::usage("source", "none of its samples could be packed, and a dataset has at least one")
+/// The refusal of a dataset without a sample, with what was wrong with the first one.
+pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
+    let what = "none of its samples could be packed, and a dataset has at least one";
+    Error::usage("source", match first {
+        Some(Skipped { key, reason, .. }) => message!("{what}; of the first, `{key}`: {reason}"),
+        None => what.into(),
+    })
 }
 
 /// Inputs and settings for filling shards.
