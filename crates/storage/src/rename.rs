@@ -33,7 +33,7 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
 /// # Errors
 /// `Usage`.
 pub fn refuse_special(path: &Path) -> Result<()> {
-    // What cannot be looked at is refused by whoever writes it.
+    // What cannot be looked at is refused by the one who writes it.
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     let kind = found.file_type();
     if kind.is_file() || kind.is_symlink() || kind.is_dir() {

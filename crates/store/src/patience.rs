@@ -1,7 +1,7 @@
 //! How long a request is waited for.
 //!
 //! The client repeats a request that fails for up to three minutes, and one that trickles has no end.
-//! Whoever stops a run does not wait for that, and opening is over after a minute: a server that is
+//! The one who stops a run does not wait for that, and opening is over after a minute: a server that is
 //! silent then is not asked again for what the next format would look at.
 use crate::{
     client::Client,
@@ -33,11 +33,11 @@ static LAST_SILENT: Mutex<Option<(Base, Instant)>> = Mutex::new(None);
 /// As long as it lives nothing is read from stores: requests that were made end, as those that will
 /// be, with `Cancelled`.
 #[derive(Debug)]
-#[must_use = "reading goes on when this is dropped"]
+#[must_use = "reading continues when this is dropped"]
 pub struct ReadingStopped(());
 
 /// Stops reading from stores, of all threads of this process: for those who wait for threads that
-/// read. What is written goes on, since what a run has begun to send is to be given up in order.
+/// read. Writing continues, since what a run has begun to send is to be given up in order.
 pub fn stop_reading() -> ReadingStopped {
     STOPPED.send_modify(|n| *n += 1);
     ReadingStopped(())

@@ -47,7 +47,7 @@ pub(crate) fn stat(path: &Path) -> Result<Option<(u64, Option<String>)>> {
 
 /// Nothing is read.
 #[derive(Debug)]
-#[must_use = "reading goes on when this is dropped"]
+#[must_use = "reading continues when this is dropped"]
 pub struct ReadingStopped(());
 
 pub(super) fn stop_reading() -> ReadingStopped {
