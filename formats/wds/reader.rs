@@ -9,11 +9,16 @@ use crate::wds::{
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Codec, Encoded, Error, Extent, FieldSpec, Ignored, Image, Kind, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message, split_named,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
-use std::{collections::BTreeMap, fmt::Display, path::PathBuf, sync::OnceLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    path::PathBuf,
+    sync::OnceLock,
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
@@ -119,16 +124,25 @@ impl WdsReader {
         key
     }
 
-    /// Returns whether samples are nothing but images, and folders in the tars may be their classes.
-    fn has_only_folders(&self) -> bool {
+    /// Returns whether samples are nothing but images, and what they lie in may be their classes:
+    /// folders, or tars each of another name.
+    fn may_be_classes(&self) -> bool {
         let is_only = matches!(&self.schema.fields[..], [field] if field.kind == Kind::Image);
+        let is_bare = |shard: &Shard| matches!(shard.contents, Contents::Scanned(_));
+        if !is_only || self.manifest.is_some() || !self.shards.iter().all(is_bare) {
+            return false;
+        }
         let has_folders = |shard: &Shard| match &shard.contents {
             Contents::Scanned(scanned) => scanned
                 .key(0)
                 .is_some_and(|key| key.strip_prefix(b"./").unwrap_or(key).contains(&b'/')),
             Contents::Indexed(_) => false,
         };
-        is_only && self.manifest.is_none() && self.shards.iter().any(has_folders)
+        let names = self.shards.iter().map(|shard| splits::split_of(&shard.path));
+        let names: BTreeSet<String> = names.collect();
+        let is_each_another = names.len() > 1 && names.len() == self.shards.len();
+        let are_splits = names.iter().all(|name| split_named(name).is_some());
+        self.shards.iter().any(has_folders) || is_each_another && !are_splits
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
@@ -262,14 +276,14 @@ impl Source for WdsReader {
             1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
             n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
         };
-        let folders = self.has_only_folders().then(|| {
+        let classes = self.may_be_classes().then(|| {
             message!(
-                "folders in the tars of {} are no classes: unpack them and give the folder to have \
-                 classes",
+                "neither tars nor folders in them are classes: to have some, unpack each tar of {} \
+                 into a folder, and give the folder above these",
                 self.name
             )
         });
-        splits::remarks(self).into_iter().chain(extra).chain(beside).chain(folders).collect()
+        splits::remarks(self).into_iter().chain(extra).chain(beside).chain(classes).collect()
     }
 
     fn left_out(&self) -> Ignored {

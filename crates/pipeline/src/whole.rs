@@ -8,8 +8,11 @@ use std::path::Path;
 /// Offset of the kind of pixels in a PNG, and its value where they are numbers of colours.
 const PNG_KIND: (usize, u8) = (25, 3);
 
+/// Samples that are read until one is sound.
+const N_LOOKS: u64 = 16;
+
 /// Positions of the fields of further images that must stay what they are, or that are no RGB of 8
-/// bits by the first sample.
+/// bits by the first sample that can be read.
 pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
     let schema = source.schema();
     let first = schema.first_image();
@@ -18,11 +21,9 @@ pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
         fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
     let further: Vec<usize> = images.map(|(number, _)| number).collect();
     let is_unsure = |field: &usize| !source.keeps_pixels(*field);
-    // A first sample that is bad says nothing, and is an error where it is packed.
-    let sample = match further.iter().any(is_unsure) && source.n_ready() > 0 {
-        true => source.read(0).ok(),
-        false => None,
-    };
+    // Samples that are bad say nothing, and are errors where they are packed.
+    let n_looks = if further.iter().any(is_unsure) { source.n_ready().min(N_LOOKS) } else { 0 };
+    let sample = (0..n_looks).find_map(|index| source.read(index).ok());
     let is_rgb = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
         Some(Value::Image(image)) => is_rgb(image),
         _ => true,
