@@ -108,6 +108,7 @@ def compare(coco: COCO, row: dict) -> int:
         [category["id"] for category in categories].index(it["category_id"]) for it in annotations
     ]
     expected["category_name"] = [categories[at]["name"] for at in expected["category"]]
+    expected["category_id"] = [it["category_id"] for it in annotations]
     assert objects == expected, (objects, expected)
     for annotation, shape in zip(annotations, objects["segmentation"], strict=True):
         again = coco.annToMask(dict(annotation, segmentation=shape))

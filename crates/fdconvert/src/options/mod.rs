@@ -5,12 +5,14 @@
 //! `jpeg_quality` here is `--jpeg-quality` there. What it means together with a format and a source
 //! is checked when a run begins.
 
+mod labels;
 mod text;
 mod values;
 
+pub use labels::{Boxes, Classes};
 pub use values::{
-    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per,
-    Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix,
+    Ratio, Share, SplitShare, TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Mixture, Subsampling};

@@ -259,60 +259,6 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Which image the coordinates of annotations are of, where an EXIF orientation turns it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Boxes {
-    /// The upright one, as viewers show it.
-    Upright,
-    /// The one that is stored.
-    Stored,
-}
-
-impl FromStr for Boxes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "upright" => Ok(Self::Upright),
-            "stored" => Ok(Self::Stored),
-            _ => Err(format!("`{text}` is neither upright nor stored")),
-        }
-    }
-}
-
-impl fmt::Display for Boxes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Upright => "upright",
-            Self::Stored => "stored",
-        })
-    }
-}
-
-/// Names of the classes of an output, in the order of their numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[non_exhaustive]
-pub enum Classes {
-    /// A file with a name on each line, or a dataset that has names of classes.
-    Of(PathBuf),
-    /// The names.
-    Names(Vec<String>),
-}
-
-impl From<PathBuf> for Classes {
-    fn from(path: PathBuf) -> Self {
-        Self::Of(path)
-    }
-}
-
-impl From<Vec<String>> for Classes {
-    fn from(names: Vec<String>) -> Self {
-        Self::Names(names)
-    }
-}
-
 /// Of what a share of the samples is taken by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -592,7 +538,6 @@ mod tests {
         check::<Positions>(&["0..1000"]);
         check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
         check::<MissingKeys>(&["fail", "skip"]);
-        check::<Boxes>(&["upright", "stored"]);
         check::<Per>(&["class"]);
         check::<Dedup>(&["exact"]);
         check::<Prefix>(&["auto", "left", "cats,more-dogs,v1.5"]);

@@ -58,7 +58,7 @@ fn around_mask(mask: &RunLengths) -> Option<[f64; 4]> {
         let (first_column, last_column) = (start / height, last / height);
         let (top, bottom) = match first_column == last_column {
             true => (start % height, last % height),
-            // Wherever it goes on in the next column, it reaches both edges.
+            // Of two columns it reaches the lower edge of one and the upper one of the other.
             false => (0, height - 1),
         };
         corners.push([first_column as f64, top as f64]);
