@@ -265,10 +265,15 @@ type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
 /// The refusal of a dataset without a sample, with what was wrong with the first one.
 pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     let what = "none of its samples could be packed, and a dataset has at least one";
-    Error::usage("source", match first {
-        Some(Skipped { key, reason, .. }) => message!("{what}; of the first, `{key}`: {reason}"),
-        None => what.into(),
-    })
+    Error::usage(
+        "source",
+        match first {
+            Some(Skipped { key, reason, .. }) => {
+                message!("{what}; of the first, `{key}`: {reason}")
+            }
+            None => what.into(),
+        },
+    )
 }
 
 /// Inputs and settings for filling shards.
