@@ -1,4 +1,4 @@
-//! The command line as typed: flags and their help. `request.rs` turns it into validated input.
+//! The command line as typed: flags and their help.
 use crate::{
     bench::args::BenchArgs,
     choices::{ByArg, CheckArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
@@ -14,6 +14,7 @@ use crate::{
         REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, TEMPLATE,
         UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
+    index::IndexArgs,
     inspect::InspectArgs,
     labels::LabelArgs,
     metadata::MetadataArgs,
@@ -23,6 +24,7 @@ use crate::{
     sheet::SheetArgs,
     stats::StatsArgs,
     stores::{hide_where_idle, name_and_value},
+    unpack::UnpackArgs,
     verify::VerifyArgs,
     view::ViewArgs,
 };
@@ -280,23 +282,6 @@ pub(crate) struct PlanArgs {
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct IndexArgs {
-    /// Folder of tar shards, or a single one
-    pub(crate) dataset: PathBuf,
-    /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
-    #[arg(long, value_name = "LIST")]
-    pub(crate) sidecars: Option<String>,
-    /// Add entry points of JPEGs: on (every 2048 bits), 512, 1024, 2048, 4096
-    #[arg(long, value_name = "BITS", default_value = "off")]
-    pub(crate) jpeg_index: JpegIndex,
-    /// Overwrite existing files
-    #[arg(long)]
-    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -592,26 +577,4 @@ pub(crate) struct OptionArgs {
     /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct UnpackArgs {
-    /// Dataset to unpack
-    pub(crate) dataset: PathBuf,
-    /// Folder to write; must not exist or be empty
-    pub(crate) out: PathBuf,
-    /// Only these splits [default: all]
-    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
-    pub(crate) split: Vec<String>,
-    /// Handling of samples that cannot be read
-    #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
-    pub(crate) on_error: OnErrorArg,
-    /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
-    pub(crate) threads: Option<usize>,
-    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
-    pub(crate) max_decompressed: Option<ByteCount>,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }

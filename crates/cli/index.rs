@@ -1,10 +1,29 @@
 //! `fdconvert index`.
-use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
+use crate::{Outcome, Session, args::Common, jpeg_index, output};
 use bytes::Bytes;
+use clap::Args;
 use fdconvert::JpegIndex;
 use fdconvert_core::{Error, Format as _, Layout, Result, shell_word};
 use fdconvert_formats::wds::{AddEntryPoints, Wds};
 use serde_json::{Map, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Folder of tar shards, or a single one
+    pub(crate) dataset: PathBuf,
+    /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) sidecars: Option<String>,
+    /// Add entry points of JPEGs: on (every 2048 bits), 512, 1024, 2048, 4096
+    #[arg(long, value_name = "BITS", default_value = "off")]
+    pub(crate) jpeg_index: JpegIndex,
+    /// Overwrite existing files
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
     let wds = match &args.sidecars {

@@ -1,15 +1,40 @@
 //! `fdconvert unpack`: packing into a folder.
 use crate::{
     Outcome, Session,
-    args::UnpackArgs,
+    args::Common,
+    choices::OnErrorArg,
     listen::Listener,
     summary::{self, Summary},
 };
-use fdconvert::{Pack, PackOptions, Prepared};
+use clap::Args;
+use fdconvert::{ByteCount, Pack, PackOptions, Prepared};
 use fdconvert_core::{Error, Result};
+use std::path::PathBuf;
 
 /// Bytes are copied: what waits for the writer are views of the source's map.
 const BUDGET_BYTES: u64 = 64 << 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct UnpackArgs {
+    /// Dataset to unpack
+    pub(crate) dataset: PathBuf,
+    /// Folder to write; must not exist or be empty
+    pub(crate) out: PathBuf,
+    /// Only these splits [default: all]
+    #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
+    pub(crate) split: Vec<String>,
+    /// Handling of samples that cannot be read
+    #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
+    pub(crate) on_error: OnErrorArg,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
+    pub(crate) threads: Option<usize>,
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
