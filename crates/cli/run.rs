@@ -7,7 +7,7 @@ use crate::{
 };
 use clap::{ArgMatches, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
-use std::{ffi::OsString, io};
+use std::{ffi::OsString, io, mem::ManuallyDrop};
 
 /// The command as a process of its own: prints, stops on Ctrl-C, and returns the exit status.
 /// `args` begin with the name of the program.
@@ -96,8 +96,8 @@ fn stop_on_signals(command: &Command, session: &Session) {
             std::process::exit(130);
         }
         cancel.cancel();
-        // For good: the process ends.
-        std::mem::forget(fdconvert::stop_reading());
+        // The process ends: nothing is read again.
+        let _for_good = ManuallyDrop::new(fdconvert::stop_reading());
         if says {
             // Above the bar, which would overwrite it.
             screen.say("stopping; press Ctrl-C again to quit now (leaves the unfinished file)");
