@@ -27,7 +27,7 @@ def rows(n: int = 12, first: int = 0) -> list[dict[str, Any]]:
 
 
 def options_of(format: str) -> dict[str, Any]:
-    options = {"format": format, "encode": "raw" if format == "beton" else "png"}
+    options: dict[str, Any] = {"format": format, "encode": "raw" if format == "beton" else "png"}
     return options | ({"ratio": "0.5"} if format == "mixed" else {})
 
 
@@ -38,11 +38,12 @@ def write(out: Path, samples: list[dict[str, Any]], format: str, how: str) -> No
     if how == "sequence":
         fdconvert.pack(samples, out, **options)
         return
-    more: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "n_samples": {"n_samples": len(samples)},
         "shuffle": {"shuffle": True},
         "split": {"split": {"train": 0.5, "val": 0.5}},
-    }.get(how, {})
+    }
+    more = ways.get(how, {})
     with fdconvert.Writer(out, **options, **more) as writer:
         for number, sample in enumerate(samples):
             writer.write(sample, key=f"k{number}" if how == "keys" else None)
@@ -140,7 +141,8 @@ def test_keys_of_a_sequence_are_taken(tmp_path: Path) -> None:
 
 
 def test_nothing_to_pack_is_said(tmp_path: Path) -> None:
-    for nothing in ([], iter([]), {}):
+    nothings: list[Any] = [[], iter([]), {}]
+    for nothing in nothings:
         for schema in (None, SCHEMA):
             with pytest.raises(fdconvert.UsageError, match="at least one sample|it is empty"):
                 fdconvert.pack(nothing, tmp_path / "x.wds", schema=schema)

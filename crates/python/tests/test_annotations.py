@@ -3,6 +3,7 @@
 import json
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def coco(path: Path) -> None:
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("options", [{}, {"jpeg_quality": 90}])
 def test_boxes_of_stored_photos_lie_on_their_objects(
-    tmp_path: Path, orientation: int, options: dict[str, int]
+    tmp_path: Path, orientation: int, options: dict[str, Any]
 ) -> None:
     photo(tmp_path / "images/0.jpg", orientation)
     coco(tmp_path / "a.json")

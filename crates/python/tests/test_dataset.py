@@ -39,7 +39,7 @@ def test_it_is_a_sequence(beton: Path) -> None:
     assert [sample["label"] for sample in dataset[::-5]] == [1, 1, 0]
     assert dataset[5:5] == [] == dataset[20:] == dataset.__getitems__([])
     with pytest.raises(TypeError, match=r"not by list; for several samples write \[dataset\[i\]"):
-        dataset[[0, 1]]
+        dataset[[0, 1]]  # type: ignore[call-overload]
     for index in [12, -13, 2**70, -(2**70)]:
         with pytest.raises(IndexError):
             dataset[index]

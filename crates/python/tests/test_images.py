@@ -48,14 +48,16 @@ def tiff(pixels: Any, photometric: int, orientation: int = 1) -> bytes:
     ]
     body = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in entries)
     directory = struct.pack("<H", len(entries)) + body + bytes(4)
-    return b"II*\0" + struct.pack("<I", 8 + len(data)) + data + directory
+    file: bytes = b"II*\0" + struct.pack("<I", 8 + len(data)) + data + directory
+    return file
 
 
 def packed(folder: Path, encode: str, source: Path) -> bytes:
     """The bytes of the one image of a source in another codec."""
     out = folder / f"{encode}.wds"
     fdconvert.pack(source, out, format="wds", encode=encode)
-    return fdconvert.Dataset(out).get(0)["image"]["bytes"]
+    image: bytes = fdconvert.Dataset(out).get(0)["image"]["bytes"]
+    return image
 
 
 @pytest.fixture(scope="module")

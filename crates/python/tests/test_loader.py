@@ -224,7 +224,8 @@ def test_what_cannot_be_is_refused(
         ([("kodak.beton", "much")], TypeError, "path: the weight of .* is 'much'"),
         (("kodak.beton", 2), TypeError, "path: 2 is neither"),
         ({"kodak.beton": 2}, TypeError, "path: a dict has no order"),
-        ([("kodak.beton", 1, 2)], TypeError, "path: .* is neither"),
+        ([("kodak.beton", 1, None, 2)], TypeError, "path: .* is neither"),
+        ([("kodak.beton", 1, 2)], TypeError, "split: it is the name of a split"),
     ],
 )
 def test_datasets_that_cannot_be_are_refused(

@@ -102,9 +102,9 @@ def in_environment(beton: Path, code: str = "", **variables: str) -> tuple[Any, 
         found = [loader.rank, loader.world_size, samples]
         json.dump([found, [f"{{it.filename}} {{it.message}}" for it in said]], sys.stdout)
     """
-    code = [sys.executable, "-P", "-c", textwrap.dedent(script)]
+    command = [sys.executable, "-P", "-c", textwrap.dedent(script)]
     environment = {name: it for name, it in os.environ.items() if not name.startswith("SLURM_")}
-    run = subprocess.run(code, env=environment | variables, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, env=environment | variables, capture_output=True, text=True, check=False)
     if run.returncode:
         return None, [run.stderr]
     found, said = json.loads(run.stdout)

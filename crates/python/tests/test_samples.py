@@ -80,7 +80,7 @@ def test_shuffles_splits_and_shards_are_those_of_pack(tmp_path: Path) -> None:
     }  # fmt: skip
     report = fdconvert.pack(dataset, tmp_path / "set", **options)
     assert report["splits"] == [{"name": "train", "samples": 48}, {"name": "val", "samples": 12}]
-    read = fdconvert.Dataset(tmp_path / "set")
+    read = fdconvert.Dataset(tmp_path / "set", split="all")
     keys = [read.key(index) for index in range(60)]
     assert keys != sorted(keys) and sorted(keys) == [f"{n:08}.png" for n in range(60)]
     for index, key in enumerate(keys):
@@ -88,7 +88,7 @@ def test_shuffles_splits_and_shards_are_those_of_pack(tmp_path: Path) -> None:
     with fdconvert.Writer(tmp_path / "written", **options) as writer:
         for index in range(len(dataset)):
             writer.write(dataset[index])
-    again = fdconvert.Dataset(tmp_path / "written")
+    again = fdconvert.Dataset(tmp_path / "written", split="all")
     assert [again.key(index) for index in range(60)] == keys
 
 

@@ -72,7 +72,8 @@ def test_a_loader_takes_the_split_that_is_named(dataset: Path) -> None:
 def test_what_looks_at_a_dataset_takes_all_splits_or_the_named_one(
     dataset: Path, tmp_path: Path
 ) -> None:
-    for look in [fdconvert.stats, fdconvert.verify, fdconvert.inspect]:
+    looks: list[Any] = [fdconvert.stats, fdconvert.verify, fdconvert.inspect]
+    for look in looks:
         assert look(dataset)["samples"] == 4
         assert look(dataset, split="val")["samples"] == 1
         assert look(dataset, split=["train", "val"])["samples"] == 4
