@@ -59,6 +59,7 @@ for it in truth:
         "bbox": [[1.5, 2, 3, 4.25] for _ in it["shapes"]],
         "category": [category for _, category in it["shapes"]],
         "category_name": [f"class {category}" for _, category in it["shapes"]],
+        "category_id": [10 + category for _, category in it["shapes"]],
         "area": [12.75 for _ in it["shapes"]],
         "iscrowd": [int(isinstance(shape, dict)) for shape, _ in it["shapes"]],
         "segmentation": [shape for shape, _ in it["shapes"]],
