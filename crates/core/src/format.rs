@@ -157,8 +157,8 @@ pub struct Capabilities {
     pub max_sample_bytes: Option<u64>,
     /// [Entry points](Encoded::entry_points) of JPEGs are stored beside the images.
     pub entry_points: bool,
-    /// Images are stored as files of their own where it is asked for
-    /// ([`Common::whole_images`]), though the format has another form of image.
+    /// Fields named by [`Common::whole_images`] keep their encoded bytes (a PNG of a mask, say),
+    /// although the format stores other images in another way.
     pub whole_images: bool,
     /// Not samples, only what they are made by: [`create`](Format::create) refuses.
     pub formulas_only: bool,

@@ -57,7 +57,7 @@ impl Ignored {
         self.link_names.truncate(MAX_NAMES);
     }
 
-    /// Takes back that so many files of an extension were passed over: they were read otherwise.
+    /// Subtracts `n_files` files of an extension that were counted as ignored but have been read.
     pub fn uncount(&mut self, extension: &str, n_files: u64) {
         let n_files = n_files.min(self.others);
         self.others -= n_files;

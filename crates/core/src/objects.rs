@@ -21,8 +21,8 @@ pub const CLASS_NAMES: &str = "category_name";
 /// The field that holds annotations, whatever is in it.
 const FIELD: &str = "objects";
 
-/// Returns whether a list of that name holds the classes of objects: `category`, `label` or `class`, in
-/// the plural or as the id, the index or the number of one.
+/// Returns whether a key names the list of object classes: `category`, `label` or `class`, also in the
+/// plural, or followed by `id`, `index` or `number`.
 ///
 /// ```
 /// use fdconvert_core::objects::is_class_key;

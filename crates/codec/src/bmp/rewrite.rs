@@ -11,7 +11,8 @@ const INFO_BYTES: usize = 40;
 const RLE8: u32 = 1;
 const RLE4: u32 = 2;
 
-/// The same image in a file that is read; `None` for one that is read as it is.
+/// Rewrites run lengths and headers of OS/2 as a BMP that the decoder reads; `None` where it reads
+/// the file as it is.
 pub(crate) fn rewritten(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let cut = || "the BMP is cut off inside its header".to_owned();
     let header_bytes = u32_at(bytes, INFO).ok_or_else(cut)? as usize;
@@ -36,7 +37,8 @@ fn without_os2(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
     let mut info = header.get(..INFO_BYTES).unwrap_or(header).to_vec();
     info.resize(INFO_BYTES, 0);
     info.get_mut(..4)?.copy_from_slice(&(INFO_BYTES as u32).to_le_bytes());
-    // Its further compressions have the numbers of others.
+    // OS/2 gives larger numbers to other compressions than Windows does; headers with them are refused
+    // before they get here.
     if u32_at(&info, 16)? > RLE4 {
         return None;
     }

@@ -8,7 +8,7 @@ const PREDICTED: [u16; 4] = [5, 8, 32_946, 50_000];
 /// Makes samples of 8 bits out of rows.
 pub(super) struct Rows {
     bits: u16,
-    /// Differences are to the sample so many places before; `None` where values are stored.
+    /// Samples between one and the one it is predicted from; `None` without a predictor.
     distance: Option<usize>,
     is_big_endian: bool,
     /// Values are numbers, and not levels that have to fill the 8 bits.

@@ -8,7 +8,7 @@ use std::io::Read;
 use weezl::{BitOrder, LzwStatus, decode::Decoder as Lzw};
 use zune_core::{bytestream::ZCursor, options::DecoderOptions};
 
-/// A chunk takes at most so many bytes for each pixel that an image may have.
+/// Limit on the bytes of an unpacked strip or tile, per pixel of the largest image allowed.
 const MOST_BYTES_A_PIXEL: u64 = 24;
 
 /// Undoes the compression of strips and tiles, in a buffer of its own.

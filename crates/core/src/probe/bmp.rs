@@ -6,9 +6,9 @@ use crate::{
 
 const INFO: usize = 14;
 const CORE_HEADER: u32 = 12;
-/// Of OS/2 2.x, cut behind the bits of a pixel.
+/// Length of the short header of OS/2 2.x, which ends after the bits per pixel.
 const SHORT_HEADER: u32 = 16;
-/// Of OS/2 2.x.
+/// Length of the full header of OS/2 2.x.
 const OS2_HEADER: u32 = 64;
 const BI_RGB: u32 = 0;
 const BI_BITFIELDS: u32 = 3;

@@ -18,8 +18,8 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
-/// Returns whether decoding a TIFF leaves pages out. Smaller copies of the first one, such as those
-/// of a map, and masks are none.
+/// Returns whether a TIFF has pages after the first, which decoding leaves out. Reduced-resolution
+/// copies (overviews) and masks do not count as pages.
 #[must_use]
 pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
     codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
