@@ -1,7 +1,7 @@
 //! A tour of the command on the images that come with the repository.
 //!
 //! Nothing is hidden: each command line is printed before it runs and can be pasted into a
-//! terminal. The tour ends with a comparison, so it fails when a byte of an image is lost.
+//! terminal. The tour ends with comparisons, so it fails when a byte of an image is lost.
 
 use std::{fs, path::Path, process::Command};
 
@@ -32,9 +32,12 @@ pub(crate) fn run() -> Result<()> {
     let out = target.join("demo");
     recreate(&out)?;
     let images = Path::new(IMAGES);
-    let (small, packed, again) =
-        (out.join("small.beton"), out.join("kodak.beton"), out.join("again.beton"));
-    // The same name as the source's: the file records it, and the two files are to be equal.
+    let (small, packed, again, same) = (
+        out.join("small.beton"),
+        out.join("kodak.beton"),
+        out.join("again.beton"),
+        out.join("same.beton"),
+    );
     let unpacked = out.join("kodak");
     fdconvert(&args(&[&"pack", &images, &small, &"--jpeg-quality", &"90", &"--max-side", &"256"]))?;
     fdconvert(&args(&[&"pack", &images, &packed]))?;
@@ -42,12 +45,18 @@ pub(crate) fn run() -> Result<()> {
     fdconvert(&args(&[&"verify", &packed, &"--deep"]))?;
     fdconvert(&args(&[&"unpack", &packed, &unpacked]))?;
     fdconvert(&args(&[&"pack", &unpacked, &again]))?;
+    // The files differ in the run that they record, which is of another source.
+    fdconvert(&args(&[&"diff", &packed, &again]))?;
+    fdconvert(&args(&[&"pack", &images, &same, &"--threads", &"1"]))?;
 
     let read = |path: &Path| fs::read(path).context(format_args!("cannot read {}", path.display()));
-    if read(&packed)? != read(&again)? {
-        return fail("the round trip failed: the files differ");
+    if read(&packed)? != read(&same)? {
+        return fail("two runs with the same input and options have written different files");
     }
-    println!("\nPacked, unpacked and packed again: the two files are the same, byte for byte.");
+    println!(
+        "\nPacked, unpacked and packed again: the same samples. Packed twice: the same file, byte for \
+         byte."
+    );
     Ok(())
 }
 
