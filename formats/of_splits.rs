@@ -180,6 +180,10 @@ impl Source for OfSplits {
         self.inner.schema()
     }
 
+    fn dropped_fields(&self) -> &[String] {
+        self.inner.dropped_fields()
+    }
+
     fn len(&self) -> u64 {
         self.len
     }

@@ -47,6 +47,27 @@ fn captions_that_the_first_sample_lacks_are_not_dropped_in_silence() {
 }
 
 #[test]
+fn fields_are_left_out_of_what_a_table_relabels_and_labels_keep_their_origin() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, table) = (root.path().join("shards"), root.path().join("fix.csv"));
+    write(&source.join("000.tar"), &[("0.jpg", JPG), ("1.jpg", JPG), ("1.txt", b"one")]);
+    fs::write(&table, "path,label\n0.jpg,cat\n1.jpg,dog\n").unwrap();
+    let out = root.path().join("out.wds");
+    ok(&[&"pack", &source, &out, &"--labels", &table, &"--drop-fields", &"txt"]);
+    assert_eq!(fields(&out), ["image", "label"]);
+
+    let folder = root.path().join("folder");
+    for (class, name) in [("cat", "0"), ("dog", "1")] {
+        fs::create_dir_all(folder.join(class)).unwrap();
+        fs::write(folder.join(class).join(format!("{name}.jpg")), JPG).unwrap();
+        fs::write(folder.join(class).join(format!("{name}.txt")), "a caption").unwrap();
+    }
+    let out = root.path().join("folder.wds");
+    let said = ok(&[&"pack", &folder, &out, &"--beside", &"txt", &"--drop-fields", &"txt"]);
+    assert!(said.contains("2 classes from folders: cat, dog"), "{said}");
+}
+
+#[test]
 fn a_plan_leaves_fields_out_as_a_run_does() {
     let root = tempfile::tempdir().unwrap();
     let source = root.path().join("000.tar");

@@ -1,7 +1,7 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
     Ahead, Codec, Error, FieldSpec, Ignored, Image, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, named,
+    Splits, Value, message, named, renumber_classes,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -153,16 +153,15 @@ impl Relabelled {
 fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Vec<i64>>; 2] {
     let Some(new) = &table.class_names else { return [None, None] };
     let old = own.class_names.clone().unwrap_or_default();
-    let joined: Vec<String> = if new.iter().all(|name| old.contains(name)) {
+    let known: BTreeSet<&String> = old.iter().collect();
+    let joined: Vec<String> = if new.iter().all(|name| known.contains(name)) {
         old.to_vec()
     } else {
-        let all: BTreeSet<&String> = old.iter().chain(new.iter()).collect();
-        all.into_iter().cloned().collect()
+        known.into_iter().chain(new.iter()).collect::<BTreeSet<_>>().into_iter().cloned().collect()
     };
     let numbers = |names: &[String]| -> Vec<i64> {
-        let place =
-            |name: &String| joined.iter().position(|it| it == name).map_or(-1, |at| at as i64);
-        names.iter().map(place).collect()
+        let numbers = renumber_classes(names, &joined).into_iter();
+        numbers.map(|number| number.unwrap_or(-1)).collect()
     };
     let changed = [Some(numbers(&old)), Some(numbers(new))];
     own.class_names = Some(joined.into_iter().collect::<Arc<[String]>>());
@@ -172,6 +171,10 @@ fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Vec<i64>>; 2]
 impl Source for Relabelled {
     fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    fn dropped_fields(&self) -> &[String] {
+        self.inner.dropped_fields()
     }
 
     fn len(&self) -> u64 {
@@ -262,6 +265,13 @@ impl Source for Relabelled {
             named::LABELS
         ));
         remarks
+    }
+
+    fn label_origin(&self) -> Option<String> {
+        // That of the dataset says nothing of the labels of a table.
+        let label =
+            self.schema.label().and_then(|field| self.columns.get(field).copied().flatten());
+        if label.is_some() { None } else { self.inner.label_origin() }
     }
 
     fn left_out(&self) -> Ignored {

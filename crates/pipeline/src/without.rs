@@ -138,6 +138,10 @@ impl Source for Without {
         self.inner.remarks()
     }
 
+    fn label_origin(&self) -> Option<String> {
+        self.inner.label_origin()
+    }
+
     fn left_out(&self) -> Ignored {
         self.inner.left_out()
     }
