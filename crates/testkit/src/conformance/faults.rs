@@ -3,6 +3,9 @@ use fdconvert_core::{Error, FieldSpec, Format};
 use fdconvert_storage::fault::{Operation, arm};
 use std::io::ErrorKind;
 
+/// How many of the last bytes are looked at closely.
+const LAST_BYTES: u64 = 8192;
+
 /// A full disk is an `Io` error at whatever byte it comes, and nothing is left behind but whole
 /// shards, from which the dataset can be completed.
 ///
@@ -17,6 +20,10 @@ pub fn full_disk(format: &dyn Format, profile: &Profile) {
         succeeded = run_with(format, profile, after_bytes);
         n_failed += u32::from(!succeeded);
         after_bytes += 1 + after_bytes / 8;
+    }
+    // The last buffers of a file: smaller writes that come after them may fit again.
+    for back in (0..LAST_BYTES).step_by(61) {
+        run_with(format, profile, after_bytes.saturating_sub(back));
     }
     assert!(n_failed > 20, "only {n_failed} writes could fail");
 }
