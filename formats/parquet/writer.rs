@@ -202,7 +202,11 @@ impl ParquetWriter {
             file.finish(Some(texts))
         });
         written.map_err(|error| self.failed(&error))?;
-        Ok((meta, place))
+        // The library writes its last bytes when it is dropped, which cannot fail.
+        match self.sink.take_failure() {
+            Some(failure) => Err(failure),
+            None => Ok((meta, place)),
+        }
     }
 }
 

@@ -165,3 +165,32 @@ fn devices_and_pipes_are_not_replaced() {
     assert!(fs::symlink_metadata(&link).unwrap().is_file());
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
 }
+
+/// Before anything is packed, which may be hours of it.
+#[test]
+fn a_folder_is_no_name_for_a_file_nor_a_file_one_for_a_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = source(root.path());
+    let (folder, file) = (root.path().join("folder"), root.path().join("file"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("kept"), "kept").unwrap();
+    fs::write(&file, "kept").unwrap();
+    for format in ["beton", "parquet", "wds", "mds"] {
+        let (out, expected) = match format {
+            "beton" | "parquet" => (&folder, "is a folder, and a"),
+            _ => (&file, "is a file, and"),
+        };
+        for options in [&[][..], &["--overwrite"]] {
+            let (code, text) = pack(&photos, out, format, options);
+            assert!(code == 2 && text.contains(expected), "{format}: {text}");
+        }
+        // Files of splits have names of their own.
+        if format == "beton" {
+            let split = ["--split", "train=0.5,val=0.5"];
+            let (code, text) = pack(&photos, out, format, &split);
+            assert!(code == 0 && root.path().join("folder-train").is_file(), "{text}");
+        }
+    }
+    assert_eq!(fs::read_to_string(folder.join("kept")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+}

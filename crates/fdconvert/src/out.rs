@@ -44,6 +44,27 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to write a file where a folder is, and a folder where a file is, as hours of packing would
+/// end with it.
+pub(crate) fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
+    if is_url(out) {
+        return Ok(());
+    }
+    let name = format.name();
+    let what = if format.capabilities().layout == Layout::File {
+        // A link is replaced, wherever it leads.
+        let is_folder = fs::symlink_metadata(out).is_ok_and(|found| found.is_dir());
+        is_folder.then(|| format!("is a folder, and a {name} is one file; name another output"))
+    } else {
+        let is_file = fs::metadata(out).is_ok_and(|found| !found.is_dir());
+        is_file.then(|| format!("is a file, and {name} is written into a folder; move it away"))
+    };
+    match what {
+        Some(what) => Err(Error::usage("output", format!("{} {what}", out.display()))),
+        None => Ok(()),
+    }
+}
+
 /// Refuses outputs that the next run would take for a part of its source, and those that would
 /// replace it; `option` names the output.
 pub(crate) fn check_place<'a>(

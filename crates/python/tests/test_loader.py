@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,23 @@ def test_arrays_without_numpy(beton: Path) -> None:
     assert (images.shape, images.dtype, labels.dtype) == ((4, 32, 32, 3), "uint8", "int64")
     (expected, _), *_ = small(beton, shuffle=False)
     assert images.tobytes() == expected.tobytes()
+
+
+def test_threads_that_share_a_loop_end_with_its_epoch(beton: Path) -> None:
+    for _ in range(20):
+        batches = small(beton, 2).batches()
+        taken: list[tuple[int, list[int]]] = []
+
+        def take(batches: Any = batches, taken: Any = taken) -> None:
+            taken.extend((batch.epoch, batch.samples.tolist()) for batch in batches)
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+        assert {epoch for epoch, _ in taken} == {0}
+        assert sorted(sample for _, samples in taken for sample in samples) == list(range(12))
 
 
 def test_epochs_differ_and_threads_do_not(beton: Path) -> None:

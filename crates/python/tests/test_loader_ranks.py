@@ -3,9 +3,11 @@
 import json
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +122,14 @@ def test_ranks_are_those_of_the_launcher(beton: Path) -> None:
         # Once in a process, and about the line that makes the loader.
         assert len(said) == 1 and said[0].startswith("<string> fdconvert.Loader: rank"), said
     assert sorted(shares) == list(range(12))
-    (*ranks, _), _ = in_environment(beton, OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="3")
-    assert ranks == [1, 3]
+    for mpi in ["OMPI_COMM_WORLD", "MV2_COMM_WORLD", "PMI"]:
+        (*ranks, _), _ = in_environment(beton, **{f"{mpi}_RANK": "1", f"{mpi}_SIZE": "3"})
+        assert ranks == [1, 3]
     for code, variables in [
         ("options = dict(rank=0, world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
         ("options = dict(world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
         ("", {"RANK": "0", "WORLD_SIZE": "1"}),
-        ("", {"WORLD_SIZE": "2"}),
+        ("", {"RANK": "0", "PMIX_RANK": "0", "LOCAL_RANK": "0"}),
         ("", {}),
     ]:
         found, said = in_environment(beton, code, **variables)
@@ -152,7 +155,35 @@ def test_a_group_that_is_initialised_tells_the_rank(beton: Path) -> None:
     assert "as torch.distributed says" in said[0]
 
 
-def test_tasks_of_slurm_are_told_that_each_gets_all(beton: Path) -> None:
-    (*ranks, samples), said = in_environment(beton, SLURM_PROCID="1", SLURM_NTASKS="4")
+@pytest.mark.parametrize(
+    ("variables", "cure"),
+    [
+        ({"SLURM_PROCID": "1", "SLURM_NTASKS": "4"}, "rank=1, world_size=4"),
+        ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2"}, "rank=0, world_size=2"),
+        ({"WORLD_SIZE": "2", "LOCAL_RANK": "1"}, "rank=..., world_size=2"),
+        ({"RANK": "1"}, "rank=1, world_size=..."),
+        ({"PMIX_RANK": "3"}, "rank=3, world_size=..."),
+    ],
+)
+def test_variables_that_are_not_taken_are_told(
+    beton: Path, variables: dict[str, str], cure: str
+) -> None:
+    (*ranks, samples), said = in_environment(beton, **variables)
     assert ranks == [0, 1] and len(samples) == 12
-    assert "Give rank=1, world_size=4 for a share" in said[0]
+    assert f"Give {cure} for a share" in said[0]
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_a_group_that_is_initialised_later_is_an_error(
+    beton: Path, monkeypatch: pytest.MonkeyPatch, pickled: bool
+) -> None:
+    loader, given = small(beton), small(beton, rank=0, world_size=1)
+    group = types.ModuleType("torch.distributed")
+    vars(group).update(is_available=lambda: True, is_initialized=lambda: True)
+    vars(group).update(get_rank=lambda: 1, get_world_size=lambda: 2)
+    monkeypatch.setitem(sys.modules, "torch.distributed", group)
+    if pickled:
+        loader, given = pickle.loads(pickle.dumps((loader, given)))
+    with pytest.raises(fdconvert.UsageError, match=r"rank 0 of 1, before .* says 1 of 2; make the"):
+        iter(loader)
+    assert len(rows(given)) == 12

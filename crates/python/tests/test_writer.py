@@ -260,6 +260,22 @@ def test_a_killed_run_is_continued_with_another_budget(tmp_path: Path) -> None:
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
+def test_a_call_within_a_call_is_refused(tmp_path: Path) -> None:
+    class Pixels:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            assert len(writer) == 1
+            for call in (lambda: writer.write({"image": plain}), writer.close):
+                with pytest.raises(fdconvert.UsageError, match="the writer is at work already"):
+                    call()
+            return plain
+
+    plain = np.zeros((4, 4, 3), np.uint8)
+    with fdconvert.Writer(tmp_path / "out", format="wds", schema={"image": "image"}) as writer:
+        writer.write({"image": plain})
+        writer.write({"image": Pixels()})
+    assert len(fdconvert.Dataset(tmp_path / "out")) == 2
+
+
 def test_many_threads_may_write(tmp_path: Path) -> None:
     rows = large(16)
     writer = fdconvert.Writer(tmp_path / "x.beton", memory_budget=100_000)

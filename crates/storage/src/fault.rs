@@ -28,6 +28,7 @@ struct Fault {
     operation: Operation,
     bytes_left: u64,
     kind: io::ErrorKind,
+    is_once: bool,
     /// Action of others that takes place each time.
     meanwhile: Option<Box<dyn Fn() + Send>>,
 }
@@ -48,7 +49,19 @@ impl Drop for Armed {
 /// Lets `operation` on files below `below` fail with `kind` once `after_bytes` have gone through.
 pub fn arm(below: &Path, operation: Operation, after_bytes: u64, kind: io::ErrorKind) -> Armed {
     let below = below.to_path_buf();
-    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, meanwhile: None })
+    let is_once = false;
+    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once, meanwhile: None })
+}
+
+/// The same for one operation; those after it succeed.
+pub fn arm_once(
+    below: &Path,
+    operation: Operation,
+    after_bytes: u64,
+    kind: io::ErrorKind,
+) -> Armed {
+    let (below, is_once) = (below.to_path_buf(), true);
+    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once, meanwhile: None })
 }
 
 /// Lets files below `below` share blocks, and something happen while they do.
@@ -59,6 +72,7 @@ pub fn arm_sharing(below: &Path, meanwhile: impl Fn() + Send + 'static) -> Armed
         operation: Operation::Share,
         bytes_left: u64::MAX,
         kind: io::ErrorKind::Other,
+        is_once: false,
         meanwhile: Some(Box::new(meanwhile)),
     })
 }
@@ -110,7 +124,12 @@ fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {
         if fault.operation == operation && path.starts_with(&fault.below) {
             match fault.bytes_left.checked_sub(bytes) {
                 Some(left) => fault.bytes_left = left,
-                None => return Err(io::Error::from(fault.kind)),
+                None => {
+                    if fault.is_once {
+                        fault.bytes_left = u64::MAX;
+                    }
+                    return Err(io::Error::from(fault.kind));
+                }
             }
             if let Some(meanwhile) = &fault.meanwhile {
                 meanwhile();

@@ -141,6 +141,9 @@ pub(crate) fn check_place(
 ) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     refuse_special(file)?;
+    if file.is_dir() {
+        return Err(Error::usage(option, format!("{} is a folder; name a file", file.display())));
+    }
     if !overwrite && file.exists() { Err(Error::exists(option, file)) } else { Ok(()) }
 }
 

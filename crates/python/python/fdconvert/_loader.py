@@ -1,6 +1,7 @@
 """Batches for training: the loader, and its batches as arrays of NumPy, torch or neither."""
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias
@@ -23,7 +24,7 @@ from fdconvert._outputs import (
     pinned,
 )
 from fdconvert._paths import StrPath, absolute
-from fdconvert._ranks import rank_of_process
+from fdconvert._ranks import check_ranks, rank_of_process
 
 Split: TypeAlias = str | Sequence[str]
 """The name of a split, several names, or ``"all"``."""
@@ -214,6 +215,7 @@ class Loader:
         out: Any = None,
     ) -> None:
         parts = _parts(path, split)
+        self._rank_is_given = rank is not None or world_size is not None
         rank, world_size = rank_of_process(rank, world_size)
         if drop_last:
             if last == "pad":
@@ -424,9 +426,12 @@ class Loader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = self._options | {"exchange": None}
-        return _restored, (type(self), self._parts, options, self.state_dict())
+        given = self._rank_is_given
+        return _restored, (type(self), self._parts, options, self.state_dict(), given)
 
     def _begin(self) -> int:
+        if not self._rank_is_given:
+            check_ranks(self.rank, self.world_size)
         if self._under_way:
             self._source.begin(self._source.epoch() + 1)
             self._under_way = False
@@ -520,6 +525,8 @@ class _Batches:
         self._loader = loader
         self._turn = turn
         self._is_over = False
+        # Threads that share the loop: what comes after its end is another epoch.
+        self._lock = threading.RLock()
 
     def __iter__(self) -> Self:
         return self
@@ -528,19 +535,20 @@ class _Batches:
         return self._take()
 
     def _take(self) -> Batch:
-        if self._is_over:
-            raise StopIteration
-        try:
-            batch = self._loader._next(self._turn)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            self._is_over = True
-            raise
-        if batch is None:
-            self._is_over = True
-            raise StopIteration
-        return batch
+        with self._lock:
+            if self._is_over:
+                raise StopIteration
+            try:
+                batch = self._loader._next(self._turn)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                self._is_over = True
+                raise
+            if batch is None:
+                self._is_over = True
+                raise StopIteration
+            return batch
 
 
 class _Pairs(_Batches):
@@ -587,7 +595,9 @@ def _restored(
     parts: list[tuple[str, float, Split | None]],
     options: dict[str, Any],
     state: dict[str, Any],
+    rank_is_given: bool,
 ) -> Loader:
     loader = kind(parts, **options)
+    loader._rank_is_given = rank_is_given
     loader.load_state_dict(state)
     return loader

@@ -7,8 +7,23 @@ from typing import Any
 
 from fdconvert._errors import UsageError
 
-VARIABLES = [("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")]
-"""Those of launchers that number every process of a training: torchrun and MPI."""
+VARIABLES = [
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+]
+"""Those of launchers that number every process of a training: torchrun, Open MPI, MVAPICH, and MPICH."""
+
+NOT_TAKEN = [
+    ("HOROVOD_RANK", "HOROVOD_SIZE"),
+    ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+    ("PALS_RANKID", "PALS_SIZE"),
+    ("PMIX_RANK", "PMIX_SIZE"),
+    # srun numbers tasks like this, and a script of sbatch, which runs once, is number 0 of as many.
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+]
+"""Those that a process may have although it runs alone, or that do not always come in pairs."""
 
 _told = False
 
@@ -24,7 +39,7 @@ def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]
         return rank, world_size
     found = _of_torch() or _of_launcher()
     if found is None:
-        _tell(_about_slurm())
+        _tell(_about_others())
         return 0, 1
     rank, world_size, by = found
     if world_size > 1:
@@ -35,6 +50,18 @@ def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]
         )
         _tell(what)
     return rank, world_size
+
+
+def check_ranks(rank: int, world_size: int) -> None:
+    """Raise an error where torch.distributed says otherwise than when the loader was made."""
+    found = _of_torch()
+    if found is not None and found[:2] != (rank, world_size):
+        what = (
+            f"the loader was made for rank {rank} of {world_size}, before torch.distributed was "
+            f"initialised, which says {found[0]} of {found[1]}"
+        )
+        cure = f"make the loader afterwards, or give rank={found[0]}, world_size={found[1]}"
+        raise UsageError(f"rank: {what}; {cure} (rank=0, world_size=1 for all samples)")
 
 
 def _of_torch() -> tuple[int, int, str] | None:
@@ -58,15 +85,18 @@ def _of_launcher() -> tuple[int, int, str] | None:
     return None
 
 
-def _about_slurm() -> str | None:
-    # srun numbers tasks like this, and a script of sbatch, which runs once, is number 0 of as many.
-    rank, world_size = os.environ.get("SLURM_PROCID", ""), os.environ.get("SLURM_NTASKS", "")
-    if rank.isdecimal() and world_size.isdecimal() and int(world_size) > 1:
-        return (
-            f"Slurm has {world_size} tasks, and without `rank` and `world_size` each of them gets all "
-            f"samples. Give rank={rank}, world_size={world_size} for a share, or rank=0, "
-            "world_size=1 to agree"
-        )
+def _about_others() -> str | None:
+    for variables in VARIABLES + NOT_TAKEN:
+        shown = [(name, os.environ.get(name, "").strip()) for name in variables]
+        rank, world_size = (int(value) if value.isdecimal() else 0 for _, value in shown)
+        if rank > 0 or world_size > 1:
+            said = " and ".join(f"{name}={value}" for name, value in shown if value)
+            size = world_size if world_size > 1 else "..."
+            return (
+                f"{said} in the environment: without `rank` and `world_size` each process gets all "
+                f"samples. Give rank={shown[0][1] or '...'}, world_size={size} for a share, or "
+                "rank=0, world_size=1 to agree"
+            )
     return None
 
 

@@ -4,7 +4,8 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -62,6 +63,8 @@ class Writer:
         # Of the process that has written the first sample.
         self._process: int | None = None
         self._lock = threading.RLock()
+        self._is_at_work = False
+        self._n_written = 0
         named: dict[str, Option] = {
             "format": format,
             "encode": encode,
@@ -95,7 +98,7 @@ class Writer:
         """
         # Before the lock, which another thread of the process before may hold for good.
         self._check_process("write")
-        with self._lock:
+        with self._alone("write"):
             if not self._is_open:
                 raise UsageError("write: the writer is closed")
             if self._writer is None:
@@ -111,15 +114,16 @@ class Writer:
                     self._progress,
                 )
             self._writer.write(sample, key)
+            self._n_written = len(self._writer)
 
     def close(self) -> dict[str, Any]:
         """Pack what was written and return the report, as ``pack`` does."""
         self._check_process("close")
-        with self._lock:
+        with self._alone("close"):
             if not self._is_open:
                 raise UsageError("close: the writer is closed")
             self._is_open = False
-            if self._writer is None or len(self._writer) == 0:
+            if self._writer is None or self._n_written == 0:
                 raise UsageError("write: no sample was written")
             report: dict[str, Any] = json.loads(self._writer.close())
         return told(report, self._path)
@@ -128,15 +132,25 @@ class Writer:
         """Forget what was written. A closed writer has nothing to forget."""
         self._is_open = False
         if self._writer is not None and not self._is_foreign():
-            with self._lock:
+            with self._alone("discard"):
                 self._writer.discard()
 
     def __len__(self) -> int:
         """How many samples were written so far."""
-        if self._writer is None or self._is_foreign():
-            return 0
+        return 0 if self._is_foreign() else self._n_written
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Let threads wait for each other; a call within a call would wait for ever."""
         with self._lock:
-            return len(self._writer)
+            if self._is_at_work:
+                inside = "a sample or a handler of signals called it while it takes a sample"
+                raise UsageError(f"{what}: the writer is at work already: {inside}")
+            self._is_at_work = True
+            try:
+                yield
+            finally:
+                self._is_at_work = False
 
     def _is_foreign(self) -> bool:
         """Whether this process was forked off the one that writes."""

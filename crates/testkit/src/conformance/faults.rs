@@ -1,7 +1,7 @@
 use super::{Profile, bench::Bench};
 use fdconvert_core::{Error, FieldSpec, Format};
-use fdconvert_storage::fault::{Operation, arm};
-use std::io::ErrorKind;
+use fdconvert_storage::fault::{Armed, Operation, arm, arm_once};
+use std::{io::ErrorKind, path::Path};
 
 /// A full disk is an `Io` error at whatever byte it comes, and nothing is left behind but whole
 /// shards, from which the dataset can be completed.
@@ -14,14 +14,20 @@ pub fn full_disk(format: &dyn Format, profile: &Profile) {
     // Every byte at first, then in steps of an eighth.
     let mut after_bytes = 0;
     while !succeeded {
-        succeeded = run_with(format, profile, after_bytes);
+        succeeded = run_with(format, profile, after_bytes, arm);
         n_failed += u32::from(!succeeded);
         after_bytes += 1 + after_bytes / 8;
     }
     assert!(n_failed > 20, "only {n_failed} writes could fail");
+    // One write that fails, late, and all others fit: what is buffered last is easily forgotten.
+    for after_bytes in (after_bytes / 2..after_bytes).step_by(509) {
+        run_with(format, profile, after_bytes, arm_once);
+    }
 }
 
-fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64) -> bool {
+type Arm = fn(&Path, Operation, u64, ErrorKind) -> Armed;
+
+fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64, arm: Arm) -> bool {
     let bench = Bench::new(format, profile);
     // One field more than the name of the class says, so that all there is gets written.
     let (mut schema, mut samples) = bench.labelled(12, 9);
