@@ -56,6 +56,8 @@ mod loader;
 mod look;
 #[cfg(feature = "turbo")]
 mod messages;
+#[cfg(all(feature = "stores", feature = "turbo"))]
+mod odd_stores;
 #[cfg(feature = "turbo")]
 mod open_splits;
 #[cfg(feature = "turbo")]

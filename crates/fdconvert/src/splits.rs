@@ -5,7 +5,7 @@ use fdconvert_core::{
 use fdconvert_pipeline::{Dataset, Plan, PlanRequest, Report};
 use fdconvert_storage::{
     name_of,
-    place::{self, is_url},
+    place::{self, is_url, left_out},
 };
 use serde_json::{Value, json};
 use std::{
@@ -75,6 +75,7 @@ pub(crate) fn notes(
             }
         }
     }
+    notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Message::from));
     notes.extend(source.remarks());
     notes
 }
@@ -119,6 +120,7 @@ pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -
             )]
         }
     };
+    notes.extend(left_out(dataset).map(Message::from));
     notes.extend(source.remarks());
     notes
 }

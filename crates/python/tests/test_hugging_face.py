@@ -1,6 +1,8 @@
 """Datasets of Hugging Face are packed as they show themselves, from memory and from their files."""
 
 import io
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,8 @@ def test_streams_are_packed_as_they_are_shown(plain: Any, tmp_path: Path) -> Non
     found = packed(stream.select_columns(["image", "label"]), tmp_path / "a")
     assert (fields(found), found.classes) == (["image", "label"], CLASSES)
     made = stream.map(lambda row: {"image": row["image"].resize((8, 8)), "label": 1 - row["label"]})
-    found = packed(made, tmp_path / "b")
+    with pytest.warns(RuntimeWarning, match="no features, as after `map`"):
+        found = packed(made, tmp_path / "b")
     assert found[0]["image"].shape == (8, 8, 3) and found.labels() == [1, 0, 1, 0]
     some = packed(stream.filter(lambda row: row["label"] == 1).take(1), tmp_path / "c")
     assert [sample["text"] for sample in some] == ["b"]
@@ -207,6 +210,87 @@ def test_objects_without_known_classes_are_errors(tmp_path: Path) -> None:
         loader = fdconvert.Loader(out, batch_size=1, label=None, objects="objects", size=64)
         with pytest.raises(fdconvert.DataError, match=what):
             list(loader.batches())
+
+
+PLAIN = [
+    ("timestamp[s]", datetime(2020, 1, 1)),
+    ("timestamp[us, tz=UTC]", datetime(1960, 1, 1, microsecond=7, tzinfo=UTC)),
+    ("timestamp[ns]", datetime(2020, 1, 1, microsecond=7)),
+    ("date32", date(1969, 12, 31)),
+    ("time32[s]", time(1, 2, 3)),
+    ("time64[us]", time(1, 2, 3, 4)),
+    ("duration[s]", timedelta(seconds=3)),
+    ("duration[ns]", timedelta(microseconds=-3)),
+    ("decimal128(10,2)", Decimal("-1.50")),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value"), PLAIN, ids=[dtype for dtype, _ in PLAIN])
+def test_times_and_decimals_are_those_of_a_parquet_file(
+    dtype: str, value: Any, tmp_path: Path
+) -> None:
+    feature = datasets.Value(dtype)
+    same_as_a_parquet_file(feature, [value, value], tmp_path / "a")
+    same_as_a_parquet_file(datasets.List(feature), [[value, None], []], tmp_path / "b")
+    same_as_a_parquet_file({"a": feature}, [{"a": value}, {"a": None}], tmp_path / "c")
+
+
+def test_arrays_and_files_are_those_of_a_parquet_file(tmp_path: Path) -> None:
+    number = datasets.Value("float32")
+    file = {"bytes": datasets.Value("binary"), "path": datasets.Value("string")}
+    images = [{"bytes": png(0), "path": "a.png"}, {"bytes": png(1), "path": "b.png"}]
+    sounds = [{"bytes": b"RIFF", "path": "a.wav"}, {"bytes": b"", "path": None}]
+    columns: list[tuple[Any, list[Any]]] = [
+        (datasets.Array2D((2, 2), "uint8"), [[[1, 2], [3, 4]]] * 2),
+        (datasets.List(number, length=2), [[0.1, 2.0], [float("nan"), 4.0]]),
+        (datasets.List(datasets.List(number, length=1), length=2), [[[1.0], [2.0]]] * 2),
+        (datasets.List(number), [[float("nan"), 0.5], [float("inf")]]),
+        (datasets.List(datasets.Value("binary")), [[b"a"], []]),
+        (datasets.Value("binary"), [png(0), png(1)]),
+        (datasets.Value("binary"), [b"", png(1)]),
+        (file, images),
+        (file, sounds),
+        (datasets.Pdf(decode=False), images),
+    ]
+    for at, (feature, values) in enumerate(columns):
+        same_as_a_parquet_file(feature, values, tmp_path / str(at))
+
+
+def same_as_a_parquet_file(feature: Any, values: list[Any], folder: Path) -> None:
+    """Packed from memory, as a stream and from its Parquet file a dataset has the same fields."""
+    folder.mkdir()
+    features = datasets.Features(x=feature, n=datasets.Value("int64"))
+    rows = {"x": values, "n": list(range(len(values)))}
+    dataset = datasets.Dataset.from_dict(rows, features=features)
+    dataset.to_parquet(folder / "a.parquet")
+    parquet = fdconvert.Dataset(folder / "a.parquet")
+    for name, samples in [("rows", dataset), ("stream", dataset.to_iterable_dataset())]:
+        found = packed(samples, folder / name)
+        assert found.schema == parquet.schema
+        for one, other in zip(found, parquet, strict=True):
+            assert type(one["x"]) is type(other["x"])
+            np.testing.assert_equal(np.asarray(one["x"]), np.asarray(other["x"]))
+
+
+def test_rows_of_shards_keep_their_keys(plain: Any, tmp_path: Path) -> None:
+    keys = [f"k{n}" for n in range(4)]
+    shards = plain.add_column("__key__", keys).add_column("__url__", ["a.tar"] * 4)
+    for at, samples in enumerate([shards, shards.to_iterable_dataset()]):
+        found = packed(samples, tmp_path / str(at))
+        assert fields(found) == ["image", "label", "text"] and found.classes == CLASSES
+        assert [found.key(index) for index in range(4)] == keys
+
+
+def test_a_stream_of_undecoded_images_keeps_files_and_classes(plain: Any, tmp_path: Path) -> None:
+    stream = plain.to_iterable_dataset()
+
+    def turned(row: dict[str, Any]) -> dict[str, Any]:
+        return {"label": 1 - row["label"]}
+
+    files = stream.cast_column("image", datasets.Image(decode=False))
+    found = packed(files.map(turned).cast(plain.features), tmp_path / "b")
+    assert found.get(1)["image"]["bytes"] == png(1)
+    assert (found.classes, found.labels()) == (CLASSES, [1, 0, 1, 0])
 
 
 def test_a_dataset_without_images_says_so(plain: Any, tmp_path: Path) -> None:

@@ -1,16 +1,19 @@
 //! The client of each store, and the threads that make its requests.
 use crate::{
+    address::{check_endpoint, check_region},
+    answer::Answer,
     error, hugging_face,
     location::{Base, Location, Scheme},
     options, profile,
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, caught};
 use object_store::{
     BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
     http::HttpBuilder,
+    list::PaginatedListStore,
     multipart::MultipartStore,
 };
 use std::{
@@ -48,17 +51,18 @@ struct Clients {
 struct Store {
     store: Arc<dyn ObjectStore>,
     parts: Option<Arc<dyn MultipartStore>>,
+    pages: Option<Arc<dyn PaginatedListStore>>,
 }
 
 impl Store {
     /// One whose objects are marked when they are begun in parts.
-    fn with_parts<S: ObjectStore + MultipartStore>(store: S) -> Self {
+    fn with_parts<S: ObjectStore + MultipartStore + PaginatedListStore>(store: S) -> Self {
         let store = Arc::new(store);
-        Self { store: store.clone(), parts: Some(store) }
+        Self { store: store.clone(), parts: Some(store.clone()), pages: Some(store) }
     }
 
     fn new(store: impl ObjectStore) -> Self {
-        Self { store: Arc::new(store), parts: None }
+        Self { store: Arc::new(store), parts: None, pages: None }
     }
 }
 
@@ -71,6 +75,8 @@ pub(crate) struct Client {
     pub(crate) store: Arc<dyn ObjectStore>,
     /// The same, where the parts of an object can be numbered by who sends them.
     pub(crate) parts: Option<Arc<dyn MultipartStore>>,
+    /// The same, where it lists by pages.
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     /// The turns of requests that read ahead, of all stores.
     pub(crate) ahead: Arc<Semaphore>,
 }
@@ -105,13 +111,18 @@ impl Client {
                 made
             }
         };
-        let Store { store, parts } = found;
-        Ok(Self { runtime, ahead, store, parts })
+        let Store { store, parts, pages } = found;
+        Ok(Self { runtime, ahead, store, parts, pages })
     }
 
     /// Waits for a request, however long it takes. Not to be called by what runs on a runtime itself.
-    pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> T {
-        self.runtime.block_on(request)
+    pub(crate) fn wait<A: Answer>(&self, request: impl Future<Output = A>) -> A {
+        caught(|| self.run(request)).unwrap_or_else(|_| A::of_panic())
+    }
+
+    /// The same for what is no request.
+    pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// Begins a request that no thread waits for.
@@ -163,6 +174,8 @@ fn connect(location: &Location) -> Result<Store> {
             for (key, value) in known::<GoogleConfigKey>(&options) {
                 builder = builder.with_config(key, value);
             }
+            let url = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+            url.map_or(Ok(()), |url| check_endpoint(&url))?;
             Ok(Store::with_parts(builder.build().map_err(refused)?))
         }
         Base::Bucket { scheme: Scheme::Az, name } => {
@@ -173,9 +186,18 @@ fn connect(location: &Location) -> Result<Store> {
             for (key, value) in known::<AzureConfigKey>(&own) {
                 builder = builder.with_config(key, value);
             }
-            Ok(Store::new(builder.build().map_err(refused)?))
+            let url = builder.get_config_value(&AzureConfigKey::Endpoint);
+            url.map_or(Ok(()), |url| check_endpoint(&url))?;
+            let store = Arc::new(builder.build().map_err(refused)?);
+            Ok(Store { store: store.clone(), parts: None, pages: Some(store) })
         }
-        Base::Bucket { name, .. } => Ok(Store::with_parts(s3(name).build().map_err(refused)?)),
+        Base::Bucket { name, .. } => {
+            let builder = s3(name);
+            s3_endpoint(&builder).map_or(Ok(()), |url| check_endpoint(&url))?;
+            let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
+            region.map_or(Ok(()), |region| check_region(&region))?;
+            Ok(Store::with_parts(builder.build().map_err(refused)?))
+        }
         Base::Host(url) => {
             let client = client_options(&own).with_allow_http(true);
             let builder = HttpBuilder::new().with_url(url).with_retry(retry());
@@ -183,6 +205,7 @@ fn connect(location: &Location) -> Result<Store> {
         }
         Base::Repository { .. } => {
             let client = hugging_face::authorised(client_options(&own)).with_allow_http(true);
+            check_endpoint(&hugging_face::endpoint())?;
             let url = hugging_face::files(&location.base);
             let builder = HttpBuilder::new().with_url(url).with_retry(retry());
             Ok(Store::new(builder.with_client_options(client).build().map_err(refused)?))
@@ -209,6 +232,12 @@ pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
         .fold(builder, |builder, (key, value)| builder.with_config(key, value))
 }
 
+/// The one for S3 alone goes before that for all services.
+pub(crate) fn s3_endpoint(builder: &AmazonS3Builder) -> Option<String> {
+    let get = |key| builder.get_config_value(&key);
+    get(AmazonS3ConfigKey::S3Endpoint).or_else(|| get(AmazonS3ConfigKey::Endpoint))
+}
+
 /// Those options that a builder knows.
 fn known<K: FromStr>(options: &[(String, String)]) -> impl Iterator<Item = (K, String)> + '_ {
     options.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone())))
@@ -217,7 +246,8 @@ fn known<K: FromStr>(options: &[(String, String)]) -> impl Iterator<Item = (K, S
 /// An endpoint that is named with `http://` is meant to be used.
 fn allow_plain_http(options: &mut Vec<(String, String)>) {
     let is_plain = |(name, value): &(String, String)| {
-        matches!(name.parse(), Ok(AmazonS3ConfigKey::Endpoint)) && value.starts_with("http://")
+        use AmazonS3ConfigKey::{Endpoint, S3Endpoint};
+        matches!(name.parse(), Ok(Endpoint | S3Endpoint)) && value.starts_with("http://")
     };
     if options.iter().any(is_plain) {
         options.insert(0, ("allow_http".into(), "true".into()));

@@ -128,7 +128,7 @@ fn write_if(path: &Path, bytes: &Bytes, mode: PutMode) -> Result<Option<Version>
 pub fn list_times(folder: &Path) -> Result<Vec<Listed>> {
     let location = Location::parse(folder)?;
     let client = Client::of(&location)?;
-    let listed = client.wait(lists::right_in(&client, &location.key));
+    let listed = client.wait(lists::right_in(&client, &location));
     let listed = listed.map_err(|cause| error::of("list", &location, cause))?;
     let objects = listed.objects.iter().filter_map(|meta| {
         let name = meta.location.filename()?.to_owned();

@@ -1,5 +1,5 @@
 //! What stores answer, as errors that say what to do.
-use crate::location::Location;
+use crate::location::{Location, Scheme};
 use fdconvert_core::Error;
 use object_store::{
     Error as Cause,
@@ -47,6 +47,15 @@ const CURES: &[(&str, &str)] = &[
         "the name of an object there has a part that cannot be read, such as `.`; rename that object, \
          or pack the folders beside it",
     ),
+    (
+        "Range request not supported",
+        "the server sends files only as a whole, or another page, such as one to log in; download \
+         the file, and name the copy",
+    ),
+    (
+        "407 Proxy Authentication Required",
+        "the proxy wants a login; name it in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ),
     ("dns error", "the host was not found; check the endpoint and the network"),
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
@@ -54,13 +63,24 @@ const CURES: &[(&str, &str)] = &[
 /// Message for access that is denied for a reason that the store keeps to itself.
 const DENIED: &str = "the store denies access; check the credentials and what they may do";
 const NOT_ACCEPTED: &str = "the store does not accept the credentials";
+/// The same of a web server, which gets none.
+const NOT_PUBLIC: &str = "the server denies access, and credentials are not sent to web servers; \
+                          download the file, and name the copy";
+
+/// What the client says before status and body of an answer.
+const STATUS: &str = "status code: ";
+/// Characters of these that are told.
+const ANSWER_CHARS: usize = 200;
 
 /// The error of a request.
 pub(crate) fn of(action: &'static str, location: &Location, cause: Cause) -> Error {
-    Error::io(action, &location.path)(to_io(cause))
+    Error::io(action, &location.path)(to_io(location.scheme, cause))
 }
 
-fn to_io(cause: Cause) -> io::Error {
+fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
+    let is_web = scheme == Scheme::Http;
+    let denied = if is_web { NOT_PUBLIC } else { DENIED };
+    let not_accepted = if is_web { NOT_PUBLIC } else { NOT_ACCEPTED };
     let said = chain(&cause);
     let cure = CURES.iter().find(|(part, _)| said.contains(part)).map(|&(_, cure)| cure);
     let (kind, plain) = match &cause {
@@ -69,14 +89,14 @@ fn to_io(cause: Cause) -> io::Error {
         Cause::Precondition { .. } => {
             (io::ErrorKind::Other, Some("it was changed since it was opened"))
         }
-        Cause::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, Some(DENIED)),
-        Cause::Unauthenticated { .. } => (io::ErrorKind::PermissionDenied, Some(NOT_ACCEPTED)),
+        Cause::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, Some(denied)),
+        Cause::Unauthenticated { .. } => (io::ErrorKind::PermissionDenied, Some(not_accepted)),
         // The client tells these apart for single objects, and not for lists of them.
         Cause::Generic { .. } if said.contains(" 403 Forbidden") => {
-            (io::ErrorKind::PermissionDenied, Some(DENIED))
+            (io::ErrorKind::PermissionDenied, Some(denied))
         }
         Cause::Generic { .. } if said.contains(" 401 Unauthorized") => {
-            (io::ErrorKind::PermissionDenied, Some(NOT_ACCEPTED))
+            (io::ErrorKind::PermissionDenied, Some(not_accepted))
         }
         _ => (io::ErrorKind::Other, None),
     };
@@ -116,7 +136,7 @@ fn kind(cause: &Cause) -> Option<HttpErrorKind> {
 }
 
 /// Code and message of an answer in XML, which says them beside some 600 characters for the store's own
-/// support; anything else as it is.
+/// support; the start of any other answer.
 fn brief(said: String) -> String {
     let member = |name: &str| {
         let (_, rest) = said.split_once(&format!("<{name}>"))?;
@@ -125,7 +145,13 @@ fn brief(said: String) -> String {
     match (member("Code"), member("Message")) {
         (Some(code), Some(message)) if !message.is_empty() => format!("{code}: {message}"),
         (Some(code), _) => code.to_owned(),
-        _ => said,
+        _ => match said.split_once(STATUS) {
+            Some((request, answer)) if answer.chars().nth(ANSWER_CHARS).is_some() => {
+                let start: String = answer.chars().take(ANSWER_CHARS).collect();
+                format!("{request}{STATUS}{start}...")
+            }
+            _ => said,
+        },
     }
 }
 
@@ -140,7 +166,9 @@ fn chain(cause: &Cause) -> String {
         }
         next = cause.source();
     }
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    // A tab may be a part of a name.
+    lines.collect::<Vec<_>>().join(" ").replace('\t', "\\t")
 }
 
 #[cfg(test)]
@@ -156,5 +184,9 @@ mod tests {
         let empty = "404 <Error><Code>NoSuchKey</Code><Message></Message></Error>";
         assert_eq!(brief(empty.to_owned()), "NoSuchKey");
         assert_eq!(brief("connection reset".to_owned()), "connection reset");
+        let page = format!("GET http://h/ - status code: 403 Forbidden: {}", "é".repeat(6000));
+        let told = brief(page);
+        assert!(told.starts_with("GET http://h/ - status code: 403 Forbidden: é"), "{told}");
+        assert!(told.ends_with("é...") && told.chars().count() < 250, "{told}");
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     location::{Location, Scheme},
     memo::Memo,
     object::Object,
+    odd,
 };
 use fdconvert_core::{Error, Result};
 use futures_util::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
@@ -115,8 +116,9 @@ pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Res
         return Err(Error::io("list", path)(io::Error::new(io::ErrorKind::Unsupported, what)));
     }
     let client = Client::of(&location)?;
+    odd::forget(&location);
     let failed = |cause| error::of("list", &location, cause);
-    let top = client.read(lists::right_in(&client, &location.key).map_err(failed))?;
+    let top = client.read(lists::right_in(&client, &location).map_err(failed))?;
     let root = location.key.as_ref();
     let mut see = |meta: &ObjectMeta, within| match below(root, meta, within) {
         Some(found) => take(found),
@@ -125,7 +127,9 @@ pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Res
     top.objects.iter().try_for_each(|meta| see(meta, None))?;
     client.read(async {
         let lists = (0..).zip(&top.common_prefixes).map(|(number, folder): (u32, _)| {
-            lists::below(&client, folder.clone()).map_ok(move |meta| (number, meta)).boxed()
+            lists::below(&client, &location.base, folder.clone())
+                .map_ok(move |meta| (number, meta))
+                .boxed()
         });
         let mut found = futures_util::stream::iter(lists).flatten_unordered(LISTS);
         while let Some((number, meta)) = found.try_next().await.map_err(failed)? {
@@ -173,11 +177,19 @@ fn is_folder(location: &Location) -> Result<bool> {
     }
     let client = Client::of(location)?;
     let first = client.open(location, async {
-        let first = lists::below(&client, location.key.clone()).boxed().next().await;
+        let first = lists::below(&client, &location.base, location.key.clone());
+        let first = first.boxed().next().await;
         first.transpose().map_err(|cause| error::of("open", location, cause))
     });
     match first {
-        Ok(first) => Ok(first.is_some()),
+        Ok(Some(_)) => Ok(true),
+        Ok(None) => match odd::left_out(&location.path) {
+            Some(note) => {
+                let what = format!("nothing else is there; {note}");
+                Err(Error::io("open", &location.path)(io::Error::other(what)))
+            }
+            None => Ok(false),
+        },
         Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),
     }
@@ -185,7 +197,7 @@ fn is_folder(location: &Location) -> Result<bool> {
 
 fn list_in(location: &Location) -> Result<Vec<Entry>> {
     let client = Client::of(location)?;
-    let listed = lists::right_in(&client, &location.key);
+    let listed = lists::right_in(&client, location);
     let listed = client.read(listed.map_err(|cause| error::of("list", location, cause)))?;
     let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
     let objects = listed.objects.iter().filter_map(|meta| {

@@ -24,7 +24,7 @@ struct Listed {
     path: String,
 }
 
-fn endpoint() -> String {
+pub(crate) fn endpoint() -> String {
     let set = env::var("HF_ENDPOINT").ok().filter(|url| !url.is_empty());
     set.map_or_else(|| ENDPOINT.to_owned(), |url| url.trim_end_matches('/').to_owned())
 }

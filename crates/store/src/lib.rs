@@ -24,7 +24,9 @@
 //! Deliberately absent: what the bytes mean, and caches of them.
 #![forbid(unsafe_code)]
 
+mod address;
 mod ahead;
+mod answer;
 mod client;
 mod conditional;
 mod count;
@@ -37,6 +39,7 @@ mod location;
 mod memo;
 mod merge;
 mod object;
+mod odd;
 mod options;
 mod parts;
 mod patience;
@@ -51,6 +54,7 @@ pub use conditional::{Current, Listed, Version, create, current, delete_all, lis
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_if_there, read_start};
+pub use odd::left_out;
 pub use options::set_options;
 pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 pub use patience::{ReadingStopped, stop_reading};

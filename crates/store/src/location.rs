@@ -1,4 +1,5 @@
 //! Which store a URL means, and which key in it.
+use crate::address::is_name;
 use fdconvert_core::{Error, Result};
 use object_store::path::Path as Key;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,13 @@ impl Location {
                 if name.is_empty() {
                     return Err(refuse(format!("{shown} names no bucket")));
                 }
+                if !is_name(name) {
+                    let name = name.escape_debug();
+                    return Err(refuse(format!(
+                        "{shown} names no bucket: `{name}` is not the name of one, which has \
+                         letters, digits, `-`, `_` and `.`"
+                    )));
+                }
                 (Base::Bucket { scheme, name: name.to_owned() }, key.to_owned())
             }
         };
@@ -162,6 +170,11 @@ mod tests {
         for url in ["s3://", "s3:///x", "hf://models/o/n", "hf://datasets/o", "x/y", "s3://b/../c"]
         {
             assert!(Location::parse(Path::new(url)).is_err(), "{url}");
+        }
+        for url in ["s3://my bucket/d", "gs://<b>/d", "az://c@account/d", "s3://b\n/d", "s3://é/d"]
+        {
+            let said = Location::parse(Path::new(url)).unwrap_err().chain();
+            assert!(said.contains("is not the name of one"), "{said}");
         }
         let said = Location::parse(Path::new("ftp://h/x")).unwrap_err().chain();
         assert!(said.contains("begins with none of s3://, "), "{said}");

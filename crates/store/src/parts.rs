@@ -144,13 +144,13 @@ impl PartUpload {
             let put = store.put_part(&key, &id, number as usize, bytes.into()).await;
             put.map(|part| (number, part))
         };
-        self.client.wait(async { self.sending.spawn(put) });
+        self.client.run(async { self.sending.spawn(put) });
         Ok(())
     }
 
     fn wait_for(&mut self, n_left: usize) -> Result<()> {
         while self.sending.len() > n_left {
-            let sent = self.client.wait(self.sending.join_next());
+            let sent = self.client.run(self.sending.join_next());
             let sent = match sent {
                 Some(Ok(sent)) => sent,
                 Some(Err(cause)) => Err(Cause::JoinError { source: cause }),
@@ -243,7 +243,7 @@ impl PartUpload {
     fn abort(&mut self) {
         self.is_left = true;
         count::request();
-        self.client.wait(async {
+        self.client.run(async {
             self.sending.shutdown().await;
             // What cannot be given up now is found by a clean-up.
             let _ = self.store.abort_multipart(&self.location.key, &self.begun.id).await;

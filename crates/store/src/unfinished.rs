@@ -119,7 +119,7 @@ fn is_older(begun: &str, than: Duration) -> bool {
 fn bucket_url(builder: &object_store::aws::AmazonS3Builder, bucket: &str) -> Option<Url> {
     let get = |key| builder.get_config_value(&key);
     let in_host = get(AmazonS3ConfigKey::VirtualHostedStyleRequest).is_some_and(|it| it == "true");
-    let url = match get(AmazonS3ConfigKey::Endpoint) {
+    let url = match client::s3_endpoint(builder) {
         // Such an endpoint has the bucket in its name.
         Some(endpoint) if in_host => endpoint,
         Some(endpoint) => format!("{}/{bucket}", endpoint.trim_end_matches('/')),

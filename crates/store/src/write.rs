@@ -371,7 +371,7 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         if let Some(mut parts) = self.parts.take() {
-            self.client.wait(parts.abort());
+            self.client.run(parts.abort());
         }
     }
 }

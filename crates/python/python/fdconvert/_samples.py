@@ -1,24 +1,25 @@
 """What ``pack`` takes for samples: sequences, which are read at random, and other iterables."""
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from fdconvert._errors import UsageError
-from fdconvert._paths import StrPath
-from fdconvert._schema import (
-    Documents,
-    FieldKind,
-    Fields,
-    SchemaLike,
+from fdconvert._features import (
+    Convert,
+    Rows,
+    conversions,
+    converted,
+    has_lost_features,
     is_transformed,
     of_features,
-    of_sample,
-    of_schema,
     undecoded,
 )
+from fdconvert._paths import StrPath
+from fdconvert._schema import Documents, FieldKind, Fields, SchemaLike, of_sample, of_schema
 
 
 @dataclass
@@ -29,6 +30,12 @@ class Sequenced:
     name: str
     schema: Mapping[str, FieldKind | Documents] | None = None
     """What the sequence itself says of its fields."""
+    convert: Mapping[str, Convert] = field(default_factory=dict)
+    """What makes of values those that these fields have."""
+
+    def converted(self) -> Any:
+        """The samples as the sequence's own fields have them."""
+        return Rows(self.samples, self.convert) if self.convert else self.samples
 
 
 @dataclass
@@ -39,6 +46,14 @@ class Streamed:
     name: str
     schema: Mapping[str, FieldKind | Documents] | None = None
     """What the iterable itself says of its fields."""
+    convert: Mapping[str, Convert] = field(default_factory=dict)
+    """What makes of values those that these fields have."""
+
+    def converted(self) -> Iterator[Any]:
+        """The samples as the iterable's own fields have them."""
+        if not self.convert:
+            return self.samples
+        return (converted(sample, self.convert) for sample in self.samples)
 
 
 class Columns:
@@ -74,11 +89,29 @@ def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
     if _is_sequence(sources):
         if is_known:
             rows = undecoded(sources)
-            return Sequenced(rows, name, of_features(rows.features))
+            kinds = of_features(rows.features, lambda: rows[0] if len(rows) > 0 else {})
+            return Sequenced(rows, name, kinds, conversions(rows.features, kinds))
         return list(sources) if _begins_with_a_path(sources) else Sequenced(sources, name)
     if is_known:
         rows = undecoded(sources)
-        return Streamed(iter(rows), name, of_features(rows.features))
+        samples = iter(rows)
+
+        def first() -> Any:
+            nonlocal samples
+            for row in samples:
+                samples = chain([row], samples)
+                return row
+            return {}
+
+        kinds = of_features(rows.features, first)
+        return Streamed(samples, name, kinds, conversions(rows.features, kinds))
+    if has_lost_features(sources):
+        what = (
+            "sources: this stream has no features, as after `map`: images are packed as the pixels"
+            " that it decodes, labels without the names of classes; before `map`"
+            " `cast_column(NAME, Image(decode=False))`, and after it `cast(FEATURES)`, keep both"
+        )
+        warnings.warn(what, RuntimeWarning, stacklevel=3)
     samples = iter(sources)
     for first in samples:
         samples = chain([first], samples)

@@ -1,6 +1,5 @@
 """Fields of samples: as the caller gives them, as a dataset has them, or as the first sample is."""
 
-import copy
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ FieldKind: TypeAlias = str | tuple[Any, Sequence[int]] | Sequence[str]
 SchemaLike: TypeAlias = Mapping[str, FieldKind]
 
 _KINDS = ("image", "mask", "int", "float", "text", "json", "bytes")
-_ARRAYS = {
+ARRAYS = {
     "bool": "|b1",
     "int8": "|i1",
     "uint8": "|u1",
@@ -84,8 +83,8 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
             )
         return {"kind": "image" if kind == "mask" else kind}
     if isinstance(kind, tuple) and len(kind) == 2 and not isinstance(kind[1], str):
-        dtype = _ARRAYS.get(str(getattr(kind[0], "__name__", kind[0])), str(kind[0]))
-        if dtype not in _ARRAYS.values():
+        dtype = ARRAYS.get(str(getattr(kind[0], "__name__", kind[0])), str(kind[0]))
+        if dtype not in ARRAYS.values():
             raise UsageError(f"schema: `{name}` is an array of {kind[0]}, which is not supported")
         shape = [int(side) for side in kind[1]]
         return {"kind": {"array": {"dtype": dtype, "shape": shape, "torch": False}}}
@@ -159,81 +158,3 @@ def _kind(name: str, value: Any) -> FieldKind:
         # Refused with its cure when it is looked at.
         return "image"
     return (dtype, shape)
-
-
-def of_features(features: Mapping[str, Any]) -> dict[str, FieldKind | Documents]:
-    """The fields of a dataset of Hugging Face, by its features."""
-    return {name: _kind_of_feature(feature) for name, feature in features.items()}
-
-
-def _kind_of_feature(feature: Any) -> FieldKind | Documents:
-    kind = type(feature).__name__
-    dtype = str(getattr(feature, "dtype", ""))
-    if kind == "ClassLabel" and getattr(feature, "names", None):
-        return list(feature.names)
-    if kind == "Image":
-        return "image"
-    if kind in ("ClassLabel", "Value"):
-        plain = [
-            (("int", "uint", "bool"), "int"),
-            (("float",), "float"),
-            (("string", "large_string"), "text"),
-            (("binary", "large_binary"), "bytes"),
-        ]
-        return next((name for starts, name in plain if dtype.startswith(starts)), "json")
-    members = _members(feature)
-    return Documents(members) if members else "json"
-
-
-def _members(feature: Any) -> list[dict[str, Any]]:
-    """The members of a struct of lists, or of the structs in a list."""
-    structure = _element(feature)
-    if not isinstance(structure, Mapping):
-        return []
-    members = []
-    for key, member in structure.items():
-        while (inner := _element(member)) is not member:
-            member = inner
-        names = getattr(member, "names", None) if type(member).__name__ == "ClassLabel" else None
-        is_single = getattr(member, "dtype", None) == "float32"
-        members.append({"key": key, "class_names": names, "is_single": is_single})
-    return members
-
-
-def _element(feature: Any) -> Any:
-    """The feature of the elements of a list, or what is none."""
-    if isinstance(feature, list) and len(feature) == 1:
-        return feature[0]
-    return getattr(feature, "feature", feature)
-
-
-def is_transformed(dataset: Any) -> bool:
-    """Whether rows of a dataset of Hugging Face are what a function of the caller's makes of them:
-    its features do not say what they are."""
-    return (_format(dataset) or {}).get("type") == "custom"
-
-
-def _format(dataset: Any) -> Mapping[str, Any] | None:
-    found = getattr(dataset, "format", None)
-    return found if isinstance(found, Mapping) else None
-
-
-def undecoded(dataset: Any) -> Any:
-    """A dataset of Hugging Face whose images are the bytes of their files and whose rows are plain
-    objects, as far as it can be asked for that. It has the columns that its format shows."""
-    shown = _format(dataset)
-    if hasattr(dataset, "with_format"):
-        dataset = dataset.with_format(None)
-    if shown is not None and not shown.get("output_all_columns"):
-        columns = [name for name in dataset.features if name in shown.get("columns", ())]
-        if columns and len(columns) < len(dataset.features):
-            dataset = dataset.select_columns(columns)
-    for name, feature in dataset.features.items():
-        if type(feature).__name__ == "Image" and getattr(feature, "decode", False):
-            # With a mode the images are others than those in the files.
-            is_stored = getattr(feature, "mode", None) is None
-            if is_stored and hasattr(dataset, "cast_column"):
-                stored = copy.copy(feature)
-                stored.decode = False
-                dataset = dataset.cast_column(name, stored)
-    return dataset

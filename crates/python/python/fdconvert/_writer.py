@@ -209,7 +209,7 @@ def pack_samples(
         # What is recorded as the source is what was given.
         writer._name = found.name
         with writer:
-            for sample in found.samples:
+            for sample in found.samples if schema else found.converted():
                 writer.write(sample)
             return writer.close()
     if len(found.samples) == 0:
@@ -218,7 +218,7 @@ def pack_samples(
     fields = fields_of(found, schema, first)
     report: dict[str, Any] = json.loads(
         _fdconvert.pack_samples(
-            found.samples,
+            found.converted() if schema is None else found.samples,
             fields.document,
             fields.masks,
             fields.takes_some,

@@ -34,6 +34,10 @@ pub(super) fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>)
     })
 }
 
+pub(super) fn left_out(path: &Path) -> Option<String> {
+    store::left_out(path)
+}
+
 pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
     store::read_start(path, n_bytes as u64)
 }

@@ -142,6 +142,13 @@ pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> R
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
 }
 
+/// Returns what has names that cannot be read and was left out of the lists of a store, at or below a
+/// URL, as a note; `None` where nothing was.
+#[must_use]
+pub fn left_out(path: &Path) -> Option<String> {
+    if is_url(path) { away::left_out(path) } else { None }
+}
+
 /// Length of a file, links followed, or of an object; `None` where there is none.
 ///
 /// # Errors

@@ -21,6 +21,10 @@ pub(super) fn list_below(path: &Path, _: &mut dyn FnMut(Below) -> Result<()>) ->
     refuse(path)
 }
 
+pub(super) fn left_out(_: &Path) -> Option<String> {
+    None
+}
+
 pub(super) fn read_start(path: &Path, _: usize) -> Result<Bytes> {
     refuse(path)
 }

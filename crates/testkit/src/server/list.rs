@@ -20,24 +20,30 @@ pub(super) fn list(root: &Path, request: &Request) -> Response {
         "" => get("start-after"),
         token => token,
     };
+    let page = get("max-keys").parse().unwrap_or(PAGE);
     let mut keys = Vec::new();
     collect(&bucket, &bucket, &mut keys);
     keys.sort_by(|a, b| a.key.cmp(&b.key));
-    let (mut text, mut folders, mut n_keys, mut next) = (String::new(), BTreeSet::new(), 0, "");
+    let (mut text, mut folders, mut n_names) = (String::new(), BTreeSet::new(), 0);
+    let (mut next, mut is_cut) = (String::new(), false);
     for Listed { key, len, modified } in &keys {
-        if !key.starts_with(prefix) || key.as_str() <= after {
+        let Some(rest) = key.strip_prefix(prefix) else { continue };
+        let folder = rest.split_once('/').filter(|_| delimiter == "/");
+        let folder = folder.map(|(folder, _)| format!("{prefix}{folder}/"));
+        let name = folder.as_ref().unwrap_or(key);
+        if name.as_str() <= after || folders.contains(name) {
             continue;
         }
-        let rest = &key[prefix.len()..];
-        if let Some((folder, _)) = rest.split_once('/').filter(|_| delimiter == "/") {
-            folders.insert(format!("{prefix}{folder}/"));
-            continue;
-        }
-        if n_keys == PAGE {
+        if n_names == page {
+            is_cut = true;
             break;
         }
-        n_keys += 1;
-        next = key;
+        n_names += 1;
+        next.clone_from(name);
+        if let Some(folder) = folder {
+            folders.insert(folder);
+            continue;
+        }
         let key = escape(key);
         let _ = write!(
             text,
@@ -49,10 +55,10 @@ pub(super) fn list(root: &Path, request: &Request) -> Response {
         let _ =
             write!(text, "<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", escape(folder));
     }
-    let more = if n_keys == PAGE {
+    let more = if is_cut {
         format!(
             "<IsTruncated>true</IsTruncated><NextContinuationToken>{}</NextContinuationToken>",
-            escape(next)
+            escape(&next)
         )
     } else {
         "<IsTruncated>false</IsTruncated>".into()

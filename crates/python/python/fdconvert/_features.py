@@ -1,0 +1,293 @@
+"""What the features of a dataset of Hugging Face say: its fields, and its values as a Parquet file of
+the same dataset has them."""
+
+import base64
+import copy
+import datetime
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fdconvert._fdconvert import is_image
+from fdconvert._schema import ARRAYS, Documents, FieldKind
+from fdconvert._values import Unfit
+
+Convert: TypeAlias = Callable[[Any], Any]
+"""Of a value that is not None."""
+
+_KINDS = [
+    (("int", "uint", "bool", "time", "date", "duration"), "int"),
+    (("float",), "float"),
+    (("string", "large_string"), "text"),
+    (("binary", "large_binary"), "bytes"),
+]
+"""Of plain values, by the start of their type."""
+
+_FILES = ("Image", "Audio", "Video", "Pdf", "Nifti")
+"""Features whose values are files, decoded or not."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def of_features(
+    features: Mapping[str, Any], first: Callable[[], Mapping[str, Any]] = dict
+) -> dict[str, FieldKind | Documents]:
+    """The fields of a dataset, by its features. Bytes that may be images are what they are in its
+    first row."""
+    # As in WebDataset, what describes the row and is none of its fields.
+    kinds = {
+        name: _kind_of_feature(feature)
+        for name, feature in features.items()
+        if not name.startswith("__")
+    }
+    unknown = [name for name in kinds if _may_be_image(features[name])]
+    row = first() if unknown else {}
+    for name in unknown:
+        value = row.get(name)
+        content = value.get("bytes") if isinstance(value, Mapping) else value
+        kinds[name] = "image" if isinstance(content, bytes) and is_image(content) else "bytes"
+    return kinds
+
+
+def conversions(
+    features: Mapping[str, Any], kinds: Mapping[str, FieldKind | Documents]
+) -> dict[str, Convert]:
+    """What makes of values, by the names of their fields, those of a Parquet file; nothing for those
+    that are the same."""
+    found = {}
+    for name, kind in kinds.items():
+        feature = features[name]
+        convert: Convert | None
+        if kind == "image" or isinstance(kind, list):
+            convert = None
+        elif isinstance(kind, tuple):
+            convert = _array(kind[0])
+        elif kind == "bytes":
+            convert = None if type(feature).__name__ == "Value" else _content
+        elif kind == "float":
+            convert = None
+        else:
+            convert = _plain(feature)
+        if convert is not None:
+            found[name] = convert
+    return found
+
+
+class Rows:
+    """A sequence of rows with some of their values converted."""
+
+    def __init__(self, rows: Any, convert: Mapping[str, Convert]) -> None:
+        self._rows, self._convert = rows, convert
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return converted(self._rows[index], self._convert)
+
+    def __getitems__(self, indices: Any) -> list[dict[str, Any]]:
+        return [converted(row, self._convert) for row in self._rows.__getitems__(indices)]
+
+
+def converted(row: Mapping[str, Any], convert: Mapping[str, Convert]) -> dict[str, Any]:
+    """The row with some of its values converted."""
+    changed = {
+        name: function(row[name])
+        for name, function in convert.items()
+        if row.get(name) is not None
+    }
+    return {**row, **changed}
+
+
+def _kind_of_feature(feature: Any) -> FieldKind | Documents:
+    kind = type(feature).__name__
+    dtype = str(getattr(feature, "dtype", ""))
+    if kind == "ClassLabel" and getattr(feature, "names", None):
+        return list(feature.names)
+    if kind == "Image":
+        return "image"
+    if kind in ("ClassLabel", "Value"):
+        return next((name for starts, name in _KINDS if dtype.startswith(starts)), "json")
+    if _is_file(feature):
+        return "bytes"
+    if (array := _array_of_feature(feature)) is not None:
+        return array
+    members = _members(feature)
+    return Documents(members) if members else "json"
+
+
+def _is_file(feature: Any) -> bool:
+    """Whether values are a dictionary of the bytes of a file and its path."""
+    if type(feature).__name__ in _FILES:
+        return True
+    names = set(feature) if isinstance(feature, Mapping) else set()
+    return names == {"bytes", "path"} and _may_be_image(feature["bytes"])
+
+
+def _may_be_image(feature: Any) -> bool:
+    """Whether values are bytes of which nothing says what they are."""
+    if isinstance(feature, Mapping):
+        return _is_file(feature)
+    dtype = str(getattr(feature, "dtype", ""))
+    return type(feature).__name__ == "Value" and dtype.startswith(("binary", "large_binary"))
+
+
+def _array_of_feature(feature: Any) -> tuple[str, list[int]] | None:
+    """Type and shape of numbers that are as many in every row."""
+    shape: list[Any] = []
+    while True:
+        kind = type(feature).__name__
+        if kind in ("Array2D", "Array3D", "Array4D", "Array5D"):
+            shape.extend(feature.shape)
+        elif kind in ("List", "LargeList", "Sequence"):
+            shape.append(getattr(feature, "length", -1))
+            feature = feature.feature
+            continue
+        elif kind != "Value":
+            return None
+        is_fixed = shape and all(isinstance(side, int) and side > 0 for side in shape)
+        dtype = str(feature.dtype)
+        return (dtype, shape) if is_fixed and dtype in ARRAYS else None
+
+
+def _plain(feature: Any) -> Convert | None:
+    """What makes of a value that JSON does not hold one that it does."""
+    kind = type(feature).__name__
+    if kind == "Value":
+        return _plain_value(str(feature.dtype))
+    if isinstance(feature, Mapping):
+        members = {name: convert for name, it in feature.items() if (convert := _plain(it))}
+        return (lambda value: converted(value, members)) if members else None
+    inner = _element(feature)
+    if inner is feature or (convert := _plain(inner)) is None:
+        return None
+    if kind == "Sequence" and isinstance(inner, Mapping):
+        return None
+
+    def each(values: Any) -> list[Any]:
+        return [None if value is None else convert(value) for value in values]
+
+    return each
+
+
+def _plain_value(dtype: str) -> Convert | None:
+    name, _, rest = dtype.partition("[")
+    unit = rest.rstrip("]").partition(",")[0]
+    per_second = _PER_SECOND.get(unit, 1)
+    if name == "duration":
+        return lambda value: _in_units(value, per_second)
+    if name.startswith(("date32", "date64")):
+        return lambda value: (value - datetime.date(1970, 1, 1)).days
+    # Parquet has no times in seconds: they are stored in milliseconds.
+    per_second = max(per_second, 1000)
+    if name == "timestamp":
+        return lambda value: _in_units(_since_1970(value), per_second)
+    if name.startswith("time"):
+        return lambda value: _in_units(_since_midnight(value), per_second)
+    if name.startswith("decimal"):
+        return lambda value: format(value, "f")
+    if name.startswith("float"):
+        return lambda value: value if math.isfinite(value) else None
+    if name.startswith(("binary", "large_binary")):
+        return lambda value: base64.b64encode(value).decode()
+    return None
+
+
+def _since_1970(time: Any) -> Any:
+    zone = None if time.tzinfo is None else datetime.UTC
+    return time - datetime.datetime(1970, 1, 1, tzinfo=zone)
+
+
+def _since_midnight(time: datetime.time) -> datetime.timedelta:
+    seconds = (time.hour * 60 + time.minute) * 60 + time.second
+    return datetime.timedelta(seconds=seconds, microseconds=time.microsecond)
+
+
+def _in_units(span: datetime.timedelta, per_second: int) -> int:
+    # Spans of pandas have them.
+    nanoseconds: int = getattr(span, "nanoseconds", 0)
+    microseconds = (span.days * 86_400 + span.seconds) * 10**6 + span.microseconds
+    return (microseconds * 1000 + nanoseconds) * per_second // 10**9
+
+
+def _array(dtype: str) -> Convert:
+    def array(value: Any) -> Any:
+        import numpy
+
+        found = numpy.asarray(value)
+        # With None among the numbers it is none: said where the value is looked at.
+        return value if found.dtype == object else found.astype(dtype)
+
+    return array
+
+
+def _content(value: Any) -> Any:
+    """The bytes of a file."""
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("bytes") is not None:
+        return value["bytes"]
+    if value.get("path") is None:
+        raise Unfit("a dict of a file has `bytes` or `path`")
+    return Path(value["path"]).read_bytes()
+
+
+def _members(feature: Any) -> list[dict[str, Any]]:
+    """The members of a struct of lists, or of the structs in a list."""
+    structure = _element(feature)
+    if not isinstance(structure, Mapping):
+        return []
+    members = []
+    for key, member in structure.items():
+        while (inner := _element(member)) is not member:
+            member = inner
+        names = getattr(member, "names", None) if type(member).__name__ == "ClassLabel" else None
+        is_single = getattr(member, "dtype", None) == "float32"
+        members.append({"key": key, "class_names": names, "is_single": is_single})
+    return members
+
+
+def _element(feature: Any) -> Any:
+    """The feature of the elements of a list, or what is none."""
+    if isinstance(feature, list) and len(feature) == 1:
+        return feature[0]
+    return getattr(feature, "feature", feature)
+
+
+def is_transformed(dataset: Any) -> bool:
+    """Whether rows of a dataset of Hugging Face are what a function of the caller's makes of them:
+    its features do not say what they are."""
+    return (_format(dataset) or {}).get("type") == "custom"
+
+
+def has_lost_features(samples: Any) -> bool:
+    """Whether it is a stream of Hugging Face that does not say what its rows are, as after `map`."""
+    is_of_it = type(samples).__module__.partition(".")[0] == "datasets"
+    return is_of_it and hasattr(samples, "cast") and getattr(samples, "features", ()) is None
+
+
+def _format(dataset: Any) -> Mapping[str, Any] | None:
+    found = getattr(dataset, "format", None)
+    return found if isinstance(found, Mapping) else None
+
+
+def undecoded(dataset: Any) -> Any:
+    """A dataset of Hugging Face whose images, sounds and films are the bytes of their files and whose
+    rows are plain objects, as far as it can be asked for that. It has the columns that its format shows."""
+    shown = _format(dataset)
+    if hasattr(dataset, "with_format"):
+        dataset = dataset.with_format(None)
+    if shown is not None and not shown.get("output_all_columns"):
+        columns = [name for name in dataset.features if name in shown.get("columns", ())]
+        if columns and len(columns) < len(dataset.features):
+            dataset = dataset.select_columns(columns)
+    for name, feature in dataset.features.items():
+        if _is_file(feature) and getattr(feature, "decode", False):
+            # With a mode the images are others than those in the files.
+            is_stored = getattr(feature, "mode", None) is None
+            if is_stored and hasattr(dataset, "cast_column"):
+                stored = copy.copy(feature)
+                stored.decode = False
+                dataset = dataset.cast_column(name, stored)
+    return dataset

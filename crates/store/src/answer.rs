@@ -1,0 +1,40 @@
+//! The end of a request that the client panics at.
+//!
+//! It does where a credential, a token or an address makes no header and no URL. What it was in the
+//! middle of is dropped with the request.
+use fdconvert_core::{Error, Result, named};
+use object_store::Error as Cause;
+use std::io;
+
+const SAID: &str = "no request can be made of what was given for the store; check endpoint, region, \
+                    credentials and token for blanks, line breaks and other characters that do not \
+                    belong there";
+
+/// What a request ends with.
+pub(crate) trait Answer {
+    fn of_panic() -> Self;
+}
+
+impl<T> Answer for Result<T> {
+    fn of_panic() -> Self {
+        Err(Error::usage(named::STORE_OPTION, SAID))
+    }
+}
+
+impl<T> Answer for Result<T, Cause> {
+    fn of_panic() -> Self {
+        Err(Cause::Generic { store: "request", source: SAID.into() })
+    }
+}
+
+impl<T> Answer for io::Result<T> {
+    fn of_panic() -> Self {
+        Err(io::Error::other(SAID))
+    }
+}
+
+impl<A: Answer> Answer for Option<A> {
+    fn of_panic() -> Self {
+        Some(A::of_panic())
+    }
+}
