@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 16;
 /// Names that are told.
 const LISTED: usize = 3;
 
-/// Tells of the files that are left out, so that nobody takes a part for the whole.
+/// Tells of the files that are left out, so that a part is not taken for the whole.
 pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
     let taken: BTreeSet<&Path> = found.iter().map(|file| &*file.path).collect();
     let mut left: BTreeMap<String, u64> = BTreeMap::new();
