@@ -8,6 +8,7 @@ use crate::folder::{
     listing::{Listing, ListingBuilder},
 };
 use fdconvert_core::{Error, Ignored, Message, Result, message, named};
+use fdconvert_storage::place;
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
@@ -367,8 +368,8 @@ enum Judged {
     Ignored,
 }
 
-pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
-    let (root, extensions) = (root.display(), extensions());
+pub(crate) fn no_image(path: &Path, ignored: &Ignored, follow_links: bool) -> Error {
+    let (root, extensions) = (path.display(), extensions());
     let saw = ignored.to_string();
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
     let cure = if ignored.links > 0 && !follow_links {
@@ -377,13 +378,24 @@ pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Er
         message!("; {cure}")
     } else if let Some(kind) = ignored.foreign().first() {
         message!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
-    } else if ignored.extensions.contains_key(".parquet") {
-        message!("; Parquet files are a dataset by the folder that they lie in: give that one")
+    } else if has_unnamed_tables(path) {
+        message!("; some are Parquet files, which are known by their name: call them `*.parquet`")
     } else {
         Message::default()
     };
     let what = message!("{root} holds no image: {saw}{cure}; looked for {extensions}");
     Error::usage("source", what)
+}
+
+/// Returns whether one of the first files of a folder is a Parquet file without an extension.
+fn has_unnamed_tables(folder: &Path) -> bool {
+    const LOOKED_AT: usize = 16;
+    const MAGIC: &[u8] = b"PAR1";
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = entries.filter(|path| path.extension().is_none() && path.is_file());
+    files
+        .take(LOOKED_AT)
+        .any(|file| place::read_start(&file, MAGIC.len()).is_ok_and(|start| &start[..] == MAGIC))
 }
 
 /// What to do with a folder of packed data that is not read as it is.
@@ -395,6 +407,14 @@ fn packed(ignored: &Ignored) -> Option<&'static str> {
         Some("tars that xz or bzip2 compressed are not read, decompress them first")
     } else if has(".tar") || has(".tgz") {
         Some("the tars lie in its folders: give the one that they lie in")
+    } else if has(".parquet") {
+        Some("Parquet files are a dataset by the folder that they lie in: give that one")
+    } else if has(".arrow") {
+        Some(
+            "files that Hugging Face `datasets` saved are not read as they are: open them in Python \
+             with `datasets.load_from_disk` and give what that returns to `fdconvert.pack`, or write \
+             them with `to_parquet`",
+        )
     } else {
         None
     }

@@ -1,4 +1,5 @@
 //! What Streaming calls the types of columns, and which of them a kind of field can have.
+use super::shape::MAX_DIMS;
 use bytes::Bytes;
 use fdconvert_core::{ArraySpec, Codec, DType, Encoded, Kind, Pixels, Shown, bytes::u32_at};
 
@@ -20,6 +21,8 @@ pub(crate) enum Encoding {
     },
     /// Of a fixed type and shape.
     Array(ArraySpec),
+    /// An array of which each value tells the shape, and the type where none is named.
+    Shaped(Option<DType>),
     /// Pixels of Pillow, with size and mode in front of them.
     Pil,
     /// One that is not read, and left out.
@@ -50,7 +53,7 @@ impl Encoding {
             "float64" => Self::Float { bytes: 8 },
             "pkl" => return Err("`pkl` runs code when it is read".to_owned()),
             _ => match name.strip_prefix("ndarray") {
-                Some(rest) => return parse_array(rest).map(Self::Array),
+                Some(rest) => return parse_array(rest),
                 None => return Err(format!("columns of type `{name}` cannot be read")),
             },
         })
@@ -90,6 +93,8 @@ impl Encoding {
                 format!("{}int{}", if *signed { "" } else { "u" }, bytes * 8)
             }
             Self::Float { bytes } => format!("float{}", bytes * 8),
+            Self::Shaped(None) => "ndarray".to_owned(),
+            Self::Shaped(Some(dtype)) => format!("ndarray:{}", dtype.name()),
             Self::Array(spec) => {
                 let shape: Vec<_> = spec.shape.iter().map(u64::to_string).collect();
                 format!("ndarray:{}:{}", dtype_name(spec.dtype).unwrap_or(""), shape.join(","))
@@ -110,7 +115,7 @@ impl Encoding {
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Jpeg | Self::Png | Self::Pil => Kind::Image,
-            Self::Bytes | Self::Unread(_) => Kind::Bytes,
+            Self::Bytes | Self::Shaped(_) | Self::Unread(_) => Kind::Bytes,
             Self::Str => Kind::Text,
             Self::Json => Kind::Json,
             Self::Int { .. } => Kind::Int,
@@ -119,11 +124,21 @@ impl Encoding {
         }
     }
 
+    /// Returns whether values of both types can be those of one field.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Shaped(_) | Self::Unread(_), _) | (_, Self::Shaped(_) | Self::Unread(_)) => {
+                self == other
+            }
+            _ => self.kind() == other.kind(),
+        }
+    }
+
     /// Returns whether a field of that kind can be stored so.
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
-            (Self::Unread(_), _) => false,
+            (Self::Unread(_) | Self::Shaped(_), _) => false,
             (Self::Array(stored), Kind::Array(said)) => {
                 (stored.dtype, &stored.shape) == (said.dtype, &said.shape)
             }
@@ -171,27 +186,30 @@ fn dtype_name(dtype: DType) -> Option<&'static str> {
     has.then(|| dtype.name())
 }
 
-/// NumPy allows no more dimensions in all its versions.
-const MAX_DIMS: usize = 32;
-
 fn is_streamable(spec: &ArraySpec) -> bool {
     dtype_name(spec.dtype).is_some()
         && (1..=MAX_DIMS).contains(&spec.shape.len())
         && !spec.shape.contains(&0)
 }
 
-/// `rest` follows `ndarray`: `:DTYPE:DIM,DIM`.
-fn parse_array(rest: &str) -> Result<ArraySpec, String> {
+/// `rest` follows `ndarray`: nothing, `:DTYPE` or `:DTYPE:DIM,DIM`.
+fn parse_array(rest: &str) -> Result<Encoding, String> {
     let unfit = || format!("`ndarray{rest}` is not an array of a fixed type and shape");
-    let (dtype, shape) =
-        rest.strip_prefix(':').and_then(|rest| rest.split_once(':')).ok_or_else(unfit)?;
-    let dtype = DType::ALL.into_iter().find(|known| dtype_name(*known) == Some(dtype));
+    if rest.is_empty() {
+        return Ok(Encoding::Shaped(None));
+    }
+    let rest = rest.strip_prefix(':').ok_or_else(unfit)?;
+    let known = |dtype| DType::ALL.into_iter().find(|known| dtype_name(*known) == Some(dtype));
+    let Some((dtype, shape)) = rest.split_once(':') else {
+        return known(rest).map(|dtype| Encoding::Shaped(Some(dtype))).ok_or_else(unfit);
+    };
+    let dtype = known(dtype);
     let shape: Option<Vec<u64>> = shape.split(',').map(|dim| dim.trim().parse().ok()).collect();
     let spec = dtype.zip(shape).map(|(dtype, shape)| ArraySpec { dtype, shape, torch: false });
     let fits = |spec: &ArraySpec| {
         is_streamable(spec) && spec.byte_len().is_some_and(|len| len <= u64::from(u32::MAX))
     };
-    spec.filter(fits).ok_or_else(unfit)
+    spec.filter(fits).map(Encoding::Array).ok_or_else(unfit)
 }
 
 /// The value of an IEEE 754 half.
@@ -230,7 +248,7 @@ mod tests {
     #[test]
     fn what_is_not_read_is_refused_by_name() {
         let names =
-            ["list[pil]", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
+            ["list[pil]", "pkl", "jpeg_array", "list[jpeg]", "ndarrays", "ndarray:bool", "x"];
         let odd =
             ["ndarray:uint8:", "ndarray:uint8:0", "ndarray:bool:2", "ndarray:uint8:99999999999"];
         for name in names.into_iter().chain(odd) {

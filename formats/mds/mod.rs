@@ -39,6 +39,7 @@
 //! Deliberately absent: pixels, and networks. What does not fit the format is refused, never
 //! converted.
 
+mod columns;
 #[cfg(feature = "write")]
 mod complete;
 mod encoding;
@@ -55,6 +56,7 @@ mod reader;
 mod record;
 #[cfg(feature = "write")]
 mod seal;
+mod shape;
 mod shard;
 mod sidecar;
 mod splits;

@@ -1,11 +1,13 @@
 //! What is checked before the first sample is read: the indexes, and our manifest against them.
 use crate::mds::{
     MdsReader,
+    columns::{self, Column},
     encoding::Encoding,
     images,
     layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset, split_folder},
     manifest::Manifest,
-    shard::{Inflated, ShardFile, is_safe_name},
+    shape,
+    shard::{Inflated, ShardFile, safe_name},
     sidecar::ShardIndex,
     splits,
 };
@@ -33,14 +35,6 @@ pub(crate) const MISSING: &str =
     "it is missing: the dataset was not finished, or the file was removed";
 /// A size that only a hostile shard of a fuzzer would pass.
 const MAX_GIVEN_BYTES: u64 = 1 << 26;
-
-/// A column of the dataset.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) encoding: Encoding,
-    pub(crate) size: Option<u64>,
-}
 
 /// Fields that the columns become.
 #[derive(Debug)]
@@ -163,12 +157,22 @@ impl MdsReader {
             Error::Unsupported { format: FORMAT, path, what }
         };
         let first = shards.first().ok_or_else(|| corrupt("it names no shard".to_owned()))?;
-        if shards.iter().any(|shard| !shard.entry.same_columns(&first.entry)) {
-            return Err(unsupported("its shards differ in their columns".into()));
+        let first = first.entry.clone();
+        let columns_of = |entry: &Entry| {
+            columns::columns(entry, dropped).map_err(|(is_damage, what)| {
+                if is_damage { corrupt(what.to_string()) } else { unsupported(what) }
+            })
+        };
+        let columns = columns_of(&first)?;
+        for shard in &mut shards {
+            if shard.entry.same_columns(&first) {
+                continue;
+            }
+            let own = columns::own(&columns, columns_of(&shard.entry)?, &first, dropped);
+            shard.own = Some(own.map_err(|what| {
+                unsupported(message!("the shard `{}` {what}", shard.entry.raw_data.basename))
+            })?);
         }
-        let columns = columns(&first.entry, dropped).map_err(|(is_damage, what)| {
-            if is_damage { corrupt(what.to_string()) } else { unsupported(what) }
-        })?;
         let mut n_samples = 0_u64;
         for shard in &mut shards {
             shard.first = n_samples;
@@ -177,7 +181,11 @@ impl MdsReader {
                 return Err(unsupported(what.into()));
             }
         }
-        let agreed = manifest.as_ref().map(|manifest| agree(manifest, &columns, n_samples));
+        let differ = shards.iter().any(|shard| shard.own.is_some());
+        let agreed = manifest.as_ref().map(|manifest| match differ {
+            true => Err("its shards differ in their columns".to_owned()),
+            false => agree(manifest, &columns, n_samples),
+        });
         let (fields, problem) = match agreed {
             Some(Ok(fields)) => (fields, None),
             Some(Err(problem)) => (plain(&columns, dropped)?, Some(problem)),
@@ -187,7 +195,13 @@ impl MdsReader {
             let is_dropped = fields.key != Some(at) && !fields.columns.contains(&at);
             is_dropped.then(|| column.name.clone())
         };
-        let dropped_fields = columns.iter().enumerate().filter_map(is_left_out).collect();
+        let left_out = columns.iter().enumerate().filter_map(is_left_out);
+        // Only some shards may have a column that is left out.
+        let of_shards = shards.iter().filter_map(|shard| shard.own.as_ref());
+        let of_shards = of_shards.flat_map(|own| &own.columns).map(|column| column.name.clone());
+        let of_shards = of_shards.filter(|name| dropped.contains(name));
+        let dropped_fields: BTreeSet<String> = left_out.chain(of_shards).collect();
+        let dropped_fields = dropped_fields.into_iter().collect();
         let mut reader = Self {
             path: path.to_path_buf(),
             columns,
@@ -204,6 +218,7 @@ impl MdsReader {
             blocks: None,
         };
         if reader.manifest.is_none() {
+            shape::find(&mut reader)?;
             images::recognise(&mut reader);
         }
         Ok(reader)
@@ -312,21 +327,22 @@ fn parse_index(text: &[u8], path: &Path) -> Result<Vec<Entry>> {
             what: what.into(),
         });
     }
-    let index: Index = serde_json::from_slice(text).map_err(|cause| corrupt(cause.to_string()))?;
-    for (number, entry) in index.shards.iter().enumerate() {
+    let mut index: Index =
+        serde_json::from_slice(text).map_err(|cause| corrupt(cause.to_string()))?;
+    for (number, entry) in index.shards.iter_mut().enumerate() {
         check_entry(entry).map_err(|what| corrupt(format!("shard {number}: {what}")))?;
     }
     Ok(index.shards)
 }
 
-fn check_entry(entry: &Entry) -> Result<(), String> {
+fn check_entry(entry: &mut Entry) -> Result<(), String> {
     let (names, encodings) = (entry.column_names.len(), entry.column_encodings.len());
     if (names, names) != (encodings, entry.column_sizes.len()) {
         return Err("its lists of columns differ in length".to_owned());
     }
-    let files = std::iter::once(&entry.raw_data).chain(&entry.zip_data);
-    if let Some(file) = files.into_iter().find(|file| !is_safe_name(&file.basename)) {
-        return Err(format!("`{}` is not a name of a file below it", file.basename));
+    for file in std::iter::once(&mut entry.raw_data).chain(&mut entry.zip_data) {
+        let outside = || format!("`{}` is not a name of a file below it", file.basename);
+        file.basename = safe_name(&file.basename).ok_or_else(outside)?;
     }
     let (bytes, samples) = (entry.raw_data.bytes, entry.samples);
     if bytes > MAX_SHARD_BYTES {
@@ -336,33 +352,6 @@ fn check_entry(entry: &Entry) -> Result<(), String> {
         Some(table) if table <= bytes => Ok(()),
         _ => Err(format!("{samples} samples do not fit {bytes} bytes")),
     }
-}
-
-/// The columns of a shard; or what is wrong, and whether that is damage.
-fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, (bool, Message)> {
-    let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
-    let mut columns: Vec<Column> = Vec::new();
-    for ((name, stored), &size) in each {
-        // Streaming takes 0 for a variable size.
-        let size = size.filter(|&size| size > 0);
-        let encoding = match Encoding::parse(stored) {
-            Ok(encoding) => encoding,
-            Err(_) if dropped.contains(name) => {
-                let encoding = Encoding::Unread(stored.clone());
-                columns.push(Column { name: name.clone(), size, encoding });
-                continue;
-            }
-            Err(what) => {
-                let cure = named::DROP_FIELDS.with(name);
-                return Err((false, message!("column `{name}`: {what}; {cure} leaves it out")));
-            }
-        };
-        if size != encoding.size() {
-            return Err((true, message!("column `{name}`: {size:?} is not a size of its type")));
-        }
-        columns.push(Column { name: name.clone(), size, encoding });
-    }
-    Ok(columns)
 }
 
 /// Every column a field, but those that are left out.

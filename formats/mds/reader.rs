@@ -1,8 +1,10 @@
 use crate::index::{ImageFacts, Index, IndexError, Region};
 use crate::mds::{
+    columns::Column,
     encoding::{Encoding, half_to_f64, pil},
     manifest::Manifest,
-    open::{Column, Fields, MISSING},
+    open::{Fields, MISSING},
+    shape,
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
     splits,
@@ -89,7 +91,11 @@ impl MdsReader {
             .ok_or_else(|| bad(shard, index, None, "its offsets are outside the samples"))?;
         let offset = range.start as u64;
         let bytes = raw.slice(range);
-        let values = split(&self.columns, &bytes)
+        let values = match &shard.own {
+            None => split(&self.columns, &bytes),
+            Some(own) => split(&own.columns, &bytes).map(|ranges| own.arranged(&ranges)),
+        };
+        let values = values
             .ok_or_else(|| bad(shard, index, None, "the sizes of its values do not add up"))?;
         Ok(Stored { shard, offset, bytes, values })
     }
@@ -108,14 +114,20 @@ impl MdsReader {
             .map_err(|_| bad(stored.shard, index, None, "its key is not UTF-8"))
     }
 
+    /// The type of a column of the dataset in a shard.
+    fn encoding<'a>(&'a self, shard: &'a ShardFile, column: usize) -> Option<&'a Encoding> {
+        let of_shard = shard.own.as_ref().map(|own| own.column(column));
+        of_shard.unwrap_or_else(|| self.columns.get(column)).map(|column| &column.encoding)
+    }
+
     fn value(
         &self,
+        shard: &ShardFile,
         field: &FieldSpec,
         column: usize,
         bytes: Bytes,
     ) -> Result<Value<Encoded>, String> {
-        let encoding = self.columns.get(column).map(|column| &column.encoding);
-        Ok(match (&field.kind, encoding) {
+        Ok(match (&field.kind, self.encoding(shard, column)) {
             (Kind::Image, Some(Encoding::Pil)) => Value::Image(pil(&bytes)?),
             (Kind::Image, _) => {
                 let header = fdconvert_core::probe::probe(&bytes)?;
@@ -130,6 +142,9 @@ impl MdsReader {
             }
             (Kind::Json, _) => Value::Json(bytes),
             (Kind::Bytes, _) => Value::Bytes(bytes),
+            (Kind::Array(_), Some(Encoding::Shaped(dtype))) => {
+                Value::Array(shape::elements(field, *dtype, &bytes)?)
+            }
             (Kind::Array(spec), _) if spec.byte_len() == Some(bytes.len() as u64) => {
                 Value::Array(bytes)
             }
@@ -167,7 +182,7 @@ impl MdsReader {
                 (Kind::Image, Some(ImageFacts { codec, width, height })) => {
                     Value::Image(Encoded::new(codec, width, height, bytes))
                 }
-                _ => self.value(field, column, bytes).map_err(|what| {
+                _ => self.value(shard, field, column, bytes).map_err(|what| {
                     bad(shard, index, Some(key), message!("field `{}`: {what}", field.name))
                 })?,
             });
@@ -196,7 +211,8 @@ impl MdsReader {
         let key = self.key_of(index, &stored)?;
         let mut values = Vec::with_capacity(self.fields.columns.len());
         for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
-            let value = self.value(field, column, stored.value(column)).map_err(|what| {
+            let value = self.value(stored.shard, field, column, stored.value(column));
+            let value = value.map_err(|what| {
                 let what = message!("field `{}`: {what}", field.name);
                 bad(stored.shard, index, Some(&key), &what)
             })?;
@@ -329,7 +345,7 @@ impl Source for MdsReader {
         }
         let stored = self.stored(index)?;
         let column = self.fields.columns.get(position).copied().unwrap_or(usize::MAX);
-        let signed = match self.columns.get(column).map(|column| &column.encoding) {
+        let signed = match self.encoding(stored.shard, column) {
             Some(Encoding::Int { signed, .. }) => *signed,
             _ => return Ok(None),
         };
@@ -343,7 +359,7 @@ impl Source for MdsReader {
             return Some(region.image?.codec);
         }
         let column = *self.fields.columns.get(position)?;
-        match &self.columns.get(column)?.encoding {
+        match self.encoding(self.shard_of(index).ok()?, column)? {
             Encoding::Jpeg => Some(Codec::Jpeg),
             Encoding::Png => Some(Codec::Png),
             Encoding::Pil => Some(Codec::Raw),

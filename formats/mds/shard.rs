@@ -1,5 +1,6 @@
 //! The bytes of shards: mapped on first use, or decompressed or copied and kept for a while.
 use crate::mds::{
+    columns::Own,
     layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset},
     sidecar::ShardIndex,
 };
@@ -10,7 +11,7 @@ use std::{
     collections::VecDeque,
     io::Read as _,
     ops::Range,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -22,6 +23,8 @@ const KEPT_BYTES: usize = 1 << 30;
 pub(crate) struct ShardFile {
     pub(crate) entry: Entry,
     pub(crate) folder: PathBuf,
+    /// Its columns, where they are not those of the first shard.
+    pub(crate) own: Option<Own>,
     /// Position of its first sample in the dataset.
     pub(crate) first: u64,
     /// In place of a file.
@@ -42,7 +45,7 @@ pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
 impl ShardFile {
     pub(crate) fn new(entry: Entry, folder: PathBuf, given: Option<Bytes>) -> Self {
         let (mapped, opened, index, busy) = Default::default();
-        Self { entry, folder, first: 0, given, mapped, opened, index, busy }
+        Self { entry, folder, own: None, first: 0, given, mapped, opened, index, busy }
     }
 
     /// Returns what is read: the raw file, or if that is not there the compressed one.
@@ -215,17 +218,20 @@ pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     (is_behind && range.start <= range.end && range.end <= raw.len()).then_some(range)
 }
 
-/// Returns whether a name in an index is a path of ordinary parts below the index's folder.
-pub(crate) fn is_safe_name(name: &str) -> bool {
-    let parts = Path::new(name).components();
-    let mut n_parts = 0;
-    for part in parts {
-        if !matches!(part, std::path::Component::Normal(_)) {
-            return false;
+/// A name in an index without `.` parts, which say nothing, if it is a path below the index's folder.
+pub(crate) fn safe_name(name: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in Path::new(name).components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_str()?),
+            _ => return None,
         }
-        n_parts += 1;
     }
-    n_parts > 0 && !name.contains('\0')
+    // Else as it is there: what was written again has the same bytes.
+    let is_plain = !Path::new(name).starts_with(".");
+    let name = if is_plain { name.to_owned() } else { parts.join("/") };
+    (!parts.is_empty() && !name.contains('\0')).then_some(name)
 }
 
 impl Inflated {
@@ -257,10 +263,11 @@ mod tests {
     #[test]
     fn names_stay_below_their_folder() {
         for name in ["shard.00000.mds", "0/shard.00000.mds"] {
-            assert!(is_safe_name(name), "{name}");
+            assert_eq!(safe_name(name).as_deref(), Some(name));
         }
-        for name in ["", "/x", "../x", "a/../../x", ".", "./x", "a\0b"] {
-            assert!(!is_safe_name(name), "{name}");
+        assert_eq!(safe_name("./0/shard.00000.mds").as_deref(), Some("0/shard.00000.mds"));
+        for name in ["", "/x", "../x", "a/../../x", ".", "./../x", "a\0b"] {
+            assert_eq!(safe_name(name), None, "{name}");
         }
     }
 }

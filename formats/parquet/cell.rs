@@ -21,8 +21,11 @@ pub(crate) enum Cell {
     Decimal(String),
     List(Vec<Self>),
     Struct(Vec<(Arc<str>, Self)>),
-    /// Pairs of a key and a value.
-    Map(Vec<(Self, Self)>),
+    /// Pairs of a key and a value; the type of the column says whether its keys are texts.
+    Map {
+        of_texts: bool,
+        pairs: Vec<(Self, Self)>,
+    },
 }
 
 impl Cell {
@@ -30,7 +33,7 @@ impl Cell {
     pub(crate) fn path_alone(&self) -> Option<&[u8]> {
         match self {
             Self::List(cells) => cells.iter().find_map(Self::path_alone),
-            Self::Map(pairs) => pairs.iter().find_map(|(_, value)| value.path_alone()),
+            Self::Map { pairs, .. } => pairs.iter().find_map(|(_, value)| value.path_alone()),
             Self::Struct(members) => {
                 let member = |name: &str| members.iter().find(|it| *it.0 == *name).map(|it| &it.1);
                 match (member("bytes"), member("path")) {
@@ -43,7 +46,7 @@ impl Cell {
     }
 
     /// The document that stands for it. Numbers that JSON does not know (NaN, infinity) are null,
-    /// byte strings are base64, and a map is an object where all of its keys are texts.
+    /// byte strings are base64, and a map is an object where its keys are texts.
     pub(crate) fn to_json(&self) -> Result<Json, String> {
         Ok(match self {
             Self::Null => Json::Null,
@@ -64,13 +67,13 @@ impl Cell {
                     .map(|(name, cell)| Ok((name.to_string(), cell.to_json()?)))
                     .collect::<Result<Map<_, _>, String>>()?,
             ),
-            Self::Map(pairs) => map(pairs)?,
+            Self::Map { of_texts, pairs } => map(*of_texts, pairs)?,
         })
     }
 }
 
-fn map(pairs: &[(Cell, Cell)]) -> Result<Json, String> {
-    if pairs.iter().all(|(key, _)| matches!(key, Cell::Text(_))) {
+fn map(of_texts: bool, pairs: &[(Cell, Cell)]) -> Result<Json, String> {
+    if of_texts && pairs.iter().all(|(key, _)| matches!(key, Cell::Text(_))) {
         let mut object = Map::new();
         for (key, value) in pairs {
             if let Cell::Text(key) = key {

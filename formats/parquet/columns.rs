@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Column {
     pub(crate) field: FieldSpec,
     pub(crate) how: How,
+    /// What the integers of its columns count, where they are times.
+    units: Vec<Option<&'static str>>,
 }
 
 /// Conversion of columns to the value of a field.
@@ -77,7 +79,8 @@ pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
             _ => None,
         };
         let field = FieldSpec { name: name.to_string(), kind, class_names };
-        Column { field, how }
+        let leaves = file.leaves.get(node.leaves()).unwrap_or_default();
+        Column { field, how, units: leaves.iter().map(Leaf::unit).collect() }
     };
     file.roots.iter().map(column).collect()
 }
@@ -216,7 +219,7 @@ fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
 impl Column {
     /// A column of which all rows have the value that a folder's name tells.
     pub(crate) fn constant(field: FieldSpec, value: Value<Encoded>) -> Self {
-        Self { field, how: How::Constant(value) }
+        Self { field, how: How::Constant(value), units: Vec::new() }
     }
 
     /// Returns whether a first value decides what the column is.
@@ -282,6 +285,10 @@ impl Column {
         let names = |field: &FieldSpec| field.class_names.clone().unwrap_or_default();
         if mine.kind != theirs.kind {
             return Some((kind_text(&mine.kind), kind_text(&theirs.kind)));
+        }
+        // Which columns documents are made of may differ, and what they count may not.
+        if let Some((a, b)) = self.units.iter().zip(&other.units).find(|(a, b)| a != b) {
+            return Some([a, b].map(|unit| unit.unwrap_or("plain numbers").to_owned()).into());
         }
         let (a, b) = (names(mine), names(theirs));
         if a != b {

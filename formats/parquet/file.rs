@@ -61,18 +61,20 @@ pub(crate) struct Group {
 pub(crate) struct Chunk {
     pub(crate) start: u64,
     pub(crate) len: u64,
+    /// Values that it is said to have, nulls among them.
+    pub(crate) n_values: u64,
     pub(crate) compression: Compression,
     /// Place of its offset index.
     pub(crate) offset_index: Option<(u64, u64)>,
 }
 
 impl File {
-    /// Opens a file: its end is read.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::new(Blob::open(path)?, path)
+    /// Opens a file: its end is read. The fields of the names in `dropped` need not be readable.
+    pub(crate) fn open(path: &Path, dropped: &[String]) -> Result<Self> {
+        Self::new(Blob::open(path)?, path, dropped)
     }
 
-    pub(crate) fn new(data: Blob, path: &Path) -> Result<Self> {
+    pub(crate) fn new(data: Blob, path: &Path, dropped: &[String]) -> Result<Self> {
         let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
         let footer = footer::read(&data, path)?;
         let metadata =
@@ -82,6 +84,7 @@ impl File {
         let leaves: Vec<Leaf> = schema.columns().iter().cloned().map(Leaf::new).collect();
         let roots = Node::roots(schema.root_schema());
         let roots = roots.map_err(|what| corrupt(footer_at, what))?;
+        footer::refuse_summary(&metadata, path)?;
         let (mut groups, mut n_rows) = (Vec::new(), 0_u64);
         for (number, group) in metadata.row_groups().iter().enumerate() {
             let group = footer::group_of(group, n_rows, footer_at, &leaves)
@@ -98,7 +101,7 @@ impl File {
             let what = format!("{n_rows} rows do not fit {} bytes", data.len());
             return Err(corrupt(footer_at, what));
         }
-        footer::refuse_codecs(&groups, &leaves, path)?;
+        footer::refuse_unread(&footer, &groups, &leaves, dropped, path)?;
         let pairs = metadata.file_metadata().key_value_metadata();
         let pairs: &[KeyValue] = pairs.map_or(&[], Vec::as_slice);
         let value = |key: &str| pairs.iter().find(|pair| pair.key == key)?.value.as_deref();
@@ -117,20 +120,20 @@ impl File {
             groups,
             n_rows,
         };
-        file.check_rows()?;
+        file.check_rows(dropped)?;
         Ok(file)
     }
 
     /// Looks for the pages of a column of each row group, where rows take less than images do: whatever
     /// is done with samples takes time and memory for each row that is claimed.
-    fn check_rows(&self) -> Result<()> {
+    fn check_rows(&self, dropped: &[String]) -> Result<()> {
         if self.n_rows <= self.data.len() / ROW_BYTES {
             return Ok(());
         }
         for group in &self.groups {
             let columns = self.leaves.iter().zip(&group.chunks);
-            let flat = columns.filter(|(leaf, _)| leaf.descr.max_rep_level() == 0);
-            let Some((leaf, chunk)) = flat.min_by_key(|(_, chunk)| chunk.len) else { continue };
+            let readable = columns.filter(|(leaf, _)| !leaf.is_in(dropped));
+            let Some((leaf, chunk)) = readable.min_by_key(|(_, chunk)| chunk.len) else { continue };
             // An offset index says where pages lie, and not what is in them.
             self.walk(group, chunk, leaf)?;
         }

@@ -6,10 +6,13 @@ use super::{
 use fdconvert_core::{Error, Message, Result, Shard, Splits, message, packed_splits, split_named};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
+/// Extensions of such files, whatever their case.
+const EXTENSIONS: [&str; 3] = [FORMAT, "parq", "pq"];
 /// Name of the table of a folder of images, which is not a dataset.
 const METADATA: &str = "metadata.parquet";
 /// Folders that datasets have their files in, beside those that are called after splits.
@@ -50,7 +53,7 @@ impl Listing {
     pub(crate) fn of(folder: &Path) -> Result<Self> {
         let mut paths = Vec::new();
         let entries = place::list(folder)?;
-        walk(&entries, 0, &mut paths)?;
+        walk(&entries, (0, false), &mut paths)?;
         if !paths.is_empty() {
             let is_there = |name: &str| {
                 entries
@@ -99,7 +102,12 @@ impl Listing {
     }
 }
 
-fn walk(entries: &[(PathBuf, PlaceKind)], depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+/// `column` is told by a folder above, `label=cat`: all that lies below is of the dataset.
+fn walk(
+    entries: &[(PathBuf, PlaceKind)],
+    (depth, column): (usize, bool),
+    files: &mut Vec<PathBuf>,
+) -> Result<()> {
     let before = files.len();
     let of_dataset = |(path, kind): &&(PathBuf, PlaceKind)| {
         // A table of the images beside it.
@@ -111,8 +119,10 @@ fn walk(entries: &[(PathBuf, PlaceKind)], depth: usize, files: &mut Vec<PathBuf>
     }
     for (path, kind) in entries {
         // Others are classes of images, which need not be looked through.
-        if *kind == PlaceKind::Folder && is_known(&name_of(path)) {
-            walk(&place::list(path)?, depth + 1, files)?;
+        let is_taken = is_known(&name_of(path)) || (column && !is_hidden(path));
+        if *kind == PlaceKind::Folder && is_taken {
+            let column = column || partition(&name_of(path)).is_some();
+            walk(&place::list(path)?, (depth + 1, column), files)?;
         }
     }
     Ok(())
@@ -134,7 +144,7 @@ fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
     for folder in folders {
         if is_url || may_be_configuration(&folder) {
             let mut files = Vec::new();
-            walk(&place::list(&folder)?, 1, &mut files)?;
+            walk(&place::list(&folder)?, (1, false), &mut files)?;
             if !files.is_empty() {
                 found.push((folder, files));
             }
@@ -152,15 +162,24 @@ fn may_be_configuration(folder: &Path) -> bool {
 }
 
 fn found(folder: &Path, paths: Vec<PathBuf>) -> Vec<Found> {
+    let parts = |path: &Path| {
+        let below = path.strip_prefix(folder).ok().and_then(Path::parent).map(Path::to_path_buf);
+        below.unwrap_or_default()
+    };
+    let is_split = |(key, value): &(String, String)| key == "split" && split_named(value).is_some();
+    // What else stands beside such folders, as `split=holdout`, are splits, too.
+    let tell_splits = paths.iter().any(|path| {
+        let below = parts(path);
+        let mut names = below.iter().map(|name| name.to_string_lossy());
+        names.any(|name| partition(&name).is_some_and(|partition| is_split(&partition)))
+    });
     let found = |path: PathBuf| {
         let below = path.strip_prefix(folder).ok().and_then(Path::parent);
         let names = below.into_iter().flatten().map(|name| name.to_string_lossy());
         let (mut split, mut partitions) = (None, Vec::new());
         for name in names {
             match partition(&name) {
-                Some((key, value)) if key == "split" && split_named(&value).is_some() => {
-                    split = Some(value);
-                }
+                Some((key, value)) if tell_splits && key == "split" => split = Some(value),
                 Some(partition) => partitions.push(partition),
                 None => split = split_of(&name).map(str::to_owned).or(split),
             }
@@ -231,11 +250,12 @@ fn of_name(path: &Path) -> String {
 }
 
 /// Returns whether a path is called as such files are.
-fn is_named(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == FORMAT) && !is_hidden(path)
+pub(crate) fn is_named(path: &Path) -> bool {
+    let is_one = |extension: &OsStr| EXTENSIONS.iter().any(|it| extension.eq_ignore_ascii_case(it));
+    path.extension().is_some_and(is_one) && !is_hidden(path)
 }
 
-fn is_hidden(path: &Path) -> bool {
+pub(crate) fn is_hidden(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.starts_with(b".") || name.starts_with(b"_")
 }

@@ -2,7 +2,8 @@
 use super::{
     file::{Chunk, Group},
     layout::{ENCRYPTED, FORMAT, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
-    leaf::Leaf,
+    leaf::{Leaf, LeafKind, MAX_DECIMALS},
+    thrift::encrypted_columns,
 };
 use ::parquet::{
     basic::Compression,
@@ -12,7 +13,7 @@ use ::parquet::{
     },
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, caught};
+use fdconvert_core::{Error, Result, caught, message, named};
 use fdconvert_storage::Blob;
 use std::path::Path;
 
@@ -76,6 +77,17 @@ pub(super) fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
     Ok(serde_json::from_str(text).ok())
 }
 
+/// Refuses the summary of a folder, which some programs write: its rows are in other files.
+pub(super) fn refuse_summary(metadata: &ParquetMetaData, path: &Path) -> Result<()> {
+    let mut chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    if chunks.all(|chunk| chunk.file_path().is_none_or(str::is_empty)) {
+        return Ok(());
+    }
+    let what = "it is the summary of other Parquet files, which hold its rows: give the folder that \
+                they lie in";
+    Err(Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() })
+}
+
 /// A row group, or nothing for one without rows: writers leave the places of its columns open.
 pub(super) fn group_of(
     group: &RowGroupMetaData,
@@ -112,32 +124,47 @@ pub(super) fn group_of(
         let index = index.and_then(|(offset, len)| {
             Some((u64::try_from(offset).ok()?, u64::try_from(len).ok()?))
         });
-        Ok(Chunk { start, len, compression: chunk.compression(), offset_index: index })
+        Ok(Chunk { start, len, n_values, compression: chunk.compression(), offset_index: index })
     };
     let chunks = group.columns().iter().zip(leaves).map(chunk).collect::<Result<_, _>>()?;
     Ok(Some(Group { first_row, n_rows, chunks }))
 }
 
-/// Refuses what no page could be decompressed of.
-pub(super) fn refuse_codecs(groups: &[Group], leaves: &[Leaf], path: &Path) -> Result<()> {
-    for group in groups {
-        for (chunk, leaf) in group.chunks.iter().zip(leaves) {
-            let name = match chunk.compression {
-                Compression::BROTLI(_) => "brotli",
-                Compression::LZO => "lzo",
-                _ => continue,
-            };
-            let what = format!(
-                "column `{}` is compressed with {name}, which is not read; write the file again \
-                 with zstd, snappy, gzip or lz4",
-                leaf.descr.path().string()
-            );
-            return Err(Error::Unsupported {
-                format: FORMAT,
-                path: path.into(),
-                what: what.into(),
-            });
-        }
+/// Refuses columns of which nothing could be read: those of the fields in `dropped` need not be.
+pub(super) fn refuse_unread(
+    footer: &Bytes,
+    groups: &[Group],
+    leaves: &[Leaf],
+    dropped: &[String],
+    path: &Path,
+) -> Result<()> {
+    let encrypted = encrypted_columns(footer).unwrap_or_default();
+    for (at, leaf) in leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_in(dropped)) {
+        let mut chunks = groups.iter().filter_map(|group| group.chunks.get(at));
+        let codec = chunks.find_map(|chunk| match chunk.compression {
+            Compression::BROTLI(_) => Some("brotli"),
+            Compression::LZO => Some("lzo"),
+            _ => None,
+        });
+        let what = match (codec, leaf.kind) {
+            _ if encrypted.contains(&at) => {
+                "is encrypted, and what is encrypted is not read".into()
+            }
+            (Some(codec), _) => format!(
+                "is compressed with {codec}, which is not read; write the file again with zstd, \
+                 snappy, gzip or lz4"
+            ),
+            (None, LeafKind::Decimal(scale)) if scale > MAX_DECIMALS => {
+                format!("has {scale} decimals, and at most {MAX_DECIMALS} are read")
+            }
+            _ => continue,
+        };
+        let what = message!(
+            "column `{}` {what}; {} leaves it out",
+            leaf.descr.path().string(),
+            named::DROP_FIELDS.with(leaf.field())
+        );
+        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what });
     }
     Ok(())
 }

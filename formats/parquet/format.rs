@@ -104,7 +104,16 @@ impl Format for Parquet {
     }
 
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(ParquetReader::open_within(path, limit)?))
+        self.open_without(path, limit, &[])
+    }
+
+    fn open_without(
+        &self,
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(ParquetReader::open_without(path, limit, dropped)?))
     }
 }
 

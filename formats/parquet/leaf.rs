@@ -1,12 +1,14 @@
 //! The columns of a file that hold values, and how a field is put together from them.
 use super::{cell::Cell, values::Rows};
 use ::parquet::{
-    basic::{ConvertedType, LogicalType, Repetition, Type as Physical},
+    basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical},
     schema::types::{BasicTypeInfo, ColumnDescPtr, Type},
 };
 use fdconvert_core::DType;
 use std::sync::Arc;
 
+/// No type of 256 bits has more decimals.
+pub(crate) const MAX_DECIMALS: u32 = 76;
 /// Deeper columns would let a schema exhaust the stack.
 const MAX_DEPTH: usize = 32;
 
@@ -41,7 +43,7 @@ impl Leaf {
         let kind = match descr.physical_type() {
             _ if matches!(info.logical_type_ref(), Some(LogicalType::Unknown)) => LeafKind::Null,
             _ if info.converted_type() == ConvertedType::DECIMAL => {
-                LeafKind::Decimal(u32::try_from(descr.type_scale()).unwrap_or(0).min(64))
+                LeafKind::Decimal(u32::try_from(descr.type_scale()).unwrap_or(u32::MAX))
             }
             Physical::BOOLEAN => LeafKind::Bool,
             Physical::INT32 | Physical::INT64 if is_unsigned(info) => LeafKind::Unsigned,
@@ -61,6 +63,43 @@ impl Leaf {
 }
 
 impl Leaf {
+    /// The field that it is a part of.
+    pub(crate) fn field(&self) -> &str {
+        self.descr.path().parts().first().map_or("", String::as_str)
+    }
+
+    /// Returns whether it is a part of one of these fields.
+    pub(crate) fn is_in(&self, fields: &[String]) -> bool {
+        fields.iter().any(|field| field == self.field())
+    }
+
+    /// What its integers count, where they are more than numbers.
+    pub(crate) fn unit(&self) -> Option<&'static str> {
+        let info = self.descr.get_basic_info();
+        Some(match (self.descr.physical_type(), info.logical_type_ref()) {
+            (Physical::INT96, _) => "times in nanoseconds",
+            (_, Some(LogicalType::Date)) => "dates in days",
+            (_, Some(LogicalType::Timestamp(it))) => match it.unit {
+                TimeUnit::MILLIS => "times in milliseconds",
+                TimeUnit::MICROS => "times in microseconds",
+                TimeUnit::NANOS => "times in nanoseconds",
+            },
+            (_, Some(LogicalType::Time(it))) => match it.unit {
+                TimeUnit::MILLIS => "times of a day in milliseconds",
+                TimeUnit::MICROS => "times of a day in microseconds",
+                TimeUnit::NANOS => "times of a day in nanoseconds",
+            },
+            _ => match info.converted_type() {
+                ConvertedType::DATE => "dates in days",
+                ConvertedType::TIMESTAMP_MILLIS => "times in milliseconds",
+                ConvertedType::TIMESTAMP_MICROS => "times in microseconds",
+                ConvertedType::TIME_MILLIS => "times of a day in milliseconds",
+                ConvertedType::TIME_MICROS => "times of a day in microseconds",
+                _ => return None,
+            },
+        })
+    }
+
     /// The type of an element, where the values are numbers of one size.
     pub(crate) fn dtype(&self) -> Option<DType> {
         use ConvertedType::{INT_8, INT_16, UINT_8, UINT_16};
@@ -163,6 +202,12 @@ impl Node {
     pub(crate) fn member_leaf(&self, name: &str) -> Option<usize> {
         let Shape::Struct(members) = &self.shape else { return None };
         members.iter().find(|(member, _)| **member == *name)?.1.as_leaf()
+    }
+
+    /// Returns whether the first member of a struct is a column.
+    fn begins_with_leaf(&self) -> bool {
+        matches!(&self.shape, Shape::Struct(members)
+            if members.first().is_some_and(|(_, member)| member.as_leaf().is_some()))
     }
 
     /// The element of a list.
@@ -347,8 +392,12 @@ impl Node {
                         }
                     }
                 }
-                Ok(match self.shape {
-                    Shape::Map { .. } => Cell::Map(elements.into_iter().map(pair).collect()),
+                Ok(match &self.shape {
+                    Shape::Map { entry, .. } => {
+                        let key = cursors.get(lead).map(|cursor| cursor.leaf.kind);
+                        let of_texts = entry.begins_with_leaf() && key == Some(LeafKind::Text);
+                        Cell::Map { of_texts, pairs: elements.into_iter().map(pair).collect() }
+                    }
                     _ => Cell::List(elements),
                 })
             }

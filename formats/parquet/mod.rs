@@ -11,6 +11,7 @@
 //! Deliberately absent: Arrow, whose memory layout nothing here needs.
 
 mod arrow;
+mod beside;
 mod cache;
 mod cell;
 mod columns;

@@ -1,6 +1,6 @@
 //! What is checked before the first sample is read: the footers, and that all files have one schema.
 use super::{
-    ParquetReader,
+    ParquetReader, beside,
     cache::Cache,
     cell::Cell,
     columns::{Column, How},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::index::Index;
 use bytes::Bytes;
-use fdconvert_core::{Error, Kind, MaxDecompressed, Result, Schema, Shard, message};
+use fdconvert_core::{Error, Kind, MaxDecompressed, Message, Result, Schema, Shard, message};
 use fdconvert_storage::{
     Blob, open_all,
     place::{self, Kind as PlaceKind},
@@ -21,6 +21,8 @@ use std::{path::Path, sync::OnceLock};
 
 /// Rows that are looked at for a first value.
 const LOOKED_AT: u64 = 16;
+/// Of a column of images at least this many are, for each value that is none.
+const OTHERS_MOST: u64 = 3;
 
 /// A file of a dataset.
 #[derive(Debug)]
@@ -43,26 +45,33 @@ impl ParquetReader {
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_within(path, MaxDecompressed::default())
+        Self::open_without(path, MaxDecompressed::default(), &[])
     }
 
-    /// As [`open`](Self::open), with this limit for the pages that are decompressed together.
+    /// As [`open`](Self::open), with this limit for the pages that are decompressed together, and
+    /// without the columns of these names.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let (found, remark) = match place::look_at(path)? {
+    pub(crate) fn open_without(
+        path: &Path,
+        limit: MaxDecompressed,
+        dropped: &[String],
+    ) -> Result<Self> {
+        let (found, remarks) = match place::look_at(path)? {
             PlaceKind::Folder => {
                 let listing = Listing::of(path)?;
-                let remark = listing.remark();
-                (listing.files(path)?, remark)
+                let mut remarks: Vec<Message> = listing.remark().into_iter().collect();
+                let found = listing.files(path)?;
+                remarks.extend(beside::remark(path, &found));
+                (found, remarks)
             }
-            _ => (vec![alone(path)], None),
+            _ => (vec![alone(path)], Vec::new()),
         };
-        let opened = open_all(path, &found, |found| File::open(&found.path));
+        let opened = open_all(path, &found, |found| File::open(&found.path, dropped));
         let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut reader = Self::new(path, files, found, limit)?;
-        reader.remarks.extend(remark);
+        let mut reader = Self::new(path, files, found, (limit, dropped))?;
+        reader.remarks.extend(remarks);
         Ok(Self { is_stored: true, ..reader })
     }
 
@@ -72,19 +81,19 @@ impl ParquetReader {
     /// As for [`open`](Self::open).
     #[doc(hidden)]
     pub fn from_bytes(bytes: Bytes, path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let file = File::new(Blob::from(bytes), path)?;
-        Self::new(path, vec![file], vec![alone(path)], limit)
+        let file = File::new(Blob::from(bytes), path, &[])?;
+        Self::new(path, vec![file], vec![alone(path)], (limit, &[]))
     }
 
     fn new(
         path: &Path,
         files: Vec<File>,
         found: Vec<Found>,
-        limit: MaxDecompressed,
+        (limit, dropped): (MaxDecompressed, &[String]),
     ) -> Result<Self> {
         let mut parts = Vec::new();
         let mut n_samples = 0_u64;
-        let columns = parts::columns(&files, &found)?;
+        let (columns, dropped_fields) = parts::columns(&files, &found, dropped)?;
         for ((file, found), columns) in files.into_iter().zip(found).zip(columns) {
             let split = found.split;
             let (index, problem) = match file.index()? {
@@ -108,6 +117,7 @@ impl ParquetReader {
             is_stored: false,
             parts,
             schema,
+            dropped_fields,
             n_samples,
             limit,
             cache: Cache::default(),
@@ -173,19 +183,39 @@ impl ParquetReader {
         }
     }
 
-    /// Returns whether the first value of a column of bytes is an image.
+    /// Returns whether a column of bytes begins with an image, or with a broken one that others
+    /// follow. Where it begins with nulls, values of the whole dataset are looked at.
     fn begins_with_image(&self, at: usize) -> Result<bool> {
-        for index in 0..self.n_samples.min(LOOKED_AT) {
+        let n_looks = self.n_samples.min(LOOKED_AT);
+        if let Some(are_images) = self.are_images(at, 0..n_looks)? {
+            return Ok(are_images);
+        }
+        let spread = |look| u128::from(look) * u128::from(self.n_samples - 1) / u128::from(n_looks);
+        let indices = (1..=n_looks).map(|look| u64::try_from(spread(look)).unwrap_or(0));
+        Ok(self.are_images(at, indices)?.unwrap_or(false))
+    }
+
+    /// Returns whether the first of these values of a column is an image, or nearly all are; `None`
+    /// where none is there.
+    fn are_images(&self, at: usize, indices: impl Iterator<Item = u64>) -> Result<Option<bool>> {
+        let (mut n_images, mut n_others) = (0, 0);
+        for index in indices {
             let (_, part, _) = self.part_of(index)?;
             let Some(leaf) = part.columns.get(at).and_then(Column::bytes_leaf) else { continue };
             match self.flat(index, leaf) {
-                Ok(Cell::Bytes(bytes)) => return Ok(fdconvert_core::probe::probe(&bytes).is_ok()),
+                Ok(Cell::Bytes(bytes)) if fdconvert_core::probe::probe(&bytes).is_ok() => {
+                    if n_others == 0 {
+                        return Ok(Some(true));
+                    }
+                    n_images += 1;
+                }
+                Ok(Cell::Bytes(_)) => n_others += 1,
                 Err(error @ Error::Io { .. }) => return Err(error),
                 // A null, or damage that reading the sample will tell.
                 _ => {}
             }
         }
-        Ok(false)
+        Ok((n_others > 0).then_some(n_images > OTHERS_MOST * n_others))
     }
 
     /// Takes over what the index blocks say of the schema, where all files have one that fits.
@@ -201,8 +231,8 @@ impl ParquetReader {
             };
             if part.index.as_ref().is_some_and(|index| !fits(index)) {
                 part.index = None;
-                // The order of another file, whose index this one cannot be read by.
-                if !parts::is_reordered(&part.columns) {
+                // The order of another file, whose index this one cannot be read by, or less than it.
+                if self.dropped_fields.is_empty() && !parts::is_reordered(&part.columns) {
                     part.problem = Some("its index block is about other columns".to_owned());
                 }
             }

@@ -101,7 +101,7 @@ pub(crate) fn walked(
     is_flat: bool,
 ) -> Result<Table, String> {
     let (mut at, mut first_row, mut dictionary) = (0_usize, 0_u64, None);
-    let mut pages = Vec::new();
+    let (mut pages, mut n_values) = (Vec::new(), 0_u64);
     while at < bytes.len() && (first_row < n_rows || !is_flat) {
         let header = bytes.get(at..).and_then(PageHeader::parse);
         let header = header.ok_or("the header of a page is damaged")?;
@@ -118,11 +118,16 @@ pub(crate) fn walked(
                 }
                 first_row = first_row.saturating_add(rows);
             }
+            PageKind::Data => n_values = n_values.saturating_add(header.n_values),
             _ => {}
         }
         at = end;
     }
     if !is_flat {
+        if n_values < n_rows.max(chunk.n_values) {
+            let n_claimed = chunk.n_values;
+            return Err(format!("its pages hold {n_values} values, not {n_claimed}"));
+        }
         // Pages do not say where rows begin: all of them are decoded together.
         let pages = vec![Page { offset: chunk.start, len: chunk.len, first_row: 0, n_rows }];
         return Ok(Table { dictionary: None, pages });

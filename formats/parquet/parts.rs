@@ -6,28 +6,59 @@ use super::{
     layout::FORMAT,
     open::Part,
 };
-use fdconvert_core::{Encoded, Error, FieldSpec, Kind, Result, Value, objects::is_class_key};
-use std::path::Path;
+use fdconvert_core::{
+    Encoded, Error, FieldSpec, Kind, Message, Result, Value, message, named, objects::is_class_key,
+};
+use std::{collections::BTreeSet, path::Path};
 
 /// The value of a partition in the place of null.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Cures for files that are not one dataset.
-const ALIKE: &str = "write the files again with the same columns, or pack them one by one";
+/// The cure for classes that are numbered differently.
 const BY_NAME: &str = "name the files one by one as sources: classes are numbered by name then";
 
-/// The columns of each file, in the order of those of the first; then those that folders tell.
+/// The columns of each file without those of the names in `dropped`, in the order of those of the
+/// first; then those that folders tell. Also the names that were left out: files of ours that are
+/// alike keep their columns, as their index blocks are about all of them.
 ///
 /// # Errors
 /// `Unsupported` where a file lacks a column of the first, or has another one.
-pub(crate) fn columns(files: &[File], found: &[Found]) -> Result<Vec<Vec<Column>>> {
+pub(crate) fn columns(
+    files: &[File],
+    found: &[Found],
+    dropped: &[String],
+) -> Result<(Vec<Vec<Column>>, Vec<String>)> {
     let documents = |file: &File| file.note.clone().map_or_else(Vec::new, |note| note.json);
     let mut all: Vec<_> = files.iter().map(|file| of_file(file, &documents(file))).collect();
+    let are_ours = files.iter().all(|file| file.note.is_some()) && are_alike(&all);
+    let dropped = if are_ours { &[] } else { dropped };
+    let is_dropped = |column: &Column| dropped.contains(&column.field.name);
+    let left_out = all.iter().flatten().filter(|column| is_dropped(column));
+    let left_out: BTreeSet<String> = left_out.map(|column| column.field.name.clone()).collect();
+    all.iter_mut().for_each(|columns| columns.retain(|column| !is_dropped(column)));
+    let columns = together(files, found, all)?;
+    if columns.iter().any(Vec::is_empty) && !left_out.is_empty() {
+        return Err(Error::usage(named::DROP_FIELDS, "no other column is left"));
+    }
+    Ok((columns, left_out.into_iter().collect()))
+}
+
+/// Returns whether all files have the same fields.
+fn are_alike(all: &[Vec<Column>]) -> bool {
+    let fields = |columns: &[Column]| columns.iter().map(|it| it.field.clone()).collect::<Vec<_>>();
+    all.windows(2).all(|pair| matches!(pair, [a, b] if fields(a) == fields(b)))
+}
+
+fn together(
+    files: &[File],
+    found: &[Found],
+    mut all: Vec<Vec<Column>>,
+) -> Result<Vec<Vec<Column>>> {
     let Some((first, others)) = all.split_first_mut() else { return Ok(all) };
     let Some(first_file) = files.first() else { return Ok(Vec::new()) };
     for (file, columns) in files.iter().skip(1).zip(others) {
         *columns = arranged(first, std::mem::take(columns))
-            .map_err(|what| refused(file, first_file, &what, ALIKE))?;
+            .map_err(|(name, what)| refused(file, first_file, &what, alike(&name)))?;
     }
     for (field, values) in partitions(found)? {
         for (columns, value) in all.iter_mut().zip(values) {
@@ -40,16 +71,19 @@ pub(crate) fn columns(files: &[File], found: &[Found]) -> Result<Vec<Vec<Column>
     Ok(all)
 }
 
-fn arranged(first: &[Column], mut columns: Vec<Column>) -> Result<Vec<Column>, String> {
+/// The columns in the order of those of the first file; or the name of one that only one of both has,
+/// and what to say of it.
+fn arranged(first: &[Column], mut columns: Vec<Column>) -> Result<Vec<Column>, (String, String)> {
     let mut arranged = Vec::with_capacity(first.len());
     for Column { field: FieldSpec { name, .. }, .. } in first {
         let at = columns.iter().position(|column| column.field.name == *name);
-        let at = at.ok_or_else(|| format!("it has no column `{name}`, which {{}} has"))?;
+        let what = || format!("it has no column `{name}`, which {{}} has");
+        let at = at.ok_or_else(|| (name.clone(), what()))?;
         arranged.push(columns.remove(at));
     }
     match columns.first() {
-        Some(more) => {
-            Err(format!("it has a column `{}`, which {{}} does not have", more.field.name))
+        Some(Column { field: FieldSpec { name, .. }, .. }) => {
+            Err((name.clone(), format!("it has a column `{name}`, which {{}} does not have")))
         }
         None => Ok(arranged),
     }
@@ -80,7 +114,7 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
             let are_named = [&mine, part.columns.get(at).unwrap_or(&mine)]
                 .iter()
                 .all(|column| column.field.class_names.is_some());
-            let cure = if are_named { BY_NAME } else { ALIKE };
+            let cure = if are_named { BY_NAME.into() } else { alike(&mine.field.name) };
             return Err(refused(&part.file, &model.file, &what, cure));
         }
         for part in &mut *parts {
@@ -98,10 +132,19 @@ pub(crate) fn is_reordered(columns: &[Column]) -> bool {
     !columns.iter().filter_map(Column::first_leaf).is_sorted()
 }
 
+/// The cure for files whose columns of that name differ.
+fn alike(name: &str) -> Message {
+    message!(
+        "write the files again with the same columns, pack them one by one, or leave the column out \
+         with {}",
+        named::DROP_FIELDS.with(name)
+    )
+}
+
 /// `what` has `{}` in the place of the first file.
-fn refused(file: &File, first: &File, what: &str, cure: &str) -> Error {
+fn refused(file: &File, first: &File, what: &str, cure: Message) -> Error {
     let what = what.replace("{}", &first.path.display().to_string());
-    unsupported(&file.path, format!("{what}; {cure}"))
+    unsupported(&file.path, message!("{what}; {cure}"))
 }
 
 /// The fields that folders tell, with the value of each file: numbers, classes where the name is one of
@@ -132,7 +175,10 @@ fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> 
             }
             texts.push(value);
         }
-        let numbers: Option<Vec<i64>> = texts.iter().map(|text| text.parse().ok()).collect();
+        // `007` is another text than `7`, as of a place or of a product.
+        let number =
+            |text: &String| text.parse().ok().filter(|number: &i64| number.to_string() == *text);
+        let numbers: Option<Vec<i64>> = texts.iter().map(number).collect();
         columns.push(match numbers {
             Some(numbers) => {
                 let values = numbers.into_iter().map(Value::Int).collect();
@@ -155,6 +201,6 @@ fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> 
     Ok(columns)
 }
 
-fn unsupported(path: &Path, what: String) -> Error {
+fn unsupported(path: &Path, what: impl Into<Message>) -> Error {
     Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() }
 }

@@ -32,6 +32,8 @@ pub struct ParquetReader {
     pub(crate) is_stored: bool,
     pub(crate) parts: Vec<Part>,
     pub(crate) schema: Schema,
+    /// Names of the columns that were left out when it was opened.
+    pub(crate) dropped_fields: Vec<String>,
     pub(crate) n_samples: u64,
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
@@ -181,6 +183,10 @@ impl ParquetReader {
 impl Source for ParquetReader {
     fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    fn dropped_fields(&self) -> &[String] {
+        &self.dropped_fields
     }
 
     fn len(&self) -> u64 {

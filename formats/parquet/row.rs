@@ -4,7 +4,7 @@ use super::{
     cell::{Cell, utf8},
     columns::{How, Nested},
     features::repetition,
-    leaf::{Cursor, Node},
+    leaf::{Cursor, Leaf, Node},
 };
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, Kind, Result, Value};
@@ -26,8 +26,9 @@ impl ParquetReader {
     /// A value that is put together from several columns, or from lists.
     fn nested(&self, index: u64, node: &Node) -> Result<Cell> {
         let (_, part, _) = self.part_of(index)?;
-        let failed = |what: String| part.file.corrupt(0, what);
         let leaves = node.leaves();
+        let field = part.file.leaves.get(leaves.start).map_or("", Leaf::field);
+        let failed = |what: String| part.file.corrupt(0, format!("column `{field}`: {what}"));
         let rows = leaves.clone().map(|leaf| self.rows(index, leaf)).collect::<Result<Vec<_>>>()?;
         let mut cursors = Vec::with_capacity(rows.len());
         for (leaf, (rows, at)) in leaves.clone().zip(&rows) {

@@ -4,6 +4,8 @@
 //! The library that decodes pages takes the sizes in their headers for granted; here they are read
 //! first, so that a page which would take more memory than it may is refused.
 
+use std::collections::BTreeSet;
+
 /// Deeper than the headers of the specification nest, whatever is added to them.
 const MAX_DEPTH: u32 = 8;
 
@@ -81,6 +83,24 @@ impl PageHeader {
             needs_dictionary: matches!(encoding, 2 | 8),
         })
     }
+}
+
+/// The numbers of the columns that are encrypted in one of the row groups of a footer, which need not be
+/// encrypted itself. `None` for what is no footer.
+pub(crate) fn encrypted_columns(footer: &[u8]) -> Option<BTreeSet<usize>> {
+    let mut input = Input { bytes: footer, at: 0 };
+    let (mut found, mut field) = (BTreeSet::new(), 0);
+    while let Some(wire) = input.field(&mut field)? {
+        match (field, wire) {
+            (4, Wire::List) => {
+                for _ in 0..input.list()?.0 {
+                    input.encrypted_columns_of_group(&mut found)?;
+                }
+            }
+            _ => input.skip(wire, 0)?,
+        }
+    }
+    Some(found)
 }
 
 /// The header of a page of values that are stored one behind the other and not compressed, none of
@@ -196,9 +216,7 @@ impl Input<'_> {
                 self.advance(len)?;
             }
             Wire::List => {
-                let head = self.byte()?;
-                let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                let element = wire(head & 0xf)?;
+                let (len, element) = self.list()?;
                 for _ in 0..len {
                     self.element(element, depth)?;
                 }
@@ -215,6 +233,35 @@ impl Input<'_> {
                 let mut field = 0;
                 while let Some(inner) = self.field(&mut field)? {
                     self.skip(inner, depth + 1)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The length of a list, and what its elements are.
+    fn list(&mut self) -> Option<(u64, Wire)> {
+        let head = self.byte()?;
+        let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        Some((len, wire(head & 0xf)?))
+    }
+
+    fn encrypted_columns_of_group(&mut self, found: &mut BTreeSet<usize>) -> Option<()> {
+        const COLUMNS: i64 = 1;
+        const CRYPTO_METADATA: i64 = 8;
+        let mut field = 0;
+        while let Some(wire) = self.field(&mut field)? {
+            if (field, wire) != (COLUMNS, Wire::List) {
+                self.skip(wire, 0)?;
+                continue;
+            }
+            for number in 0..self.list()?.0 {
+                let mut of_chunk = 0;
+                while let Some(wire) = self.field(&mut of_chunk)? {
+                    if of_chunk == CRYPTO_METADATA {
+                        found.insert(usize::try_from(number).ok()?);
+                    }
+                    self.skip(wire, 0)?;
                 }
             }
         }

@@ -186,13 +186,11 @@ fn bytes_cell(bytes: Option<Bytes>, kind: LeafKind) -> Result<Cell, String> {
             _ => return Err("a half float is not of two bytes".to_owned()),
         },
         LeafKind::Decimal(scale) => {
-            if bytes.len() > 16 {
-                return Err("a decimal of more than 16 bytes is not read".to_owned());
+            if bytes.len() > 32 {
+                return Err("a decimal of more than 32 bytes is not read".to_owned());
             }
-            let negative = bytes.first().is_some_and(|byte| byte >> 7 == 1);
-            let start = if negative { -1_i128 } else { 0 };
-            let value = bytes.iter().fold(start, |value, &byte| value << 8 | i128::from(byte));
-            Cell::Decimal(decimal(value, scale))
+            let is_negative = bytes.first().is_some_and(|byte| byte >> 7 == 1);
+            Cell::Decimal(point(is_negative, digits(&bytes, is_negative), scale))
         }
         _ => Cell::Bytes(bytes),
     })
@@ -206,9 +204,34 @@ fn slice(value: &ByteArray) -> Option<Bytes> {
 
 /// `-12.05` of -1205 with two decimals.
 fn decimal(value: i128, scale: u32) -> String {
-    let digits = format!("{:0width$}", value.unsigned_abs(), width = scale as usize + 1);
+    point(value < 0, value.unsigned_abs().to_string(), scale)
+}
+
+/// The decimal digits of a number in two's complement, without its sign.
+fn digits(bytes: &[u8], is_negative: bool) -> String {
+    // The lowest first; of a negative number one more than the complement.
+    let mut digits = vec![0_u8];
+    let flip = if is_negative { 0xff } else { 0 };
+    for (at, byte) in bytes.iter().enumerate() {
+        let is_last = at + 1 == bytes.len();
+        let mut carry = u32::from(byte ^ flip) + u32::from(is_negative && is_last);
+        for digit in &mut digits {
+            carry += u32::from(*digit) << 8;
+            *digit = (carry % 10) as u8;
+            carry /= 10;
+        }
+        while carry > 0 {
+            digits.push((carry % 10) as u8);
+            carry /= 10;
+        }
+    }
+    digits.iter().rev().map(|digit| char::from(b'0' + digit)).collect()
+}
+
+fn point(is_negative: bool, digits: String, scale: u32) -> String {
+    let digits = format!("{digits:0>width$}", width = scale as usize + 1);
     let (whole, rest) = digits.split_at(digits.len().saturating_sub(scale as usize));
-    let sign = if value < 0 { "-" } else { "" };
+    let sign = if is_negative { "-" } else { "" };
     if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
         if let Some(problem) = &part.problem {
             problems.push(part.file.corrupt(0, problem.clone()));
         }
-        tables(&part.file, &mut problems);
+        tables(&part.file, &reader.dropped_fields, &mut problems);
         if let Some(index) = &part.index {
             let errors = index.verify().into_iter();
             problems.extend(errors.map(|error| part.file.corrupt(0, error.to_string())));
@@ -31,9 +31,9 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
 }
 
 /// The pages of all columns can be found.
-fn tables(file: &File, problems: &mut Vec<Error>) {
+fn tables(file: &File, dropped: &[String], problems: &mut Vec<Error>) {
     for group in 0..file.groups.len() {
-        for leaf in 0..file.leaves.len() {
+        for (leaf, _) in file.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_in(dropped)) {
             if problems.len() >= MAX_LISTED {
                 return;
             }

@@ -104,6 +104,34 @@ fn nulls_are_left_out_and_listed() {
     assert!(said.contains("packed 2 of 5 samples"), "{said}");
 }
 
+#[test]
+fn a_column_that_cannot_be_read_is_left_out_by_name() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, out) = (golden("encrypted.parquet"), root.path().join("o.parquet"));
+    let said = fails(&[&"pack", &source, &out]);
+    assert!(said.contains("column `label` is encrypted"), "{said}");
+    assert!(said.contains("--drop-fields label leaves it out"), "{said}");
+    let said = ok(&[&"pack", &source, &out, &"--drop-fields", &"label"]);
+    assert!(said.contains("packed 3 of 3 samples"), "{said}");
+}
+
+#[test]
+fn files_that_are_no_source_by_their_names_are_told_how_to_become_one() {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, out) = (root.path().join("saved"), root.path().join("o.beton"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("data-00000-of-00001.arrow"), b"?").unwrap();
+    let said = fails(&[&"pack", &folder, &out]);
+    assert!(said.contains("`datasets.load_from_disk`"), "{said}");
+    fs::remove_file(folder.join("data-00000-of-00001.arrow")).unwrap();
+    fs::copy(golden("nulls.parquet"), folder.join("part-00000")).unwrap();
+    let said = fails(&[&"pack", &folder, &out]);
+    assert!(
+        said.contains("some are Parquet files") && said.contains("call them `*.parquet`"),
+        "{said}"
+    );
+}
+
 const CROISSANT: [&dyn AsRef<OsStr>; 2] = [&"--sidecars", &"croissant"];
 
 #[test]

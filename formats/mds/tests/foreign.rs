@@ -6,19 +6,25 @@ use fdconvert_testkit::fixtures;
 use serde_json::json;
 use std::{fs, path::Path};
 
-/// Writes a dataset of one shard with columns of a variable size, as Streaming does.
+/// Writes a dataset of one shard, as Streaming does.
 fn write(folder: &Path, columns: &[(&str, &str)], samples: &[&[&[u8]]]) {
     let names: Vec<_> = columns.iter().map(|(name, _)| name).collect();
     let encodings: Vec<_> = columns.iter().map(|(_, encoding)| encoding).collect();
-    let sizes = vec![serde_json::Value::Null; columns.len()];
+    let size = |encoding: &str| match encoding {
+        "int" => json!(8),
+        "int32" => json!(4),
+        _ => json!(null),
+    };
+    let sizes: Vec<_> = columns.iter().map(|(_, encoding)| size(encoding)).collect();
     let mut config = json!({
         "column_encodings": encodings, "column_names": names, "column_sizes": sizes,
         "compression": null, "format": "mds", "hashes": [], "size_limit": 1 << 26, "version": 2,
     });
     let text = config.to_string().into_bytes();
     let encode = |sample: &&[&[u8]]| {
-        let sizes = sample.iter().flat_map(|value| (value.len() as u32).to_le_bytes());
-        sizes.chain(sample.iter().flat_map(|value| value.iter().copied())).collect::<Vec<u8>>()
+        let variable = sample.iter().zip(&sizes).filter(|(_, size)| size.is_null());
+        let lens = variable.flat_map(|(value, _)| (value.len() as u32).to_le_bytes());
+        lens.chain(sample.iter().flat_map(|value| value.iter().copied())).collect::<Vec<u8>>()
     };
     let samples: Vec<Vec<u8>> = samples.iter().map(encode).collect();
     let mut words = vec![samples.len() as u32];
@@ -58,7 +64,7 @@ fn said(result: Result<Box<dyn Reader>>) -> String {
 fn a_column_that_is_not_read_can_be_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let jpg = fixtures::JPEG_420;
-    for encoding in ["pkl", "ndarray", "ndarray:float32", "jpeg_array", "list[jpeg]"] {
+    for encoding in ["pkl", "ndarray:bool", "jpeg_array", "list[jpeg]"] {
         let columns = [("emb", encoding), ("image", "jpeg")];
         write(folder.path(), &columns, &[&[b"?", jpg], &[b"???", jpg]]);
         let error = said(open(folder.path()));
@@ -75,6 +81,93 @@ fn a_column_that_is_not_read_can_be_left_out() {
             matches!(&reader.get(1).unwrap().values[..], [Value::Image(it)] if it.bytes == jpg)
         );
         assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());
+    }
+}
+
+#[test]
+fn arrays_that_tell_their_shape_have_that_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let elements = [1.5_f32, -2.0].map(f32::to_le_bytes).concat();
+    let value = |head: &[u8]| [head, &elements].concat();
+    let spec = ArraySpec { dtype: DType::F32, shape: vec![2, 1], torch: false };
+    // Two dimensions in a byte each, and in eight bytes each; the type in front where it is free.
+    let wide = [&[2 << 2 | 3][..], &2_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
+    for (encoding, code) in [("ndarray:float32", &[][..]), ("ndarray", &[34])] {
+        let of = |head: &[u8]| value(&[code, head].concat());
+        let all =
+            [of(&[2 << 2, 2, 1]), of(&wide), of(&[2 << 2, 1, 2]), of(&[2 << 2, 9, 1]), vec![]];
+        let samples: Vec<[&[u8]; 1]> = all.iter().map(|it| [&it[..]]).collect();
+        let samples: Vec<&[&[u8]]> = samples.iter().map(|it| &it[..]).collect();
+        write(folder.path(), &[("emb", encoding)], &samples);
+        let reader = open(folder.path()).unwrap();
+        assert_eq!(reader.schema().fields[0].kind, Kind::Array(spec.clone()));
+        for index in 0..2 {
+            let values = reader.get(index).unwrap().values;
+            assert!(matches!(&values[..], [Value::Array(it)] if it[..] == elements));
+            reader.verify_sample(index).unwrap();
+        }
+        let error = reader.get(2).unwrap_err().to_string();
+        let what = "an array of float32 [1, 2], and the first of the dataset is of float32 [2, 1]";
+        assert!(error.contains(what), "{error}");
+        let error = reader.get(3).unwrap_err().to_string();
+        assert!(error.contains("8 bytes do not fill the array's shape"), "{error}");
+        assert!(reader.get(4).is_err() && reader.verify_layout().is_empty());
+    }
+    write(folder.path(), &[("emb", "ndarray"), ("n", "int")], &[&[b"", &[0; 8]]]);
+    let error = said(open(folder.path()));
+    assert!(error.contains("--drop-fields emb leaves it out"), "{error}");
+}
+
+/// Puts the shards of folders into one index, as `streaming.base.util.merge_index` does.
+fn merge(root: &Path, prefix: &str, folders: &[&str]) {
+    let mut shards = Vec::new();
+    for folder in folders {
+        let text = fs::read(root.join(folder).join("index.json")).unwrap();
+        let mut index: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        let shard = index["shards"][0].as_object_mut().unwrap();
+        shard["raw_data"]["basename"] = format!("{prefix}{folder}/shard.00000.mds").into();
+        shards.push(json!(shard));
+    }
+    let index = json!({"shards": shards, "version": 2});
+    fs::write(root.join("index.json"), index.to_string()).unwrap();
+}
+
+#[test]
+fn shards_of_several_writers_are_one_dataset() {
+    let root = tempfile::tempdir().unwrap();
+    let (jpg, png) = (fixtures::JPEG_420, fixtures::png(8, 6, 1).bytes);
+    let a = root.path().join("a");
+    let b = root.path().join("b");
+    write(&a, &[("image", "jpeg"), ("y", "int")], &[&[jpg, &(-1_i64).to_le_bytes()]]);
+    let turned = [("y", "int32"), ("image", "png")];
+    write(&b, &turned, &[&[&(-2_i32).to_le_bytes(), &png]]);
+    merge(root.path(), "./", &["a", "b"]);
+    let reader = open(root.path()).unwrap();
+    for (index, bytes, y) in [(0, jpg, -1), (1, &png[..], -2)] {
+        reader.verify_sample(index).unwrap();
+        let values = reader.get(index).unwrap().values;
+        assert!(matches!(&values[..], [Value::Image(image), Value::Int(it)]
+            if image.bytes[..] == *bytes && *it == y));
+    }
+    assert_eq!(reader.codec_hint(1), Some(Codec::Png));
+    assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());
+
+    let more = [("image", "jpeg"), ("y", "int"), ("z", "str")];
+    let sample: &[&[u8]] = &[jpg, &(-2_i64).to_le_bytes(), b"?"];
+    for (others, first, field, what) in [
+        (&more[..], "a", "z", "the shard `b/shard.00000.mds` has a column `z`, which `a/shard"),
+        (&more, "b", "z", "the shard `a/shard.00000.mds` has no column `z`, which `b/shard"),
+        (&[("image", "jpeg"), ("y", "str")], "a", "y", "has the column `y` as str, and `a/shard"),
+    ] {
+        write(&b, others, &[sample.get(..others.len()).unwrap()]);
+        merge(root.path(), "", if first == "a" { &["a", "b"] } else { &["b", "a"] });
+        let error = said(open(root.path()));
+        assert!(error.contains(what), "{error}");
+        assert!(error.contains(&format!("--drop-fields {field} leaves it out")), "{error}");
+        let dropped = OpenOptions::default().drop_fields(vec![field.to_owned()]);
+        let reader = open_with(root.path(), &dropped).unwrap();
+        assert_eq!(reader.dropped_fields(), [field]);
+        assert!((0..2).all(|index| reader.verify_sample(index).is_ok()));
     }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Makes the files of this folder, with pyarrow and Hugging Face `datasets`: `make.py FOLDER`."""
+import base64
 import decimal
 import io
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as encryption
 from PIL import Image
 
 out = Path(sys.argv[1])
@@ -167,3 +169,26 @@ for name, part in {
     labels = [0, 1, 1, 0, 0, 1][part]
     table = datasets.Dataset.from_dict(dict(image=files[part], label=labels), features=small)
     table.to_parquet(out / "splits" / "data" / f"{name}.parquet")
+
+
+# The column `label` is encrypted and the footer is not. The keys are random, so that no run makes it
+# again.
+class Kms(encryption.KmsClient):
+    def wrap_key(self, key_bytes, master_key_identifier):
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key, master_key_identifier):
+        return base64.b64decode(wrapped_key)
+
+
+properties = encryption.CryptoFactory(lambda config: Kms()).file_encryption_properties(
+    encryption.KmsConnectionConfig(),
+    encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["label"]}, plaintext_footer=True
+    ),
+)
+table = pa.table(dict(image=pa.array(files[:3], struct), label=pa.array([0, 1, 2])))
+with pq.ParquetWriter(
+    out / "encrypted.parquet", table.schema, encryption_properties=properties
+) as writer:
+    writer.write_table(table)

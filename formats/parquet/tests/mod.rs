@@ -5,4 +5,5 @@ mod golden;
 mod library;
 #[cfg(feature = "stores")]
 mod pages;
+mod parts;
 mod tables;

@@ -20,7 +20,7 @@ use std::{fs, path::Path, sync::Arc};
 
 /// The values of a column, with its levels where it has any.
 #[derive(Debug, Clone)]
-enum Values {
+pub(super) enum Values {
     Bytes(Vec<Vec<u8>>),
     Ints(Vec<i64>),
     Int32s(Vec<i32>),
@@ -28,26 +28,26 @@ enum Values {
     Times(Vec<[u32; 3]>),
 }
 
-type Column = (Values, Vec<i16>, Vec<i16>);
+pub(super) type Column = (Values, Vec<i16>, Vec<i16>);
 
-fn flat(values: Values) -> Column {
+pub(super) fn flat(values: Values) -> Column {
     (values, Vec::new(), Vec::new())
 }
 
-fn texts(texts: &[&str]) -> Column {
+pub(super) fn texts(texts: &[&str]) -> Column {
     flat(Values::Bytes(texts.iter().map(|text| text.as_bytes().to_vec()).collect()))
 }
 
-fn ints(ints: &[i64]) -> Column {
+pub(super) fn ints(ints: &[i64]) -> Column {
     flat(Values::Ints(ints.to_vec()))
 }
 
-fn images(numbers: &[u64]) -> Column {
+pub(super) fn images(numbers: &[u64]) -> Column {
     flat(Values::Bytes(numbers.iter().map(|&at| png(8, 6, at).bytes.to_vec()).collect()))
 }
 
 /// A file with these row groups; `features` is what Hugging Face says of it.
-fn table(columns: &str, features: &str, groups: &[Vec<Column>]) -> Vec<u8> {
+pub(super) fn table(columns: &str, features: &str, groups: &[Vec<Column>]) -> Vec<u8> {
     let message = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();
     let pairs = (!features.is_empty()).then(|| {
         let value = format!("{{\"info\":{{\"features\":{{{features}}}}}}}");
@@ -88,7 +88,10 @@ fn table(columns: &str, features: &str, groups: &[Vec<Column>]) -> Vec<u8> {
 }
 
 /// The same file with another footer.
-fn with_footer(bytes: &[u8], change: impl Fn(&RowGroupMetaData) -> RowGroupMetaData) -> Vec<u8> {
+pub(super) fn with_footer(
+    bytes: &[u8],
+    change: impl Fn(&RowGroupMetaData) -> RowGroupMetaData,
+) -> Vec<u8> {
     let len = u32::from_le_bytes(*bytes[bytes.len() - 8..].first_chunk().unwrap()) as usize;
     let start = bytes.len() - 8 - len;
     let footer = ParquetMetaDataReader::decode_metadata(&bytes[start..bytes.len() - 8]).unwrap();
@@ -100,21 +103,22 @@ fn with_footer(bytes: &[u8], change: impl Fn(&RowGroupMetaData) -> RowGroupMetaD
     out
 }
 
-fn open(bytes: Vec<u8>) -> Result<ParquetReader, Error> {
+pub(super) fn open(bytes: Vec<u8>) -> Result<ParquetReader, Error> {
     ParquetReader::from_bytes(bytes.into(), Path::new("x.parquet"), Default::default())
 }
 
-fn said(bytes: Vec<u8>) -> String {
+pub(super) fn said(bytes: Vec<u8>) -> String {
     match open(bytes) {
         Ok(reader) => panic!("{} rows", reader.len()),
         Err(error) => error.to_string(),
     }
 }
 
-const IMAGE: &str = "required group image { required binary bytes; required binary path (UTF8); }";
-const LABEL: &str = "required int64 label;";
+pub(super) const IMAGE: &str =
+    "required group image { required binary bytes; required binary path (UTF8); }";
+pub(super) const LABEL: &str = "required int64 label;";
 
-fn pair(number: u64, label: i64) -> Vec<Column> {
+pub(super) fn pair(number: u64, label: i64) -> Vec<Column> {
     vec![images(&[number]), texts(&[&format!("{number}.png")]), ints(&[label])]
 }
 
@@ -258,7 +262,7 @@ fn parquet_lists_of_images_of_which_only_paths_are_stored_are_errors() {
 }
 
 /// Files of one dataset: names, columns, features and row groups.
-fn folder(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
+pub(super) fn folder(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         let path = root.path().join(name);
@@ -268,7 +272,7 @@ fn folder(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
     root
 }
 
-fn refused(root: &Path) -> String {
+pub(super) fn refused(root: &Path) -> String {
     assert!(Parquet::default().detect(root));
     ParquetReader::open(root).unwrap_err().to_string()
 }

@@ -1,0 +1,103 @@
+//! The columns of shards, and how those of a shard are those of the dataset: datasets that were merged
+//! have shards of several writers.
+use crate::mds::{encoding::Encoding, layout::Entry};
+use fdconvert_core::{Message, message, named};
+use std::ops::Range;
+
+/// A column of the dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) encoding: Encoding,
+    pub(crate) size: Option<u64>,
+}
+
+/// The columns of a shard that are not as those of the first.
+#[derive(Debug)]
+pub(crate) struct Own {
+    /// In the order of the shard.
+    pub(crate) columns: Vec<Column>,
+    /// For each column of the dataset that of the shard; none for one that is left out.
+    places: Vec<Option<usize>>,
+}
+
+impl Own {
+    /// The column of the shard that is a column of the dataset.
+    pub(crate) fn column(&self, of_dataset: usize) -> Option<&Column> {
+        self.columns.get((*self.places.get(of_dataset)?)?)
+    }
+
+    /// The ranges of the values of a sample, in the order of the dataset's columns.
+    pub(crate) fn arranged(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+        let range = |place: &Option<usize>| ranges.get((*place)?).cloned();
+        self.places.iter().map(|place| range(place).unwrap_or_default()).collect()
+    }
+}
+
+/// The columns of a shard; or what is wrong, and whether that is damage.
+pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, (bool, Message)> {
+    let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
+    let mut columns: Vec<Column> = Vec::new();
+    for ((name, stored), &size) in each {
+        // Streaming takes 0 for a variable size.
+        let size = size.filter(|&size| size > 0);
+        let encoding = match Encoding::parse(stored) {
+            Ok(encoding) => encoding,
+            Err(_) if dropped.contains(name) => {
+                let encoding = Encoding::Unread(stored.clone());
+                columns.push(Column { name: name.clone(), size, encoding });
+                continue;
+            }
+            Err(what) => {
+                let cure = named::DROP_FIELDS.with(name);
+                return Err((false, message!("column `{name}`: {what}; {cure} leaves it out")));
+            }
+        };
+        if size != encoding.size() {
+            return Err((true, message!("column `{name}`: {size:?} is not a size of its type")));
+        }
+        columns.push(Column { name: name.clone(), size, encoding });
+    }
+    Ok(columns)
+}
+
+/// How the columns of a shard are those of the dataset, which `first` has. Columns that hold the same in
+/// several types are one.
+///
+/// The error is the end of a sentence such as "the shard ...".
+pub(crate) fn own(
+    all: &[Column],
+    columns: Vec<Column>,
+    first: &Entry,
+    dropped: &[String],
+) -> Result<Own, Message> {
+    let first = &first.raw_data.basename;
+    let find = |all: &[Column], name: &str| all.iter().position(|column| column.name == name);
+    let is_kept = |column: &&Column| !dropped.contains(&column.name);
+    let cure = |name: &str| message!("{} leaves it out", named::DROP_FIELDS.with(name));
+    let missing = all.iter().filter(is_kept).find(|it| find(&columns, &it.name).is_none());
+    if let Some(Column { name, .. }) = missing {
+        return Err(message!("has no column `{name}`, which `{first}` has; {}", cure(name)));
+    }
+    for column in columns.iter().filter(is_kept) {
+        let Column { name, encoding, .. } = column;
+        let theirs = find(all, name).and_then(|at| all.get(at)).map(|column| &column.encoding);
+        match theirs {
+            Some(theirs) if encoding.is_like(theirs) => {}
+            Some(theirs) => {
+                return Err(message!(
+                    "has the column `{name}` as {}, and `{first}` as {}; {}",
+                    encoding.name(),
+                    theirs.name(),
+                    cure(name)
+                ));
+            }
+            None => {
+                let what = message!("has a column `{name}`, which `{first}` does not have");
+                return Err(message!("{what}; {}", cure(name)));
+            }
+        }
+    }
+    let places = all.iter().map(|column| find(&columns, &column.name)).collect();
+    Ok(Own { columns, places })
+}

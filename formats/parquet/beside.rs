@@ -1,0 +1,77 @@
+//! Parquet files in the folder of a dataset that are none of its files.
+use super::files::{Found, is_hidden, is_named, is_parquet};
+use fdconvert_core::{Message, message};
+use fdconvert_storage::place::{self, Kind as PlaceKind};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+/// Folders that are looked into, and entries of a folder that are looked at to see whether it has such
+/// files: classes can have millions of images.
+const FOLDERS_MOST: usize = 64;
+const LOOKED_AT: usize = 16;
+/// Names that are told.
+const LISTED: usize = 3;
+
+/// Tells of the files that are left out, so that a part is not taken for the whole.
+pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
+    let taken: BTreeSet<&Path> = found.iter().map(|file| &*file.path).collect();
+    let mut left: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut folders, mut n_folders) = (vec![(folder.to_path_buf(), None)], 0);
+    while let Some((folder, name)) = folders.pop() {
+        n_folders += 1;
+        if n_folders > FOLDERS_MOST {
+            break;
+        }
+        // What cannot be looked into is no file of the dataset either.
+        let Ok(entries) = place::list(&folder) else { continue };
+        let is_looked_at = name.is_none() || looks_like_tables(&entries);
+        for (path, kind) in entries {
+            let own = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if is_hidden(&path) || !is_looked_at {
+                continue;
+            }
+            match kind {
+                PlaceKind::Folder => {
+                    folders.push((path, Some(name.clone().unwrap_or_else(|| format!("{own}/")))));
+                }
+                _ if !taken.contains(&*path) && is_table(&path) => {
+                    *left.entry(name.clone().unwrap_or(own)).or_default() += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    if left.is_empty() {
+        return None;
+    }
+    let n_left: u64 = left.values().sum();
+    let names: Vec<&str> = left.keys().take(LISTED).map(String::as_str).collect();
+    Some(message!(
+        "{n_left} more Parquet {} in `{}`{} not read: a dataset is the files of one folder, or of its \
+         folders `data`, `train`, `test`, `column=value`; give others as sources of their own",
+        if n_left == 1 { "file" } else { "files" },
+        names.join("`, `"),
+        match (left.len() > LISTED, n_left) {
+            (true, _) => ", ... are",
+            (false, 1) => " is",
+            (false, _) => " are",
+        }
+    ))
+}
+
+fn looks_like_tables(entries: &[(PathBuf, PlaceKind)]) -> bool {
+    let seen = entries.iter().filter(|(path, _)| !is_hidden(path)).take(LOOKED_AT);
+    seen.clone().any(|(path, kind)| *kind == PlaceKind::Folder || may_be_table(path))
+}
+
+/// Returns whether a file is one by its name, or may be one by its content.
+fn may_be_table(path: &Path) -> bool {
+    is_named(path) || path.extension().is_none()
+}
+
+/// A store is not asked for the content of each file.
+fn is_table(path: &Path) -> bool {
+    is_named(path) || (path.extension().is_none() && !place::is_url(path) && is_parquet(path))
+}
