@@ -99,9 +99,9 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
                      by `{undo} -d`; a tar may then be compressed again by zstd or gzip"
                 ),
                 #[cfg(any(feature = "wds", feature = "zip"))]
-                None if is_file && crate::tarball::starts_bare(path) => format!(
-                    "{shown} is a tar that is not called one: let its name end in .tar"
-                ),
+                None if is_file && crate::tarball::starts_bare(path) => {
+                    format!("{shown} is a tar that is not called one: let its name end in .tar")
+                }
                 None => format!("{shown} is none of: {names}"),
             };
             Err(Error::usage("dataset", what))

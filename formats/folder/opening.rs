@@ -147,7 +147,10 @@ impl FolderReader {
             fields.push(FieldSpec::label("label", found.class_names.into()));
         }
         #[cfg(any(feature = "wds", feature = "zip"))]
-        if [".tar", ".tgz", ".gz", ".zst"].iter().any(|it| found.ignored.extensions.contains_key(*it)) {
+        if [".tar", ".tgz", ".gz", ".zst"]
+            .iter()
+            .any(|it| found.ignored.extensions.contains_key(*it))
+        {
             division.remarks.extend(crate::tarball::beside_images(root));
         }
         let samples = Samples::Walked(found.listing);

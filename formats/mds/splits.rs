@@ -1,8 +1,7 @@
 //! Which samples are in which split.
 use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
-    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits,
-    split_of_folder,
+    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_of_folder,
 };
 use fdconvert_storage::place;
 use std::{

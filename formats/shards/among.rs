@@ -30,7 +30,10 @@ pub(crate) enum Among {
     Shards,
     Images,
     /// So many images and samples that neither are a matter beside the others.
-    Both { n_images: u64, n_samples: u64 },
+    Both {
+        n_images: u64,
+        n_samples: u64,
+    },
 }
 
 impl Among {

@@ -71,7 +71,9 @@ impl WdsReader {
                 let listed = manifest.shards.iter().enumerate();
                 listed.map(|(number, facts)| ShardFile::listed(path, number, facts)).collect()
             }
-            None if is_folder => shards_among_images(path)?.into_iter().map(ShardFile::found).collect(),
+            None if is_folder => {
+                shards_among_images(path)?.into_iter().map(ShardFile::found).collect()
+            }
             None => vec![ShardFile::found(path.to_path_buf())],
         };
         if files.is_empty() {

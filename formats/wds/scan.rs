@@ -251,7 +251,9 @@ impl Scanned {
                     Some(image) if image.name == field.name => {
                         message!("pack with {skip} leaves such samples out")
                     }
-                    _ => message!("pack with {drop} leaves the field out, with {skip} such samples"),
+                    _ => {
+                        message!("pack with {drop} leaves the field out, with {skip} such samples")
+                    }
                 };
                 let (dots, folders) = (of_dots(column.first()), self.of_folders());
                 message!(

@@ -1,6 +1,12 @@
 use crate::{
-    Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally,
+    Cancel, Dataset, Part, Report, ahead, entry_points,
+    entry_points::Made,
+    failure::Failure,
+    finished::Finished,
+    open,
+    ordered::ordered,
+    replacing::Replacing,
+    tally::Tally,
     whole::{AsFiles, check as check_further},
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};

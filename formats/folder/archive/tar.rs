@@ -97,9 +97,8 @@ fn relative(path: &Path, at: u64, name: &[u8]) -> Result<Vec<u8>> {
     let parts: Vec<&[u8]> = name.split(|&byte| byte == b'/').filter(|it| !it.is_empty()).collect();
     let joined = parts.join(&b'/');
     let relative = joined.strip_prefix(b"./").unwrap_or(&joined);
-    check_relative(relative).map_err(|why| {
-        Error::corrupt(FORMAT, path, at, format!("the name `{}` {why}", shown()))
-    })?;
+    check_relative(relative)
+        .map_err(|why| Error::corrupt(FORMAT, path, at, format!("the name `{}` {why}", shown())))?;
     Ok(relative.to_vec())
 }
 
