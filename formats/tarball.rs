@@ -1,6 +1,6 @@
 //! Tars as files: by which names they go, compressed or not, and what they hold.
 use crate::{
-    shards::among::Held,
+    shards::among::{Held, MANY},
     tar::{Entry, entries, groups, is_header},
 };
 use bytes::Bytes;
@@ -188,10 +188,11 @@ pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     }
     let tars = in_folder(folder).ok()?;
     let first = tars.first()?.file_name()?.to_string_lossy().into_owned();
-    let Held { n_samples, has_more } = held(&tars, u64::MAX);
+    let Held { n_samples, has_more } = held(&tars, 2 * MANY);
+    let least = if n_samples < 2 * MANY { "" } else { "at least " };
     (n_samples > 0 && has_more).then(|| {
         format!(
-            "{n_samples} samples in tars ({first}{}) lie beside the images and are not read: give a \
+            "{least}{n_samples} samples in tars ({first}{}) lie beside the images and are not read: give a \
              tar, or a folder of them alone, as the source",
             if tars.len() > 1 { format!(" and {} more", tars.len() - 1) } else { String::new() }
         )

@@ -13,8 +13,8 @@ const MAX_FOLDERS: usize = 64;
 /// Images lie in the folders of classes, which lie in those of splits, which may lie in one.
 const MAX_DEPTH: usize = 3;
 
-/// Images that are counted: more are a folder of images whatever lies beside them.
-const MANY: usize = 1 << 16;
+/// Images that are counted, and half as many as samples that are: tars may have millions.
+pub(crate) const MANY: u64 = 1 << 10;
 
 /// Samples of shards, as far as they are counted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,13 +41,16 @@ impl Among {
     /// samples that its shards hold, which are counted up to a number and only where there are
     /// images. Stores are not asked.
     pub(crate) fn of(folder: &Path, held: impl FnOnce(u64) -> Held) -> Self {
-        let n_images = images_in(folder, MANY) as u64;
+        let n_images = images_beside(folder);
         if n_images == 0 {
             return Self::Shards;
         }
         let Held { n_samples, has_more } = held(2 * n_images);
-        if n_samples >= 2 * n_images {
+        if n_samples >= 2 * n_images && n_images < MANY {
             Self::Shards
+        } else if n_images == MANY && !has_more {
+            // The archive that they are from.
+            Self::Images
         } else if n_images >= 2 * n_samples || (n_images >= n_samples && !has_more) {
             Self::Images
         } else {
@@ -58,7 +61,7 @@ impl Among {
 
 /// Number of images right in a folder of shards or in its folders, as a short look tells.
 pub(crate) fn images_beside(folder: &Path) -> u64 {
-    images_in(folder, MANY) as u64
+    images_in(folder, MANY as usize) as u64
 }
 
 /// Number of images in a folder and in those below it; counting ends at `enough`.

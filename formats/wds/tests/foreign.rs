@@ -229,7 +229,7 @@ fn what_holds_more_is_the_dataset_and_neither_is_not_guessed() {
     assert_eq!((reader.len(), fields(&*reader)), (3, vec!["image", "label"]));
     image(1);
     let error = said(open(folder.path()));
-    assert!(error.contains("2 images and 3 samples in its 1 tars"), "{error}");
+    assert!(error.contains("holds 2 images, and 3 samples in 1 tar"), "{error}");
     (2..6).for_each(image);
     let reader = open(folder.path()).unwrap();
     let remarks = reader.remarks();
