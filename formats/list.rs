@@ -98,6 +98,10 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
                     "{shown} is compressed by {program}, which is not read here: decompress it, e.g. \
                      by `{undo} -d`; a tar may then be compressed again by zstd or gzip"
                 ),
+                #[cfg(any(feature = "wds", feature = "zip"))]
+                None if is_file && crate::tarball::starts_bare(path) => {
+                    format!("{shown} is a tar that is not called one: let its name end in .tar")
+                }
                 None => format!("{shown} is none of: {names}"),
             };
             Err(Error::usage("dataset", what))

@@ -1,37 +1,70 @@
 //! Tars as files: by which names they go, compressed or not, and what they hold.
-use crate::tar::entries;
+use crate::{
+    shards::among::{Held, MANY},
+    tar::{Entry, entries, groups, is_header},
+};
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, MaxDecompressed, Result, named};
 use fdconvert_storage::{
     map,
-    place::{self, is_url},
+    place::{self, Kind, is_url},
 };
 #[cfg(feature = "compressed")]
 use std::io::Read;
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_128;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a compressed tar that are looked at.
-#[cfg(feature = "compressed")]
 const LOOKED_AT: u64 = 8 << 20;
+
+/// Ends of the names of tars that are read here.
+const SUFFIXES: [&str; 4] = [".tar", ".tar.gz", ".tgz", ".tar.zst"];
 
 /// Returns whether a file is called as tars are that are read here.
 pub(crate) fn is_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let hidden = name.starts_with(b".");
-    let suffixes: [&[u8]; 4] = [b".tar", b".tar.gz", b".tgz", b".tar.zst"];
-    !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
+    !name.starts_with(b".") && suffix_len(name).is_some()
+}
+
+/// The name of a tar without what says that it is one.
+pub(crate) fn stem(path: &Path) -> &str {
+    let name = path.file_name().unwrap_or_default();
+    let end = name.len() - suffix_len(name.as_encoded_bytes()).unwrap_or(0);
+    // Of a name that is not UTF-8 no part is looked for.
+    name.to_str().and_then(|name| name.get(..end)).unwrap_or_default()
+}
+
+fn suffix_len(name: &[u8]) -> Option<usize> {
+    let has = |suffix: &str| {
+        let start = name.len().checked_sub(suffix.len())?;
+        name.get(start..).filter(|end| end.eq_ignore_ascii_case(suffix.as_bytes()))
+    };
+    SUFFIXES.iter().find_map(|suffix| has(suffix)).map(<[u8]>::len)
 }
 
 /// Returns whether a file begins as a tar does, compressed or not.
 pub(crate) fn starts_as_one(path: &Path) -> bool {
     let start = place::read_start(path, 512).unwrap_or_default();
-    is_compressed(&start) || start.get(257..262) == Some(b"ustar")
+    is_compressed(&start) || is_header(&start)
+}
+
+/// Returns whether a file begins as a tar does that is not compressed.
+pub(crate) fn starts_bare(path: &Path) -> bool {
+    is_header(&place::read_start(path, 512).unwrap_or_default())
 }
 
 pub(crate) fn is_compressed(start: &[u8]) -> bool {
-    start.starts_with(&GZIP) || start.starts_with(&ZSTD)
+    start.starts_with(&GZIP) || is_zstd(start)
+}
+
+/// Frames that programs skip, as pzstd puts them at the start, have sixteen numbers.
+fn is_zstd(start: &[u8]) -> bool {
+    start.starts_with(&ZSTD) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// Returns whether a tar on a disk is a folder of images that was put into an archive, and no shard
@@ -42,19 +75,35 @@ pub(crate) fn is_folder(path: &Path) -> bool {
         return false;
     }
     let Ok(file) = map(path) else { return false };
+    let look = |archive: &[u8], is_cut| match look_at(archive, is_cut) {
+        Look { has_images, beside: None, is_flat: false } => has_images,
+        _ => false,
+    };
     if is_compressed(&file) {
-        return start_of(&file).is_some_and(|start| are_in_folders(&start, true));
+        return start_of(&file).is_some_and(|start| look(&start, true));
     }
-    are_in_folders(&file, false)
+    look(&file, false)
 }
 
-fn are_in_folders(archive: &[u8], is_cut: bool) -> bool {
-    let mut has_images = false;
-    let mut last: Option<(Vec<u8>, bool)> = None;
+/// What the names of an archive say of it, up to what makes it a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    has_images: bool,
+    /// An image lies right in it.
+    is_flat: bool,
+    /// A file that has the name of an image, or an image that has the name of another file.
+    pub(crate) beside: Option<Vec<u8>>,
+}
+
+/// Looks at all names: files of one sample need not be neighbours.
+pub(crate) fn look_at(archive: &[u8], is_cut: bool) -> Look {
+    let mut look = Look::default();
+    let mut stems = Stems::default();
     for entry in entries(archive) {
         let name = match &entry {
             Ok(entry) => entry.name.strip_prefix(b"./").unwrap_or(&entry.name),
-            Err(_) => return has_images && is_cut,
+            Err(_) if is_cut => return look,
+            Err(_) => return Look::default(),
         };
         let is_shown = |part: &[u8]| !part.starts_with(b".") && !part.starts_with(b"__");
         let dot = name.iter().rposition(|&byte| byte == b'.');
@@ -66,22 +115,117 @@ fn are_in_folders(archive: &[u8], is_cut: bool) -> bool {
         }
         let extension = std::str::from_utf8(extension).unwrap_or_default();
         let is_image = Codec::from_extension(extension.trim_start_matches('.')).is_some();
-        if is_image && !name.contains(&b'/') {
-            return false;
+        look.has_images |= is_image;
+        look.is_flat |= is_image && !name.contains(&b'/');
+        if look.is_flat {
+            return look;
         }
-        let is_beside = |one: &[u8], other: &[u8]| {
-            other.strip_prefix(one).is_some_and(|rest| matches!(rest.first(), None | Some(b'.')))
-        };
-        if let Some((before, was_image)) = &last
-            && (is_image || *was_image)
-            && (is_beside(before, stem) || is_beside(stem, before))
-        {
-            return false;
+        if stems.has_beside(stem, is_image) {
+            look.beside = Some(name.to_vec());
+            return look;
         }
-        has_images |= is_image;
-        last = Some((stem.to_vec(), is_image));
     }
-    has_images
+    look
+}
+
+/// The tars in a folder, in the order of their names.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    let is_tar = |(path, kind): &(PathBuf, Kind)| is_name(path) && matches!(kind, Kind::File);
+    let tars = place::list(folder)?.into_iter().filter(is_tar);
+    Ok(tars.map(|(path, _)| path).collect())
+}
+
+/// Counts the samples with an image in tars on a disk, up to `enough`. Of those that are compressed
+/// the start tells, and how many such parts they have.
+pub(crate) fn held(tars: &[PathBuf], enough: u64) -> Held {
+    let mut held = Held::default();
+    for path in tars {
+        if held.n_samples >= enough {
+            break;
+        }
+        // One that cannot be read is an error where it is opened.
+        let Ok(file) = map(path) else { continue };
+        let enough = enough - held.n_samples;
+        let (n_samples, has_more) = match is_compressed(&file) {
+            false => samples_in(&file, enough),
+            true => {
+                let start = start_of(&file).unwrap_or_default();
+                let (n_samples, has_more) = samples_in(&start, enough);
+                (n_samples * (file.len() as u64 / LOOKED_AT).max(1), has_more)
+            }
+        };
+        held.n_samples += n_samples;
+        held.has_more |= has_more;
+    }
+    held
+}
+
+fn samples_in(archive: &[u8], enough: u64) -> (u64, bool) {
+    let (mut n_samples, mut has_more) = (0, false);
+    for group in groups(archive).map_while(Result::ok) {
+        let is_image = |entry: &Entry<'_>| {
+            let extension = entry.name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+            std::str::from_utf8(extension).is_ok_and(|it| Codec::from_extension(it).is_some())
+        };
+        if group.entries.iter().any(is_image) {
+            n_samples += 1;
+            has_more |= group.entries.len() > 1;
+        }
+        if n_samples == enough {
+            break;
+        }
+    }
+    (n_samples, has_more)
+}
+
+/// What a user should know of tars beside images that were taken for the dataset.
+pub(crate) fn beside_images(folder: &Path) -> Option<String> {
+    if is_url(folder) {
+        return None;
+    }
+    let tars = in_folder(folder).ok()?;
+    let first = tars.first()?.file_name()?.to_string_lossy().into_owned();
+    let Held { n_samples, has_more } = held(&tars, 2 * MANY);
+    let least = if n_samples < 2 * MANY { "" } else { "at least " };
+    (n_samples > 0 && has_more).then(|| {
+        format!(
+            "{least}{n_samples} samples in tars ({first}{}) lie beside the images and are not read: give a \
+             tar, or a folder of them alone, as the source",
+            if tars.len() > 1 { format!(" and {} more", tars.len() - 1) } else { String::new() }
+        )
+    })
+}
+
+/// Names of files without extension, as hashes: an archive may have millions.
+#[derive(Default)]
+struct Stems {
+    /// Of whole names, and whether an image has it.
+    whole: BTreeMap<u128, bool>,
+    /// Of what stands before a dot in them, likewise.
+    before_dots: BTreeMap<u128, bool>,
+}
+
+impl Stems {
+    /// Takes a name in, and returns whether one before it is the same, or begins it up to a dot, or
+    /// is begun by it, and one of the two is an image.
+    fn has_beside(&mut self, stem: &[u8], is_image: bool) -> bool {
+        let file = stem.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        let dots = stem.iter().enumerate().skip(file).filter(|(_, byte)| **byte == b'.');
+        let starts: Vec<u128> = dots.map(|(dot, _)| xxh3_128(&stem[..dot])).collect();
+        let whole = xxh3_128(stem);
+        let is_one = |known: Option<&bool>| known.is_some_and(|was_image| is_image || *was_image);
+        let has = is_one(self.whole.get(&whole))
+            || is_one(self.before_dots.get(&whole))
+            || starts.iter().any(|start| is_one(self.whole.get(start)));
+        *self.whole.entry(whole).or_default() |= is_image;
+        for start in starts {
+            *self.before_dots.entry(start).or_default() |= is_image;
+        }
+        has
+    }
 }
 
 #[cfg(not(feature = "compressed"))]
@@ -95,7 +239,7 @@ fn start_of(file: &Bytes) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     let mut read = |decoder: &mut dyn Read| decoder.take(LOOKED_AT).read_to_end(&mut start);
     let n_read = if file.starts_with(&GZIP) {
-        read(&mut flate2::read::MultiGzDecoder::new(&file[..]))
+        read(&mut Gunzip::new(file))
     } else {
         read(&mut zstd::stream::read::Decoder::with_buffer(&file[..]).ok()?)
     };
@@ -121,10 +265,38 @@ pub(crate) fn inflate(
     let mut decompress =
         |decoder: &mut dyn Read| decompress(path, file.len() as u64, decoder, limit, budget);
     if file.starts_with(&GZIP) {
-        return decompress(&mut flate2::read::MultiGzDecoder::new(&file[..]));
+        return decompress(&mut Gunzip::new(file));
     }
     let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
     decompress(&mut decoder.map_err(Error::io("decompress", path))?)
+}
+
+/// All members of a gzip, up to zeros that fill a tape or a block, as `gzip` reads it.
+#[cfg(feature = "compressed")]
+struct Gunzip<'a>(Option<flate2::bufread::GzDecoder<&'a [u8]>>);
+
+#[cfg(feature = "compressed")]
+impl<'a> Gunzip<'a> {
+    fn new(file: &'a [u8]) -> Self {
+        Self(Some(flate2::bufread::GzDecoder::new(file)))
+    }
+}
+
+#[cfg(feature = "compressed")]
+impl Read for Gunzip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let n_read = member.read(buffer)?;
+            if n_read > 0 || buffer.is_empty() {
+                return Ok(n_read);
+            }
+            let rest = self.0.take().map_or(&[][..], |member| member.into_inner());
+            if rest.iter().any(|byte| *byte != 0) {
+                self.0 = Some(flate2::bufread::GzDecoder::new(rest));
+            }
+        }
+        Ok(0)
+    }
 }
 
 #[cfg(feature = "compressed")]

@@ -12,8 +12,8 @@ pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_js
         Samples::Listed { origin, .. } => origin.name(),
     };
     add("layout", layout.into());
-    if reader.archive.is_some() {
-        add("container", "zip".into());
+    if let Some(archive) = &reader.archive {
+        add("container", archive.container().into());
     }
     if let Samples::Walked(_) = reader.samples {
         let ignored = &reader.ignored;

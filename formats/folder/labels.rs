@@ -130,7 +130,11 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
         Some("jsonl" | "ndjson") => rows::parse_jsonl,
         Some("txt") => rows::parse_list,
         _ => {
-            let what = format!("{} is none of: .csv, .tsv, .jsonl, .txt", file.display());
+            let what = format!(
+                "{} is none of: .csv, .tsv, .jsonl, .txt; annotations such as .json (COCO) are read \
+                 from files and folders outside of archives: unpack the one that it may lie in",
+                file.display()
+            );
             return Err(Error::usage(OPTION, what));
         }
     };

@@ -286,6 +286,7 @@ mod tests {
             (&["train_station", "train_track"], &["train_station", "train_track"]),
             (&["Training/a", "Testing/a"], &["Testing:a", "Training:a"]),
             (&["train2017", "val2017"], &["train2017:", "val2017:"]),
+            (&["trainval", "test"], &["test:", "trainval:"]),
             (&["x/y/train/a", "x/y/dev/a"], &["dev:a", "train:a"]),
             (&["train/images", "valid/images"], &["train:", "valid:"]),
             (
@@ -317,6 +318,7 @@ mod tests {
             ),
             (&["trainA", "trainB", "testA", "testB"], "testA, testB, trainA, ..."),
             (&["seg_train/seg_train/a", "seg_test/seg_test/a"], "such as r/seg_test"),
+            (&["ImagesTrain", "ImagesTest"], "such as r/ImagesTest"),
             (&["bounding_box_train", "bounding_box_test", "query"], "images also lie in query"),
         ] {
             let error = levels(folders).unwrap_err().to_string();

@@ -21,6 +21,10 @@ impl Archive {
         match self.0 {}
     }
 
+    pub(crate) fn container(&self) -> &'static str {
+        match self.0 {}
+    }
+
     pub(crate) fn ignored(&self) -> &Ignored {
         match self.0 {}
     }

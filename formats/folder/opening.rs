@@ -129,7 +129,7 @@ impl FolderReader {
         beside::check(&how.beside)?;
         let mut found = found.map_or_else(|| walk(root, &how, None), Ok)?;
         let only_parts = found.class_names.is_empty() && found.listing.parts_images();
-        let division = if only_parts {
+        let mut division = if only_parts {
             let what = format!(
                 "folders of {} only part the images, as img2dataset does: they are not classes",
                 root.display()
@@ -145,6 +145,13 @@ impl FolderReader {
         let mut fields = vec![FieldSpec::new("image", Kind::Image)];
         if !found.class_names.is_empty() {
             fields.push(FieldSpec::label("label", found.class_names.into()));
+        }
+        #[cfg(any(feature = "wds", feature = "zip"))]
+        if [".tar", ".tgz", ".gz", ".zst"]
+            .iter()
+            .any(|it| found.ignored.extensions.contains_key(*it))
+        {
+            division.remarks.extend(crate::tarball::beside_images(root));
         }
         let samples = Samples::Walked(found.listing);
         let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;

@@ -6,29 +6,11 @@ use crate::folder::{
     listing::Listing,
     roles::listed,
 };
-use fdconvert_core::{Error, Result, Splits, message, named, split_ranges};
+use fdconvert_core::{Error, Result, Splits, message, named, split_of_folder, split_ranges};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
-
-/// Words that folders of splits are called by.
-const WORDS: [&str; 11] = [
-    "training",
-    "train",
-    "validation",
-    "valid",
-    "val",
-    "development",
-    "dev",
-    "evaluation",
-    "eval",
-    "testing",
-    "test",
-];
-
-/// Longest number behind the word, such as the year of `train2017`.
-const MAX_DIGITS: usize = 4;
 
 /// Meaning of the folders: splits, or classes where there are none.
 #[derive(Debug, Default)]
@@ -40,39 +22,15 @@ pub(crate) struct Division {
     pub(crate) labels: Option<String>,
 }
 
-/// The split that a folder is by its name, which is that name in lower case: a word such as `train`,
-/// perhaps with `set`, `images` or a number behind it.
+/// The split that a folder is by its name, which is that name in lower case.
 pub(crate) fn split_of(folder: &[u8]) -> Option<String> {
-    let name = std::str::from_utf8(folder).ok()?.to_ascii_lowercase();
-    let is_separator = |c: char| "_- .".contains(c);
-    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    if name.len() - digits.len() > MAX_DIGITS {
-        return None;
-    }
-    let mut word = digits.trim_end_matches(is_separator);
-    for suffix in ["set", "images", "imgs", "img", "data"] {
-        word = word.strip_suffix(suffix).unwrap_or(word).trim_end_matches(is_separator);
-    }
-    WORDS.contains(&word).then_some(name)
+    let name = std::str::from_utf8(folder).ok()?;
+    split_of_folder(name).map(|_| name.to_ascii_lowercase())
 }
 
-/// The word by which a folder is a split, or by which it may be meant as one: `trainA`, `seg_train`.
+/// The word by which a folder is a split, or by which it may be meant as one.
 pub(crate) fn split_word(folder: &[u8]) -> Option<&'static str> {
-    let name = std::str::from_utf8(folder).ok()?;
-    let parts = name.split(|c: char| !c.is_ascii_alphabetic());
-    let bare = |part: &str| {
-        // One capital behind the word, as in the two domains of CycleGAN.
-        let is_domain = part.len() > 1 && part.ends_with(|c: char| c.is_ascii_uppercase());
-        let is_lower = part.starts_with(|c: char| c.is_ascii_lowercase());
-        match is_domain && is_lower {
-            true => part.get(..part.len() - 1).unwrap_or_default().to_ascii_lowercase(),
-            false => part.to_ascii_lowercase(),
-        }
-    };
-    parts.map(bare).find_map(|part| WORDS.into_iter().find(|word| *word == part)).or_else(|| {
-        let name = split_of(folder)?;
-        WORDS.into_iter().find(|word| name.starts_with(word))
-    })
+    fdconvert_core::split_word(std::str::from_utf8(folder).ok()?)
 }
 
 /// Returns whether these first-level folders, all that hold images, are splits: they have the names
@@ -262,6 +220,7 @@ mod tests {
             "TrainSet",
             "train2017",
             "train_images",
+            "trainval",
             "val",
             "valid",
             "validation",

@@ -32,7 +32,7 @@ pub(super) fn is_table(folder: &[u8], name: &[u8]) -> bool {
 const STATS: &[u8] = b"_stats.json";
 
 /// Folders further down are no classes.
-const MAX_CLASS_DEPTH: usize = 4;
+pub(super) const MAX_CLASS_DEPTH: usize = 4;
 
 /// A walked folder.
 #[derive(Debug)]

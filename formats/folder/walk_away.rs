@@ -45,6 +45,7 @@ pub(crate) fn walk(
     // With how many images each has.
     let (mut classes, mut n_classes): (Vec<(&[u8], u64)>, u32) = (Vec::new(), 0);
     let mut passed_over = BTreeSet::new();
+    let (mut seen, mut last_folder) = (BTreeSet::new(), None);
     for Object { path, len, tag } in objects.iter() {
         let class = parts(path).next().filter(|class| class.len() < path.len());
         let class = class.filter(|class| !is_hidden(class) && *class != MACOSX);
@@ -67,6 +68,7 @@ pub(crate) fn walk(
         };
         // What tools leave that show folders.
         if name.is_empty() || (len == 0 && objects.has_below(path)) {
+            seen.insert(folder);
             continue;
         }
         if walk::is_table(folder, name) {
@@ -74,6 +76,10 @@ pub(crate) fn walk(
         }
         if folder.is_empty() {
             counted.extend(walk::counted_folder(name));
+        }
+        if last_folder != Some(folder) {
+            seen.insert(folder);
+            last_folder = Some(folder);
         }
         match role(name, beside) {
             Role::Image => {}
@@ -116,7 +122,31 @@ pub(crate) fn walk(
     let listings = (flat.finish()?, listing.finish()?);
     let class_names = walk::without_parts(class_names, &counted);
     let found = walk::found(root, listings, class_names, ignored, false)?;
+    let found = Found { empty: empty_below(&seen, &folders), ..found };
     Ok(FoundAway { found, sizes: sizes.finish()?, stamp: stamp.digest128().to_le_bytes() })
+}
+
+/// Folders below those of the first level, as far down as classes lie, that have no image in or below
+/// them: of those that were seen and those above them.
+fn empty_below(seen: &BTreeSet<&[u8]>, with_images: &BTreeMap<Vec<u8>, u32>) -> Vec<String> {
+    let holds_images = |folder: &[u8]| {
+        let below = [folder, b"/"].concat();
+        let mut after = with_images.range(below.clone()..);
+        with_images.contains_key(folder)
+            || after.next().is_some_and(|(path, _)| path.starts_with(&below))
+    };
+    let mut empty = BTreeSet::new();
+    for folder in seen {
+        let slashes = folder.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let ends = slashes.map(|(slash, _)| slash).chain([folder.len()]);
+        for end in ends.skip(1).take(walk::MAX_CLASS_DEPTH - 1) {
+            let folder = folder.get(..end).unwrap_or(folder);
+            if !holds_images(folder) {
+                empty.insert(key_of_path(folder));
+            }
+        }
+    }
+    empty.into_iter().collect()
 }
 
 /// Size and stamp of the files of a table, by the list of objects; [`MISSING`] for those that it

@@ -8,7 +8,7 @@ use crate::mds::{
     place::{Found, Place},
     writer::Writer,
 };
-use crate::shards::among;
+use crate::shards::among::{Among, Held};
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
     Kind, Layout, MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard,
@@ -100,7 +100,7 @@ impl Format for Mds {
             let is_ours = place::is_file(&path.join(crate::shards::manifest::NAME));
             return is_ours
                 || place::is_url(path)
-                || !among::are_among_images(path, n_shards(path));
+                || Among::of(path, |_| held(path)) != Among::Images;
         }
         place::is_folder(path)
             && !place::is_file(&path.join(INDEX))
@@ -200,11 +200,13 @@ impl Format for Mds {
     }
 }
 
-/// Number of files of shards in a folder.
-fn n_shards(folder: &Path) -> usize {
-    let is_shard = |path: &PathBuf| path.to_string_lossy().contains(".mds");
-    let entries = place::list(folder).unwrap_or_default();
-    entries.into_iter().filter(|(path, _)| is_shard(path)).count()
+/// Samples that the index names.
+fn held(folder: &Path) -> Held {
+    let index = place::whole(&folder.join(INDEX)).unwrap_or_default();
+    let index: serde_json::Value = serde_json::from_slice(&index).unwrap_or_default();
+    let shards = index.get("shards").and_then(|shards| shards.as_array()).into_iter().flatten();
+    let n_samples = shards.filter_map(|shard| shard.get("samples")?.as_u64());
+    Held { n_samples: n_samples.fold(0, u64::saturating_add), has_more: true }
 }
 
 /// Returns whether the folder has an index whose first bytes speak of MDS.

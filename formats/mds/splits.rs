@@ -1,7 +1,7 @@
 //! Which samples are in which split.
 use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
-    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_named,
+    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_of_folder,
 };
 use fdconvert_storage::place;
 use std::{
@@ -19,11 +19,12 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
         }
         None => {
             let named = reader.shards.iter().map(|shard| match folder(&reader.path, shard) {
-                None => Some(Shard::DEFAULT_SPLIT),
-                Some(folder) => split_named(&folder),
+                None => Some(Shard::DEFAULT_SPLIT.to_owned()),
+                Some(folder) => split_of_folder(&folder).map(|_| folder.to_ascii_lowercase()),
             });
-            let named: Option<Vec<&str>> = named.collect();
-            packed_splits(named.unwrap_or_default().into_iter().zip(lens))
+            let named: Option<Vec<String>> = named.collect();
+            let named = named.unwrap_or_default();
+            packed_splits(named.iter().map(String::as_str).zip(lens))
         }
     }
 }

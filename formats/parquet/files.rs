@@ -3,7 +3,9 @@ use super::{
     ParquetReader,
     layout::{FORMAT, MAGIC},
 };
-use fdconvert_core::{Error, Message, Result, Shard, Splits, message, packed_splits, split_named};
+use fdconvert_core::{
+    Error, Message, Result, Shard, Splits, message, packed_splits, split_named, split_of_file,
+};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
     ffi::OsStr,
@@ -228,8 +230,8 @@ fn unescaped(text: &str) -> String {
 }
 
 /// `train` of `train-00000-of-00005.parquet`, of `train.parquet` and of `photos-train.parquet`, as
-/// `pack` names the files of several splits; other names are those of a split only where they count
-/// its pieces as Hugging Face does.
+/// `pack` names the files of several splits. Names that count pieces as Hugging Face does are those of
+/// splits whatever they are; of others a word in them tells, as in `cc.train0.parquet`.
 fn of_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let start = stem.split('-').next().unwrap_or_default();
@@ -246,7 +248,8 @@ fn of_name(path: &Path) -> String {
         _ => None,
     };
     let counted = counted.filter(|name| !name.is_empty() && !PIECES.contains(name));
-    counted.unwrap_or(Shard::DEFAULT_SPLIT).to_owned()
+    let by_word = || split_of_file(&stem).map(|(split, _)| split);
+    counted.or_else(by_word).unwrap_or(Shard::DEFAULT_SPLIT).to_owned()
 }
 
 /// Returns whether a path is called as such files are.
@@ -290,6 +293,9 @@ mod tests {
             ("part-0", "train"),
             ("0000", "train"),
             ("dogs", "train"),
+            ("cc.val.0", "val"),
+            ("testing_1", "testing"),
+            ("test_sft-00000-of-00005", "test_sft"),
             ("seen-00000", "train"),
         ] {
             let path = PathBuf::from(format!("{name}.parquet"));

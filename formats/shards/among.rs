@@ -13,14 +13,59 @@ const MAX_FOLDERS: usize = 64;
 /// Images lie in the folders of classes, which lie in those of splits, which may lie in one.
 const MAX_DEPTH: usize = 3;
 
-/// Returns whether a folder with so many shards is a folder of images nevertheless: it has at least
-/// as many images, right in it or in its folders, as a short look tells. Stores are not asked.
-pub(crate) fn are_among_images(folder: &Path, n_shards: usize) -> bool {
-    images_in(folder, n_shards.max(1)) >= n_shards.max(1)
+/// Images that are counted, and half as many as samples that are: tars may have millions.
+pub(crate) const MANY: u64 = 1 << 10;
+
+/// Samples of shards, as far as they are counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    pub(crate) n_samples: u64,
+    /// They have more than their images, so that they are no copy of images that lie beside them.
+    pub(crate) has_more: bool,
+}
+
+/// What a folder is that has shards in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Among {
+    Shards,
+    Images,
+    /// So many images and samples that neither are a matter beside the others.
+    Both {
+        n_images: u64,
+        n_samples: u64,
+    },
+}
+
+impl Among {
+    /// Compares the images right in a folder or in its folders, as a short look tells, with the
+    /// samples that its shards hold, which are counted up to a number and only where there are
+    /// images. Stores are not asked.
+    pub(crate) fn of(folder: &Path, held: impl FnOnce(u64) -> Held) -> Self {
+        let n_images = images_beside(folder);
+        if n_images == 0 {
+            return Self::Shards;
+        }
+        let Held { n_samples, has_more } = held(2 * n_images);
+        if n_samples >= 2 * n_images && n_images < MANY {
+            Self::Shards
+        } else if n_images == MANY && !has_more {
+            // The archive that they are from.
+            Self::Images
+        } else if n_images >= 2 * n_samples || (n_images >= n_samples && !has_more) {
+            Self::Images
+        } else {
+            Self::Both { n_images, n_samples }
+        }
+    }
+}
+
+/// Number of images right in a folder of shards or in its folders, as a short look tells.
+pub(crate) fn images_beside(folder: &Path) -> u64 {
+    images_in(folder, MANY as usize) as u64
 }
 
 /// Number of images in a folder and in those below it; counting ends at `enough`.
-pub(crate) fn images_in(folder: &Path, enough: usize) -> usize {
+fn images_in(folder: &Path, enough: usize) -> usize {
     if is_url(folder) {
         return 0;
     }

@@ -11,6 +11,13 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz"),
 ];
 
+/// Returns whether a file that begins so begins with a header, or means to: one of an old program has
+/// no magic, and a damaged one no checksum that fits.
+pub(crate) fn is_header(start: &[u8]) -> bool {
+    let block = start.first_chunk::<BLOCK>();
+    block.is_some_and(|block| &block[257..262] == b"ustar" || Header::parse(block).is_ok())
+}
+
 /// A header whose checksum is right.
 pub(super) struct Header<'a> {
     block: &'a [u8; BLOCK],

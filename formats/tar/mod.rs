@@ -6,8 +6,10 @@
 //! directory with contents, a global header that renames everything, a lone block of zeros amid
 //! entries) are refused as well, so that no reader of a shard sees other samples than another.
 //!
-//! The end is the first pair of zero blocks, whatever follows. It may be missing, as it may be for
-//! Python's `tarfile`: many a writer is stopped before it gets there, at an entry's border.
+//! The end is the first pair of zero blocks, whatever follows, but for another archive: files that
+//! were put behind each other by `cat` are refused, as all but the first would be lost. The end may be
+//! missing, as it may be for Python's `tarfile`: many a writer is stopped before it gets there, at an
+//! entry's border.
 
 mod group;
 mod header;
@@ -16,6 +18,7 @@ mod pax;
 mod tests;
 
 pub(crate) use group::{Group, SORT, groups, groups_and_rest, split_key};
+pub(crate) use header::is_header;
 
 use fdconvert_core::Error;
 use header::{BLOCK, Header};
@@ -74,13 +77,23 @@ impl TarError {
 
 /// The regular files of an archive, in order. Ends after the first error.
 pub(crate) fn entries(archive: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, TarError>> {
-    Walk { archive, at: Some(0) }
+    entries_and_folders(archive, |_| {})
 }
 
-struct Walk<'a> {
+/// [`entries`], with a look at the names of the directories between them.
+pub(crate) fn entries_and_folders<'a>(
+    archive: &'a [u8],
+    folder: impl FnMut(&[u8]),
+) -> impl Iterator<Item = Result<Entry<'a>, TarError>> {
+    Walk { archive, at: Some(0), folder }
+}
+
+struct Walk<'a, F> {
     archive: &'a [u8],
     /// Offset of the next header; none at the end.
     at: Option<usize>,
+    /// Takes the names of directories.
+    folder: F,
 }
 
 /// Facts that extension headers state about the entry after them. Of two that say the same the
@@ -95,7 +108,7 @@ struct Extension<'a> {
     sparse: bool,
 }
 
-impl<'a> Iterator for Walk<'a> {
+impl<'a, F: FnMut(&[u8])> Iterator for Walk<'a, F> {
     type Item = Result<Entry<'a>, TarError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -107,7 +120,7 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
     /// The first regular file at or after `at`, where there is one.
     fn entry_from(&mut self, mut at: usize) -> Result<Option<Entry<'a>>, TarError> {
         let mut extension = Extension::default();
@@ -153,14 +166,13 @@ impl<'a> Walk<'a> {
                         let what = "a directory with contents, which programs read differently";
                         return Err(TarError::damaged(at, what));
                     }
+                    let name = extension.name.map_or_else(|| header.name(), Cow::Borrowed);
+                    (self.folder)(&name);
                     at = data;
                     extension = Extension::default();
                 }
                 kind => {
-                    let name = match extension.name {
-                        Some(name) => Cow::Borrowed(name),
-                        None => header.name(),
-                    };
+                    let name = extension.name.map_or_else(|| header.name(), Cow::Borrowed);
                     if let Some(what) = refusal(kind, extension.sparse) {
                         let name = String::from_utf8_lossy(&name);
                         return Err(TarError::unsupported(at, format!("`{name}` is {what}")));
@@ -196,11 +208,24 @@ impl<'a> Walk<'a> {
             return Ok(Some(block));
         }
         let following = rest.get(..BLOCK).unwrap_or(rest);
-        if is_zero(following) {
-            Ok(None)
-        } else {
+        if !is_zero(following) {
             let what = "a lone block of zeros where an entry or the end was expected";
-            Err(TarError::damaged(at, what))
+            return Err(TarError::damaged(at, what));
+        }
+        let mut behind = rest.as_chunks::<BLOCK>().0.iter();
+        let Some(first) = behind.position(|block| !is_zero(block)) else { return Ok(None) };
+        let rest = rest.get(first * BLOCK..).unwrap_or_default();
+        match rest.first_chunk().map(Header::parse) {
+            Some(Ok(_)) => {
+                let what = format!(
+                    "another archive of {} bytes lies behind the end of this one, where few \
+                     programs look: join them by `tar --concatenate`, or unpack all by `tar \
+                     --ignore-zeros` and make one of the files",
+                    rest.len()
+                );
+                Err(TarError::unsupported(self.archive.len() - rest.len(), what))
+            }
+            _ => Ok(None),
         }
     }
 

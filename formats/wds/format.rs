@@ -2,10 +2,10 @@
 use crate::wds::{complete, existing, writer::Writer};
 use crate::{
     members::npy,
-    wds::{WdsReader, fields, layout, open},
+    wds::{WdsReader, fields, layout},
 };
 use crate::{
-    shards::{among, manifest},
+    shards::{among::Among, manifest},
     sidecars, tarball,
 };
 use fdconvert_core::{
@@ -133,15 +133,16 @@ impl Format for Wds {
         Ok(Box::new(wds))
     }
 
-    /// A folder with a manifest in it, or with more shards than images; or a shard, but not the
+    /// A folder with a manifest in it, or whose shards hold more samples than it has images; or a shard, but not the
     /// archive of a folder of images.
     fn detect(&self, path: &Path) -> bool {
         if place::is_folder(path) {
             // The manifest first: a store lists a thousand objects with each request.
             return match manifest::format_of(path) {
                 Some(format) => format == FORMAT,
-                None => open::shards_in(path).is_ok_and(|shards| {
-                    !shards.is_empty() && !among::are_among_images(path, shards.len())
+                None => tarball::in_folder(path).is_ok_and(|shards| {
+                    let held = |enough| tarball::held(&shards, enough);
+                    !shards.is_empty() && Among::of(path, held) != Among::Images
                 }),
             };
         }
@@ -153,7 +154,7 @@ impl Format for Wds {
 
     fn suits(&self, path: &Path) -> bool {
         let extension = path.extension().and_then(OsStr::to_str);
-        matches!(extension, Some(FORMAT | "tar"))
+        extension.is_some_and(|it| it == FORMAT || it.eq_ignore_ascii_case("tar"))
     }
 
     fn holds(&self, header: &ImageHeader) -> bool {

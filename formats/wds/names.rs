@@ -77,9 +77,9 @@ impl Column {
         Self { names: vec![name.to_vec()], any_image }
     }
 
-    /// Returns whether the name is a known one.
+    /// Returns whether the name is a known one. WebDataset takes all for lower case.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
-        self.names.iter().any(|known| known == name)
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Returns whether the name is one of this field's, unless it is the known one of another.

@@ -1,6 +1,9 @@
 //! Finding and opening shards, and deciding what their fields are.
 use crate::index::Index;
-use crate::shards::{among, combined::Blocks};
+use crate::shards::{
+    among::{self, Among},
+    combined::Blocks,
+};
 use crate::tarball;
 use crate::wds::{
     WdsReader,
@@ -23,12 +26,23 @@ use std::{
     sync::OnceLock,
 };
 
-/// The shards of a folder, in the order of their names.
-pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let is_shard =
-        |(path, kind): &(PathBuf, Kind)| tarball::is_name(path) && matches!(kind, Kind::File);
-    let shards = place::list(folder)?.into_iter().filter(is_shard);
-    Ok(shards.map(|(path, _)| path).collect())
+/// The shards of a folder that has not as many images.
+fn shards_among_images(folder: &Path) -> Result<Vec<PathBuf>> {
+    let shards = tarball::in_folder(folder)?;
+    let Among::Both { n_images, n_samples } =
+        Among::of(folder, |enough| tarball::held(&shards, enough))
+    else {
+        return Ok(shards);
+    };
+    let least = if n_images < among::MANY { "" } else { "at least " };
+    let (shown, n_tars) = (folder.display(), shards.len());
+    let tars = if n_tars == 1 { "tar" } else { "tars" };
+    let what = format!(
+        "{shown} holds {least}{n_images} images, and {least}{n_samples} samples in {n_tars} {tars}, \
+         and which of them are the dataset is not clear: move the ones or the others into a folder \
+         of their own, and give that, or a tar"
+    );
+    Err(Error::usage("source", what))
 }
 
 /// A shard whose samples are not found yet.
@@ -58,7 +72,9 @@ impl WdsReader {
                 let listed = manifest.shards.iter().enumerate();
                 listed.map(|(number, facts)| ShardFile::listed(path, number, facts)).collect()
             }
-            None if is_folder => shards_in(path)?.into_iter().map(ShardFile::found).collect(),
+            None if is_folder => {
+                shards_among_images(path)?.into_iter().map(ShardFile::found).collect()
+            }
             None => vec![ShardFile::found(path.to_path_buf())],
         };
         if files.is_empty() {
@@ -82,7 +98,7 @@ impl WdsReader {
             }
         }
         let n_images_beside = match &manifest {
-            None if is_folder => among::images_in(path, files.len()) as u64,
+            None if is_folder => among::images_beside(path),
             _ => 0,
         };
         let reader = Self::assemble(path, manifest, shards, dropped)?;

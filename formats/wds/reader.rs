@@ -9,7 +9,7 @@ use crate::wds::{
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Codec, Encoded, Error, Extent, FieldSpec, Ignored, Image, Kind, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message, split_named,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -141,8 +141,7 @@ impl WdsReader {
         let names = self.shards.iter().map(|shard| splits::split_of(&shard.path));
         let names: BTreeSet<String> = names.collect();
         let is_each_another = names.len() > 1 && names.len() == self.shards.len();
-        let are_splits = names.iter().all(|name| split_named(name).is_some());
-        self.shards.iter().any(has_folders) || is_each_another && !are_splits
+        self.shards.iter().any(has_folders) || is_each_another && splits::named(self).is_none()
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {

@@ -243,15 +243,35 @@ impl Scanned {
                 "is missing from the sample: files of one sample, such as those of `{key}`, do not \
                  lie side by side; make the tar again with its names in order, e.g. by {SORT}"
             ),
-            None => message!(
-                "is missing from the sample, as from {n_without} of {n_samples} in all; {} leaves \
-                 the field out, {} such samples{}",
-                named::DROP_FIELDS.with(&field.name),
-                named::ON_ERROR.with("skip"),
-                of_dots(column.first())
-            ),
+            None => {
+                let (drop, skip) =
+                    (named::DROP_FIELDS.with(&field.name), named::ON_ERROR.with("skip"));
+                let cures = match self.image.and_then(|image| schema.fields.get(image)) {
+                    // Without its images a dataset is none.
+                    Some(image) if image.name == field.name => {
+                        message!("pack with {skip} leaves such samples out")
+                    }
+                    _ => {
+                        message!("pack with {drop} leaves the field out, with {skip} such samples")
+                    }
+                };
+                let (dots, folders) = (of_dots(column.first()), self.of_folders());
+                message!(
+                    "is missing from the sample, as from {n_without} of {n_samples} in all; \
+                     {cures}{dots}{folders}"
+                )
+            }
         });
         self.missing = missing.collect();
+    }
+
+    /// What else a tar may be whose keys have folders.
+    fn of_folders(&self) -> &'static str {
+        let key = self.key(0).unwrap_or_default();
+        match key.strip_prefix(b"./").unwrap_or(key).contains(&b'/') {
+            true => "; if its folders are classes of images, unpack the tar and give the folder",
+            false => "",
+        }
     }
 
     /// A key of several samples that have different members.

@@ -109,7 +109,7 @@ pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
 /// The index of the shard at `path`, an archive of that many bytes, if there is one; the inner error
 /// says why one that is there cannot be used.
 pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<Index, String>>> {
-    if path.extension().is_none_or(|extension| extension != "tar") {
+    if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("tar")) {
         return Ok(None);
     }
     let block = match place::whole(&layout::index_path(path)) {

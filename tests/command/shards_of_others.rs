@@ -174,3 +174,38 @@ fn compressions_that_are_not_read_are_named() {
     let error = fails(&[&"pack", &root.path(), &out.path().join("o.beton")]);
     assert!(error.contains("xz or bzip2 compressed are not read"), "{error}");
 }
+
+#[test]
+fn numbers_of_a_palette_are_not_lost_beside_a_first_image_that_is_rgb() {
+    let root = tempfile::tempdir().unwrap();
+    let mut palette = Vec::new();
+    let mut encoder = png::Encoder::new(&mut palette, 2, 1);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(vec![0, 0, 0, 255, 0, 0, 255, 0, 0]);
+    encoder.write_header().unwrap().write_image_data(&[1, 2]).unwrap();
+    let source = root.path().join("0.tar");
+    let rgb = fdconvert_testkit::fixtures::PNG_RGB;
+    let second = ("1.seg.png", &palette[..]);
+    write(&source, &[("0.jpg", JPG), ("0.seg.png", rgb), ("1.jpg", JPG), second]);
+    let error = fails(&[&"pack", &source, &root.path().join("a.beton")]);
+    assert!(error.contains("field `seg` is a PNG with a palette"), "{error}");
+    ok(&[&"pack", &source, &root.path().join("a.wds")]);
+}
+
+#[test]
+fn a_tar_of_a_folder_is_as_the_folder_is() {
+    let root = tempfile::tempdir().unwrap();
+    let source = root.path().join("val.tar");
+    let mut archive = tar(&[("empty/", b""), ("cat/0.jpg", JPG), ("dog/1.jpg", JPG)]);
+    archive[156] = b'5';
+    archive[148..156].fill(b' ');
+    let sum: u32 = archive[..512].iter().map(|&byte| u32::from(byte)).sum();
+    archive[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    fs::write(&source, archive).unwrap();
+    let out = root.path().join("out.wds");
+    let said = ok(&[&"pack", &source, &out]);
+    assert!(said.contains("1 folder without images (empty)"), "{said}");
+    assert!(out.join("val-000000.tar").is_file());
+    let said = ok(&[&"inspect", &source]);
+    assert!(said.contains("container tar") || said.contains("container  tar"), "{said}");
+}

@@ -77,7 +77,8 @@ pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};
 pub use source::{Drawn, Extent, Reader, Source};
 pub use splits::{
-    SplitChoice, Splits, packed_splits, split_named, split_names, split_ranges, split_sizes,
+    SplitChoice, Splits, packed_splits, split_named, split_names, split_of_file, split_of_folder,
+    split_ranges, split_sizes, split_word, splits_of_files,
 };
 pub use turn::Turn;
 pub use units::{bandwidth, images_per_s, size};

@@ -1,7 +1,10 @@
 //! Names of splits, and which samples of a source are in which.
 use crate::Shard;
 use serde::Deserialize;
-use std::ops::Range;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 /// Parts of a source: names, and indices that cover it once. A name may have several ranges.
 pub type Splits = Vec<(String, Range<u64>)>;
@@ -48,10 +51,32 @@ impl From<Names> for SplitChoice {
     }
 }
 
-/// Names that the parts of a divided dataset have, in folders and files of whatever origin.
-const NAMES: [&str; 5] = ["train", "val", "valid", "validation", "test"];
+/// Words that the parts of a divided dataset are called by, in folders and files of whatever origin.
+const WORDS: [&str; 12] = [
+    "train",
+    "training",
+    "trainval",
+    "val",
+    "valid",
+    "validation",
+    "dev",
+    "development",
+    "eval",
+    "evaluation",
+    "test",
+    "testing",
+];
 
-/// The split that a folder of that name is by itself: its name in lower case.
+/// What stands behind such a word and says nothing of the split.
+const SUFFIXES: [&str; 5] = ["set", "images", "imgs", "img", "data"];
+
+/// What pieces of a split are called beside their numbers.
+const PIECES: [&str; 6] = ["of", "part", "shard", "chunk", "split", "file"];
+
+/// Longest number behind the word of a folder, such as the year of `train2017`.
+const MAX_DIGITS: usize = 4;
+
+/// The split that a name is by itself: its name in lower case.
 ///
 /// ```
 /// use fdconvert_core::split_named;
@@ -61,7 +86,89 @@ const NAMES: [&str; 5] = ["train", "val", "valid", "validation", "test"];
 /// ```
 #[must_use]
 pub fn split_named(name: &str) -> Option<&'static str> {
-    NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+    WORDS.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The word by which a folder is a split: its name is that word, perhaps with `set`, `images` or a
+/// number behind it.
+#[must_use]
+pub fn split_of_folder(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let is_separator = |c: char| "_- .".contains(c);
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if name.len() - digits.len() > MAX_DIGITS {
+        return None;
+    }
+    let mut word = digits.trim_end_matches(is_separator);
+    for suffix in SUFFIXES {
+        word = word.strip_suffix(suffix).unwrap_or(word).trim_end_matches(is_separator);
+    }
+    split_named(word)
+}
+
+/// The word by which a folder is a split, or by which it may be meant as one: `trainA`, `seg_train`,
+/// `ImagesTrain`.
+#[must_use]
+pub fn split_word(name: &str) -> Option<&'static str> {
+    words(name).into_iter().find_map(split_named).or_else(|| split_of_folder(name))
+}
+
+/// The word by which a file may be of a split, and what else its name says around that word, but for
+/// what counts pieces: nothing where the word comes last. The name has no extension.
+#[must_use]
+pub fn split_of_file(name: &str) -> Option<(&'static str, String)> {
+    let mut words = words(name);
+    words.retain(|word| {
+        let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
+        !SUFFIXES.iter().chain(&PIECES).any(|known| is_word(&known))
+    });
+    let mut named = (0..).zip(&words).filter_map(|(at, word)| Some((at, split_of_folder(word)?)));
+    let (first, split) = named.next()?;
+    let (last, split) = match (named.next(), named.next()) {
+        (None, _) => (first, split),
+        (Some((last, other)), None) if last == first + 1 && other == split => (last, split),
+        (Some((last, "val")), None) if last == first + 1 && split == "train" => (last, "trainval"),
+        // Of two it is neither.
+        _ => return None,
+    };
+    let behind: &[&str] = words.get(last + 1..).unwrap_or_default();
+    let before: &[&str] = words.get(..first).unwrap_or_default();
+    let around = format!("{}/{}", before.join("-"), behind.join("-")).to_lowercase();
+    Some((split, if behind.is_empty() { String::new() } else { around }))
+}
+
+/// The splits that files of these names are of, if all are: nothing stands behind the word but what
+/// counts pieces, as in `imagenet-train-000017`; or names differ in the word alone, as `train-cats` and
+/// `val-cats` do and `testing_kit` and `training_shoes` do not.
+#[must_use]
+pub fn splits_of_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Vec<&'static str>> {
+    let named: Option<Vec<_>> = names.into_iter().map(split_of_file).collect();
+    let named = named?;
+    let mut around: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (split, others) in &named {
+        around.entry(split).or_default().insert(others);
+    }
+    let first = around.values().next();
+    let are_alike = around.len() > 1 && around.values().all(|others| Some(others) == first);
+    let are_last = named.iter().all(|(_, others)| others.is_empty());
+    (are_last || are_alike).then(|| named.into_iter().map(|(split, _)| split).collect())
+}
+
+/// The words of a name: what stands between signs, digits and the humps of `ImagesTrain`.
+fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for part in name.split(|c: char| !c.is_alphabetic()) {
+        let (mut start, mut was_lower) = (0, false);
+        for (at, c) in part.char_indices() {
+            if was_lower && c.is_uppercase() {
+                words.extend(part.get(start..at));
+                start = at;
+            }
+            was_lower = c.is_lowercase();
+        }
+        words.extend(part.get(start..).filter(|word| !word.is_empty()));
+    }
+    words
 }
 
 /// The splits of samples that lie in runs, each of one split: names, and how many samples.
@@ -125,5 +232,39 @@ mod tests {
         assert_eq!(split_names(&packed_splits(runs)), ["train", "val"]);
         assert!(packed_splits([("train", 2), ("train", 3)]).is_empty());
         assert_eq!(packed_splits([("val", 2)]), [("val".to_owned(), 0..2)]);
+    }
+
+    #[test]
+    fn files_are_of_splits_by_one_word_of_their_names() {
+        for (names, splits) in [
+            (&["train-00000-of-00002", "val-00000-of-00001"][..], &["train", "val"][..]),
+            (&["training-000", "testing-000"], &["training", "testing"]),
+            (&["train2017-000", "val2017-000"], &["train", "val"]),
+            (&["train0000", "Val0000"], &["train", "val"]),
+            (&["laion.train.000", "laion.val.000"], &["train", "val"]),
+            (&["train_part0", "val_part0"], &["train", "val"]),
+            (&["train_images-000", "valImages-000"], &["train", "val"]),
+            (&["ImagesTrain", "ImagesTest"], &["train", "test"]),
+            (&["v1.0-train-0", "x_eval-0"], &["train", "eval"]),
+            (&["trainval-0", "train_val-1", "test-0"], &["trainval", "trainval", "test"]),
+            (&["train-cats", "val-cats"], &["train", "val"]),
+            (&["cc-train-512px-0", "cc-val-512px-0"], &["train", "val"]),
+            (&["x_test_3"], &["test"]),
+        ] {
+            let found = splits_of_files(names.iter().copied());
+            assert_eq!(found.as_deref(), Some(splits), "{names:?}");
+        }
+        for names in [
+            &["00012"][..],
+            &["constrain-1"],
+            &["train-cats-1"],
+            &["cat-training-dog"],
+            &["testing_kit", "training_shoes"],
+            &["train-0", "dogs-0"],
+            &["test-dev-0"],
+            &["éval"],
+        ] {
+            assert_eq!(splits_of_files(names.iter().copied()), None, "{names:?}");
+        }
     }
 }

@@ -14,6 +14,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Ends of the names of archives that stand for folders.
+const ARCHIVES: [&str; 5] = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"];
+
 /// The split that a source is by the name of its folder, where that folder is all there is. Only
 /// for formats whose shards are named after splits.
 pub(crate) fn only_split(
@@ -28,11 +31,11 @@ pub(crate) fn only_split(
     folder_split(path).map(str::to_owned)
 }
 
-/// The split that a folder, or a zip of one, is by its name.
+/// The split that a folder, or an archive of one, is by its name.
 fn folder_split(path: &Path) -> Option<&'static str> {
-    let is_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-    if is_zip && path.is_file() {
-        return split_named(path.file_stem()?.to_str()?);
+    if path.is_file() {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        return ARCHIVES.iter().find_map(|suffix| split_named(name.strip_suffix(suffix)?));
     }
     if !path.is_dir() {
         return None;

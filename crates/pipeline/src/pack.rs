@@ -1,6 +1,13 @@
 use crate::{
-    Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally, whole::AsFiles,
+    Cancel, Dataset, Part, Report, ahead, entry_points,
+    entry_points::Made,
+    failure::Failure,
+    finished::Finished,
+    open,
+    ordered::ordered,
+    replacing::Replacing,
+    tally::Tally,
+    whole::{AsFiles, check as check_further},
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
@@ -411,12 +418,16 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let key = sample.key.clone();
     let mut fields = image_fields(dataset.source);
     let (whole, as_files) = (&dataset.plan.common.whole_images, AsFiles(dataset.format));
+    let becomes_pixels = dataset.format.capabilities().whole_images;
     // Labels keep their pixels, and lose what others lose beside them.
     let of_labels = Policy { strip: dataset.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let field = fields.next();
         let kept = field.is_some_and(|field| dataset.source.keeps_pixels(field));
         let is_whole = field.is_some_and(|field| whole.contains(&field));
+        if let Some(field) = field.filter(|_| becomes_pixels && !is_whole) {
+            check_further(dataset.source.schema(), field, &key, &image)?;
+        }
         let format = if is_whole { &as_files as &dyn Format } else { dataset.format };
         let policy = if kept { &of_labels } else { dataset.policy };
         let before = match &image {

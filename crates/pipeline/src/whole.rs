@@ -1,7 +1,7 @@
 //! Images that a format of pixels stores as files of their own: masks, and what else is no RGB.
 use fdconvert_core::{
-    Codec, Color, Format, Image, ImageHeader, Kind, OptionValues, Reader, Result, Source, Value,
-    probe,
+    Codec, Color, Error, Format, Image, ImageHeader, Kind, OptionValues, Reader, Result, Schema,
+    Source, Value, message, named, probe,
 };
 use std::path::Path;
 
@@ -35,16 +35,37 @@ fn is_rgb(image: &Image) -> bool {
     match image {
         Image::Encoded(encoded) if matches!(encoded.codec, Codec::Jpeg | Codec::Raw) => true,
         Image::Encoded(encoded) => {
-            let (at, of_palette) = PNG_KIND;
-            let has_palette =
-                encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette);
             let header = probe::probe(&encoded.bytes);
-            !has_palette
+            !has_palette(image)
                 && header.is_ok_and(|header| (header.color, header.bits) == (Color::Rgb, 8))
         }
         Image::Pixels(pixels) => pixels.channels == 3,
         Image::Bilevel(_) => false,
     }
+}
+
+fn has_palette(image: &Image) -> bool {
+    let (at, of_palette) = PNG_KIND;
+    matches!(image, Image::Encoded(it) if it.codec == Codec::Png && it.bytes.get(at) == Some(&of_palette))
+}
+
+/// Refuses a further image whose numbers of colours would be lost: in a field that becomes pixels, as
+/// the first sample's image there is RGB.
+///
+/// # Errors
+/// `Sample`.
+pub(crate) fn check(schema: &Schema, field: usize, key: &str, image: &Image) -> Result<()> {
+    if Some(field) == schema.first_image() || !has_palette(image) {
+        return Ok(());
+    }
+    let name = schema.fields.get(field).map_or("", |field| &field.name);
+    let (drop, skip) = (named::DROP_FIELDS.with(name), named::ON_ERROR.with("skip"));
+    let what = message!(
+        "field `{name}` is a PNG with a palette, whose numbers would be lost, as the field is stored \
+         as RGB by its first image; pack into a format that stores files, such as wds; {drop} leaves \
+         the field out, {skip} such samples"
+    );
+    Err(Error::sample(key, what))
 }
 
 /// A format in whose place files of images are stored: it holds all that are files.

@@ -110,6 +110,14 @@ impl Archive {
         &self.objects
     }
 
+    /// What it is.
+    pub(crate) fn container(&self) -> &'static str {
+        match self.stored {
+            Stored::Zip { .. } => "zip",
+            Stored::Tar { .. } => "tar",
+        }
+    }
+
     /// Entries that were passed over already: links, and members that are not files.
     pub(crate) fn ignored(&self) -> &Ignored {
         &self.ignored

@@ -33,8 +33,8 @@ pub(super) fn take(rows: &mut Rows) -> Result<Option<Vec<&'static str>>, String>
 }
 
 fn split_of(text: &str) -> Option<&'static str> {
-    let other = || OTHERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    split_named(text).or_else(|| other().map(|(_, split)| *split))
+    let other = OTHERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    other.map(|(_, split)| *split).or_else(|| split_named(text))
 }
 
 /// Puts the rows of a split beside each other, in the order of the table, splits in the order of their

@@ -43,7 +43,8 @@ fn a_field_that_the_first_sample_lacks_is_a_field() {
         assert!(reader.get(1).is_ok(), "{name}");
         let lacking = reader.get(0).unwrap_err();
         let lacking = lacking.message().in_style(Style::Command);
-        let cure = format!("from 1 of 2 in all; --drop-fields {field} leaves the field out");
+        let cure =
+            format!("from 1 of 2 in all; pack with --drop-fields {field} leaves the field out");
         assert!(lacking.contains("sample `a.jpg`") && lacking.contains(&cure), "{lacking}");
         assert_eq!(fields(&*without(&path, &[&field])), ["image"]);
         assert!((0..2).all(|index| without(&path, &[&field]).get(index).is_ok()));
@@ -196,4 +197,111 @@ fn shards_whose_keys_have_folders_stay_shards() {
         let format = formats().into_iter().find(|format| format.detect(&path)).unwrap();
         assert_eq!(format.name(), "wds", "{:?}", files[1].0);
     }
+}
+
+#[test]
+fn members_of_samples_in_folders_may_lie_far_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("0.tar");
+    write(&plain, &[("d/0.jpg", JPG), ("d/1.jpg", JPG), ("d/0.cls", b"0"), ("d/1.cls", b"1")]);
+    let packed = folder.path().join("0.tar.zst");
+    fs::write(&packed, zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap()).unwrap();
+    for path in [&plain, &packed] {
+        let error = open(path).unwrap().get(0).unwrap_err().to_string();
+        assert!(error.contains("`d/0`, do not lie side by side"), "{error}");
+    }
+    let error = said(Folder::default().open(&packed));
+    assert!(error.contains("`d/0.cls` has the name of a file far from it"), "{error}");
+}
+
+#[test]
+fn what_holds_more_is_the_dataset_and_neither_is_not_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> =
+        (0..3).flat_map(|n| [format!("{n}.jpg"), format!("{n}.cls")]).collect();
+    let files: Vec<(&str, &[u8])> =
+        names.iter().map(|it| (it.as_str(), if it.ends_with("g") { JPG } else { b"1" })).collect();
+    write(&folder.path().join("data-000.tar"), &files);
+    let image =
+        |number: usize| fs::write(folder.path().join(format!("{number}.png")), PNG).unwrap();
+    image(0);
+    let reader = open(folder.path()).unwrap();
+    assert_eq!((reader.len(), fields(&*reader)), (3, vec!["image", "label"]));
+    image(1);
+    let error = said(open(folder.path()));
+    assert!(error.contains("holds 2 images, and 3 samples in 1 tar"), "{error}");
+    (2..6).for_each(image);
+    let reader = open(folder.path()).unwrap();
+    let remarks = reader.remarks();
+    assert_eq!(reader.len(), 6);
+    assert!(
+        remarks.iter().any(|it| it.contains("3 samples in tars (data-000.tar)")),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn splits_of_shards_are_told_by_one_word_or_it_is_said_that_none_are() {
+    let of = |names: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            write(&folder.path().join(name), &[("0.jpg", JPG)]);
+        }
+        let reader = open(folder.path()).unwrap();
+        let remarks: Vec<String> = reader.remarks().iter().map(ToString::to_string).collect();
+        let splits = reader.splits();
+        (split_names(&splits).join(" "), remarks.join("; "))
+    };
+    for names in [
+        ["train-00000-of-00001.tar", "val-00000-of-00001.tar"],
+        ["laion.train.000.TAR", "laion.val.000.tar"],
+        ["train2017-0.tar", "val0001.tar"],
+    ] {
+        assert_eq!(of(&names).0, "train val", "{names:?}");
+    }
+    let (splits, remarks) = of(&["testing_kit.tar", "training_shoes.tar"]);
+    assert!(splits.is_empty() && remarks.contains("names differ in more"), "{remarks}");
+    let (splits, remarks) = of(&["train-0.tar", "dog-0.tar"]);
+    assert!(splits.is_empty() && remarks.contains("the others are not"), "{remarks}");
+    assert_eq!(of(&["cat-training-dog.tar"]), (String::new(), String::new()));
+}
+
+#[test]
+fn sound_archives_are_read_however_they_were_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let shard = tar(&[("0.jpg", JPG), ("0.cls", b"0"), ("1.jpg", JPG), ("1.CLS", b"1")]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &shard).unwrap();
+    fs::write(root.join("a.tgz"), [gzip.finish().unwrap(), vec![0; 1024]].concat()).unwrap();
+    let skipped = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+    let zstd = zstd::encode_all(&shard[..], 1).unwrap();
+    fs::write(root.join("a.tar.zst"), [&skipped[..], &zstd].concat()).unwrap();
+    fs::write(root.join("A.TAR"), &shard).unwrap();
+    for name in ["a.tgz", "a.tar.zst", "A.TAR"] {
+        let reader = open(root.join(name)).unwrap();
+        assert_eq!((fields(&*reader), reader.len()), (vec!["image", "label"], 2), "{name}");
+        assert!(matches!(reader.get(1).unwrap().values[1], Value::Int(1)), "{name}");
+    }
+    fs::write(root.join("shard"), &shard).unwrap();
+    assert!(said(open(root.join("shard"))).contains("let its name end in .tar"));
+    fs::write(root.join("two.tar"), [&shard[..], &shard].concat()).unwrap();
+    assert!(said(open(root.join("two.tar"))).contains("lies behind the end of this one"));
+    // What the library that writes these tars does not write.
+    let with_header = |edit: &dyn Fn(&mut [u8])| {
+        let mut archive = tar(&[("a/b/0.jpg", JPG), ("c/1.jpg", JPG)]);
+        edit(&mut archive);
+        archive[148..156].fill(b' ');
+        let sum: u32 = archive[..512].iter().map(|&byte| u32::from(byte)).sum();
+        archive[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let path = root.join("edited.tar");
+        fs::write(&path, archive).unwrap();
+        open(&path)
+    };
+    let slashes = with_header(&|it| it[..9].copy_from_slice(b"a///0.jpg")).unwrap();
+    assert_eq!(slashes.key(0), "a/0.jpg");
+    let absolute = said(with_header(&|it| it[..9].copy_from_slice(b"/a/b0.jpg")));
+    assert!(absolute.contains("is an absolute name"), "{absolute}");
+    let without_magic = with_header(&|it| it[257..265].fill(0)).unwrap();
+    assert_eq!(fields(&*without_magic), ["image", "label"]);
 }
