@@ -1,7 +1,8 @@
 //! Which level of the folders in a source is what: folders above all others, splits, classes.
 use crate::folder::{
     layout::key_of_path,
-    roles::{folders_in, images_and_masks, is_container, listed, masks_are_no_class, shown},
+    masks::refuse_named,
+    roles::{folders_in, is_container, is_part, listed, shown, unpacked},
     split_folders::{are_splits, split_of, split_word},
 };
 use fdconvert_core::{Error, Result, message, named};
@@ -19,9 +20,11 @@ pub(crate) struct Levels {
     pub(crate) above: Vec<u8>,
     /// The folders in there are splits; else they are classes.
     pub(crate) has_splits: bool,
-    /// Folders in splits that hold all images of these and are no classes, such as `images`: whole
-    /// paths with a slash behind them.
+    /// Folders that hold all images of a split and are no classes, such as `images`, or that only
+    /// part the images: whole paths with a slash behind them.
     inside: BTreeSet<Vec<u8>>,
+    /// Those of them whose names do not say so.
+    told: BTreeSet<Vec<u8>>,
 }
 
 impl Levels {
@@ -40,41 +43,76 @@ impl Levels {
             above.push(b'/');
         }
         let names = names_in(folders, &above);
-        let check = |place: &[u8], names: &BTreeSet<&[u8]>| match images_and_masks(names) {
-            Some(found) if are_classes => Err(masks_are_no_class(root, folders, place, found)),
-            _ => Ok(()),
-        };
-        check(&above, &names)?;
+        if are_classes {
+            refuse_named(root, folders)?;
+        }
         let has_splits =
             are_splits(names.iter().copied(), || !are_classes || is_deep(folders, &above));
-        let mut levels = Self { above, has_splits, inside: BTreeSet::new() };
+        let mut levels = Self { above, has_splits, ..Self::default() };
         if !are_classes {
             return Ok(levels);
         }
-        for name in &names {
-            let below = folders_in(folders, &levels.above, name);
-            check(&[&levels.above, *name, b"/"].concat(), &below)?;
-            if has_splits {
-                levels.pass_containers(folders, name);
-            }
+        if has_splits {
+            levels.pass_in_splits(folders, &names);
+            return Ok(levels);
         }
-        if !has_splits {
-            refuse_splits_among_classes(root, &levels.above, &names)?;
-            refuse_splits_in_classes(root, folders, &levels.above, &names)?;
+        refuse_splits_among_classes(root, &levels.above, &names)?;
+        refuse_splits_in_classes(root, folders, &levels.above, &names)?;
+        if names.len() > 1 && names.iter().all(|name| is_part(name)) {
+            levels.pass_parts(folders, &names);
         }
         Ok(levels)
     }
 
-    /// Passes folders in a split that all its images lie in, and that are called as no class is.
-    fn pass_containers(&mut self, folders: &BTreeSet<&[u8]>, split: &[u8]) {
-        let mut path = [&self.above, split, b"/"].concat();
-        while let Some(only) = only_below(folders, &path)
-            && (is_container(only) || only.eq_ignore_ascii_case(split))
-        {
-            path.extend(only);
-            path.push(b'/');
-            self.inside.insert(path.clone());
+    /// Passes folders in splits that all images of one lie in: called as no class is, or the only
+    /// one in every split with all images in folders of its own.
+    fn pass_in_splits(&mut self, folders: &BTreeSet<&[u8]>, splits: &BTreeSet<&[u8]>) {
+        let start = |split: &&[u8]| [&self.above, *split, b"/"].concat();
+        let mut places: Vec<(&[u8], Vec<u8>)> =
+            splits.iter().map(|split| (*split, start(split))).collect();
+        loop {
+            let only = places.iter().map(|(_, place)| only_below(folders, place));
+            let only: Vec<Option<&[u8]>> = only.collect();
+            let is_of_all = only.windows(2).all(|two| two.first() == two.last())
+                && places.iter().zip(&only).all(|((_, place), only)| {
+                    only.is_some_and(|only| holds_classes(folders, place, only))
+                });
+            let mut passed = false;
+            for ((split, place), only) in places.iter_mut().zip(only) {
+                let Some(only) = only else { continue };
+                let is_known = is_container(only) || is_same_split(only, split);
+                if is_known || is_of_all {
+                    place.extend(only);
+                    place.push(b'/');
+                    self.inside.insert(place.clone());
+                    self.told.extend((!is_known).then(|| only.to_vec()));
+                    passed = true;
+                }
+            }
+            if !passed {
+                return;
+            }
         }
+    }
+
+    /// Passes folders such as `images_001` where all images lie right in them, or in one of no
+    /// class.
+    fn pass_parts(&mut self, folders: &BTreeSet<&[u8]>, names: &BTreeSet<&[u8]>) {
+        let mut inside = BTreeSet::new();
+        for name in names {
+            let mut place = [&self.above, *name, b"/"].concat();
+            inside.insert(place.clone());
+            while let Some(only) = only_below(folders, &place).filter(|only| is_container(only)) {
+                place.extend(only);
+                place.push(b'/');
+                inside.insert(place.clone());
+            }
+            if names_in(folders, &place).iter().any(|name| !name.is_empty()) {
+                return;
+            }
+        }
+        self.inside = inside;
+        self.told = names.iter().map(|name| name.to_vec()).collect();
     }
 
     /// The folder of the split that a folder lies in, or is; `None` where there are no splits.
@@ -85,29 +123,53 @@ impl Levels {
 
     /// The folder of the class that a folder lies in, or is; empty where there is none.
     pub(crate) fn class<'a>(&self, folder: &'a [u8]) -> &'a [u8] {
+        parts(self.below_splits(folder)).0
+    }
+
+    /// The path from the class on; empty where there is none.
+    fn below_splits<'a>(&self, folder: &'a [u8]) -> &'a [u8] {
         let Some(mut below) = folder.strip_prefix(&*self.above) else { return b"" };
         if self.has_splits {
             below = parts(below).1;
-            while let (name, rest) = parts(below)
-                && !name.is_empty()
-                && let Some(path) = folder.get(..folder.len() - rest.len())
-                && self.inside.contains(path)
-            {
-                below = rest;
+        }
+        while let (name, rest) = parts(below)
+            && !name.is_empty()
+            && let Some(path) = folder.get(..folder.len() - rest.len())
+            && self.inside.contains(path)
+        {
+            below = rest;
+        }
+        below
+    }
+
+    /// The places that the folders of classes lie in, each with more than one of them.
+    pub(crate) fn places_of_classes<'a>(
+        &self,
+        folders: &BTreeSet<&'a [u8]>,
+    ) -> BTreeMap<Vec<u8>, BTreeSet<&'a [u8]>> {
+        let mut places: BTreeMap<Vec<u8>, BTreeSet<&[u8]>> = BTreeMap::new();
+        for folder in folders {
+            let below = self.below_splits(folder);
+            let place = folder.get(..folder.len() - below.len()).unwrap_or_default();
+            match places.get_mut(place) {
+                Some(names) => _ = names.insert(parts(below).0),
+                None => _ = places.insert(place.to_vec(), BTreeSet::from([parts(below).0])),
             }
         }
-        parts(below).0
+        places.retain(|_, names| names.len() > 1 && !names.contains(&b""[..]));
+        places
     }
 
     /// How many parts the path of a class has.
     pub(crate) fn class_depth(&self) -> usize {
-        let above = self.above.iter().filter(|&&byte| byte == b'/').count();
-        above + usize::from(self.has_splits) + 1
+        let depth = |path: &[u8]| path.iter().filter(|&&byte| byte == b'/').count();
+        let above = depth(&self.above) + usize::from(self.has_splits);
+        self.inside.iter().map(|path| depth(path)).max().unwrap_or(0).max(above) + 1
     }
 
     /// Returns whether the first-level folders are what they would be without any rule: classes.
     pub(crate) fn are_plain(&self) -> bool {
-        self.above.is_empty() && !self.has_splits
+        self.above.is_empty() && !self.has_splits && self.inside.is_empty()
     }
 
     /// Returns what a user should know of folders above the others, and of folders in classes.
@@ -121,40 +183,71 @@ impl Levels {
                 key_of_path(self.above.strip_suffix(b"/").unwrap_or(&self.above))
             ));
         }
-        if !self.has_splits {
-            remarks.extend(self.below_classes(root, folders));
+        if !self.told.is_empty() {
+            let names = listed(self.told.iter().map(Vec::as_slice));
+            remarks.push(match self.has_splits {
+                true => format!(
+                    "all images of the splits lie in {names}, so the folders in there are the classes"
+                ),
+                false => format!("the folders {names} only part the images: they are no classes"),
+            });
         }
+        remarks.extend(self.parts_of_split(root, folders));
+        remarks.extend(self.below_classes(root, folders));
         remarks
+    }
+
+    /// That all classes are called by words for splits, as `train_HR` and `train_LR` are.
+    fn parts_of_split(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
+        let classes = names_in(folders, &self.above);
+        let are_called_so = classes.len() > 1 && classes.iter().all(|it| split_word(it).is_some());
+        let first = classes.first().filter(|_| !self.has_splits && are_called_so)?;
+        Some(format!(
+            "the classes {} are all called by words for splits: where they are parts of one, give one \
+             of them as the source, such as {}",
+            listed(classes.iter().copied()),
+            shown(root, &[&self.above, *first].concat())
+        ))
     }
 
     /// That folders lie in all classes, which may be the wrong level.
     fn below_classes(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
-        let classes = names_in(folders, &self.above);
-        if classes.len() < 2 || !is_deep(folders, &self.above) {
+        let mut classes: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
+        for folder in folders {
+            let (class, rest) = parts(self.below_splits(folder));
+            let name = parts(rest).0;
+            if name.is_empty() {
+                return None;
+            }
+            classes.entry(class).or_default().insert(name);
+        }
+        if classes.len() < 2 {
             return None;
         }
         let mut in_classes: BTreeMap<&[u8], usize> = BTreeMap::new();
-        for class in &classes {
-            for name in folders_in(folders, &self.above, class) {
-                *in_classes.entry(name).or_default() += 1;
-            }
+        for name in classes.values().flatten().filter(|name| !is_container(name)) {
+            *in_classes.entry(name).or_default() += 1;
         }
-        let all = listed(classes.iter().copied());
-        let in_all =
-            in_classes.iter().filter(|(name, n)| **n == classes.len() && !is_container(name));
+        let all = listed(classes.keys().copied());
+        let in_all = in_classes.iter().filter(|(_, n)| **n == classes.len());
         let in_all: Vec<&[u8]> = in_all.map(|(name, _)| *name).collect();
-        let first = classes
-            .first()
-            .map_or_else(String::new, |name| shown(root, &[&self.above, *name].concat()));
         if !in_all.is_empty() {
+            let first = classes.keys().next().copied().unwrap_or_default();
+            let cure = match (self.has_splits, unpacked(root)) {
+                (true, _) => "list files and labels in a table".to_owned(),
+                (false, folder) => format!(
+                    "{}give {} and those beside it as sources",
+                    if folder.is_some() { "unpack the source, and " } else { "" },
+                    shown(folder.as_deref().unwrap_or(root), &[&self.above, first].concat())
+                ),
+            };
             return Some(format!(
                 "the classes are {all}, and each of them has the folders {}: where these are the \
-                 classes, give {first} and those beside it as sources",
+                 classes, {cure}",
                 listed(in_all)
             ));
         }
-        let lowest = in_classes.keys().copied().filter(|name| !is_container(name));
-        let lowest = listed(lowest);
+        let lowest = listed(in_classes.keys().copied());
         (!lowest.is_empty()).then(|| {
             format!("the classes are {all}; folders in them, such as {lowest}, are no classes")
         })
@@ -179,7 +272,7 @@ pub(crate) fn below<'a>(
 
 /// The names of the folders that lie right in `place` and hold images, at whatever depth; an empty
 /// one where images lie in `place` itself.
-fn names_in<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> BTreeSet<&'a [u8]> {
+pub(crate) fn names_in<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> BTreeSet<&'a [u8]> {
     below(folders, place).map(|rest| parts(rest).0).collect()
 }
 
@@ -192,6 +285,18 @@ pub(crate) fn only_below<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> Opti
 /// Returns whether all images in `place` lie in folders of its folders.
 fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
     below(folders, place).all(|rest| !parts(rest).1.is_empty())
+}
+
+/// Returns whether all images in this folder, the only one in `place`, lie in folders that may be
+/// classes.
+fn holds_classes(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
+    is_deep(folders, place) && folders_in(folders, place, only).iter().any(|it| !is_container(it))
+}
+
+/// Returns whether a folder in a split is called as that split is: `train_images` in `Training`.
+fn is_same_split(only: &[u8], split: &[u8]) -> bool {
+    let start = |name| split_word(name).and_then(|word| word.get(..2));
+    only.eq_ignore_ascii_case(split) || (split_of(only).is_some() && start(only) == start(split))
 }
 
 /// Returns whether all images lie right in this folder, the only one in `place`, and its name says
@@ -218,13 +323,15 @@ fn refuse_splits_among_classes(root: &Path, above: &[u8], names: &BTreeSet<&[u8]
         true => String::new(),
         false => format!(", and images also lie in {}", listed(rest)),
     };
+    let folder = unpacked(root);
     let what = message!(
         "{}: {} are called as splits or much like them{beside}: call splits `train`, `val` and \
-         `test` and move all else out of their folder, give one of the folders as the source, such \
+         `test` and move all else out of their folder, {}give one of the folders as the source, such \
          as {}, or make a class of each with {}",
         shown(root, above),
         listed(like.iter().copied()),
-        shown(root, &[above, *first].concat()),
+        if folder.is_some() { "unpack the source and " } else { "" },
+        shown(folder.as_deref().unwrap_or(root), &[above, *first].concat()),
         named::NO_SPLIT_FOLDERS
     );
     Err(Error::usage("source", what))
@@ -295,6 +402,13 @@ mod tests {
             ),
             (&["train/images/a", "val/images/b"], &["train:a", "val:b"]),
             (&["train/train/a", "test/test/b"], &["test:b", "train:a"]),
+            (&["train/train_images/a", "test/test_images/b"], &["test:b", "train:a"]),
+            (&["train/brain/a", "test/brain/a", "test/brain/b"], &["test:a", "test:b", "train:a"]),
+            (&["train/cat/images", "val/cat/images"], &["train:cat", "val:cat"]),
+            (&["train/cat", "val/cat"], &["train:cat", "val:cat"]),
+            (&["train/cat/x", "val/dog/x"], &["train:cat", "val:dog"]),
+            (&["images_001/images", "images_002"], &["", ""]),
+            (&["images_001/a", "images_002/b"], &["images_001", "images_002"]),
             (&["bus", "train"], &["bus", "train"]),
         ] {
             assert_eq!(levels(folders).unwrap(), expected, "{folders:?}");
@@ -311,6 +425,10 @@ mod tests {
             (&["train/images", "train/masks", "val/images"], "mask=r/train/masks`"),
             (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks`"),
             (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot`"),
+            (&["imagesTr", "labelsTr", "imagesTs"], "pack r/imagesTr OUT --pair mask=r/labelsTr`"),
+            (&["train2017", "panoptic_train2017"], "mask=r/panoptic_train2017`"),
+            (&["Train/Urban/images_png", "Train/Urban/masks_png"], "mask=r/Train/Urban/masks_png`"),
+            (&["a/Data/Images/x", "a/Data/Masks/x", "b/Data/Images/x"], "mask=r/a/Data/Masks`"),
             (&["Train/0", "Test", "Meta"], "images also lie in Meta"),
             (
                 &["bottle/train/good", "bottle/test/bent", "cable/train/good"],
@@ -338,7 +456,14 @@ mod tests {
         assert!(said.contains("has the folders cat, dog") && said.contains("give r/art"), "{said}");
         assert!(remark(&["a/abbey", "b/bar"]).contains("the classes are a, b; folders in them"));
         assert!(remark(&["set/a/1", "set/b"]).contains("all images lie in set"));
+        assert!(remark(&["train/a/abbey", "val/b/bar"]).contains("the classes are a, b; folders"));
+        assert!(
+            remark(&["train/x/a/y", "val/x/a/y", "val/x/b"]).contains("the splits lie in x, so")
+        );
+        assert!(remark(&["images_1", "images_2"]).contains("only part the images"));
+        assert!(remark(&["D_train_HR", "D_train_LR/X2"]).contains("such as r/D_train_HR"));
         assert_eq!(remark(&["a", "b/c"]), "");
+        assert_eq!(remark(&["train/images/a", "val/images/a"]), "");
         assert_eq!(remark(&["a/images", "b/images"]), "");
     }
 }

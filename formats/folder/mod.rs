@@ -43,6 +43,8 @@ mod layout;
 mod levels;
 mod links;
 mod listing;
+mod mask_files;
+mod masks;
 mod names;
 mod objects;
 mod opening;

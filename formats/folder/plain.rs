@@ -1,6 +1,7 @@
 use crate::folder::{
     layout::{is_hidden, key_of_path},
     levels::Levels,
+    masks,
     split_folders::folder,
 };
 use fdconvert_core::{Kind, Schema};
@@ -63,7 +64,9 @@ impl Plain {
         // Classes of some names would come back as splits, or not at all.
         let folders: BTreeSet<&[u8]> = self.folders.iter().map(Vec::as_slice).collect();
         let levels = Levels::of(Path::new(""), &folders, true);
-        let are_classes = levels.is_ok_and(|levels| levels.are_plain());
+        // Names of files may say that those of a folder are masks of others.
+        let are_masks = || folders.iter().any(|folder| masks::has_word(folder));
+        let are_classes = levels.is_ok_and(|levels| levels.are_plain()) && !are_masks();
         self.possible && numbered && named && are_classes
     }
 }

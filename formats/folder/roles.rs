@@ -1,11 +1,12 @@
 //! Folders that are called after what their images are for: images, or the masks of others.
 use crate::folder::{
-    layout::{join, key_of_path, split_extension},
-    levels::{below, only_below, parts},
-    split_folders::split_of,
+    layout::{join, key_of_path},
+    levels::{below, parts},
 };
-use fdconvert_core::{Error, Style, message, named, shell_word};
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// Names, in lower case and without separators, of folders that hold images of any class.
 const IMAGES: [&str; 13] = [
@@ -24,7 +25,10 @@ const IMAGES: [&str; 13] = [
     "pngs",
 ];
 
-/// Names of folders that hold the inputs where masks lie beside them.
+/// The same of names of several words.
+const IMAGE_WORDS: [&str; 7] = ["image", "images", "img", "imgs", "img8bit", "stills", "rgb"];
+
+/// Words at the end of names of folders that hold the inputs where masks lie beside them.
 const INPUTS: [&str; 10] = [
     "input",
     "inputs",
@@ -38,19 +42,30 @@ const INPUTS: [&str; 10] = [
     "color",
 ];
 
-/// Names of folders whose images say what is on those of another folder.
-const MASKS: [&str; 26] = [
+/// Words in names of folders whose images say what is on those of another folder.
+const MASKS: [&str; 43] = [
     "mask",
     "masks",
     "annotation",
     "annotations",
     "annot",
     "annots",
+    "ann",
+    "anns",
+    "anno",
+    "annos",
     "label",
     "labels",
+    "labeled",
+    "labelled",
+    "labelcol",
+    "lbl",
+    "lbls",
     "gt",
     "gts",
+    "truth",
     "groundtruth",
+    "groundtruths",
     "gtfine",
     "gtcoarse",
     "segmentationclass",
@@ -58,96 +73,118 @@ const MASKS: [&str; 26] = [
     "segmentation",
     "segmentations",
     "seg",
+    "segs",
+    "stuffthingmaps",
     "trimap",
     "trimaps",
+    "instance",
     "instances",
     "panoptic",
     "semantic",
+    "semantics",
     "target",
     "targets",
     "depth",
+    "matte",
+    "mattes",
 ];
+
+/// Words in such names that say neither what a folder is for nor what is in it.
+pub(crate) const NEUTRAL: [&str; 30] = [
+    "jpg", "jpeg", "jpegs", "png", "pngs", "bmp", "tif", "tiff", "aug", "dir", "folder", "full",
+    "all", "class", "classes", "object", "objects", "id", "ids", "ground", "fine", "coarse",
+    "left", "colors", "colour", "colored", "colormap", "gray", "binary", "pixel",
+];
+
+/// What a folder is for, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Image,
+    Mask,
+    Other,
+}
 
 /// Returns whether a folder of this name says nothing of the class of the images in it.
 pub(crate) fn is_container(name: &[u8]) -> bool {
     IMAGES.contains(&&*squeezed(name))
 }
 
+/// Returns whether folders of this name only part the images: `images_001`.
+pub(crate) fn is_part(name: &[u8]) -> bool {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && is_container(name.get(..name.len() - digits).unwrap_or_default())
+}
+
 /// The name in lower case, without what parts words.
-fn squeezed(name: &[u8]) -> String {
+pub(crate) fn squeezed(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name).to_lowercase();
     name.replace(['_', '-', ' ', '.'], "")
 }
 
-/// The part of the name before one of these words at its end, where a separator parts the two.
-fn stem(name: &[u8], words: &[&[&str]]) -> Option<String> {
-    let is_word = |word: &str| words.iter().any(|words| words.contains(&word));
-    if is_word(&squeezed(name)) {
-        return Some(String::new());
+/// The words of a name in lower case, also of one such as `SegmentationClassAug`.
+pub(crate) fn words(name: &[u8]) -> Vec<String> {
+    let name = String::from_utf8_lossy(name);
+    let mut words = vec![String::new()];
+    let mut chars = name.chars().peekable();
+    let mut last = ' ';
+    while let Some(char) = chars.next() {
+        let begins = char.is_uppercase()
+            && (!last.is_uppercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
+        if begins || !char.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| char.is_alphanumeric()) {
+            word.extend(char.to_lowercase());
+        }
+        last = char;
     }
-    let ends = |at: &usize| is_word(&squeezed(name.get(*at..).unwrap_or_default()));
-    let is_separator = |byte: u8| b"_- .".contains(&byte);
-    let at = (1..name.len()).filter(|at| is_separator(name[*at])).find(ends)?;
-    name.get(..at).map(squeezed)
+    words.retain(|word| !word.is_empty());
+    words
 }
 
-/// The stem of a folder of masks. One of CamVid's is called as the images are, with `annot` behind.
-fn mask_stem(name: &[u8]) -> Option<String> {
-    let of_camvid = || squeezed(name).strip_suffix("annot").map(str::to_owned);
-    stem(name, &[&MASKS]).or_else(of_camvid)
+/// A word without the number behind it.
+pub(crate) fn bare(word: &str) -> &str {
+    word.trim_end_matches(|char: char| char.is_ascii_digit())
 }
 
-/// Returns whether a file of this name is a mask of another one, such as `1_mask.png` of `1.png`.
-pub(crate) fn is_mask_file(name: &[u8]) -> bool {
-    let stem = split_extension(name).map_or(name, |(stem, _)| stem).to_ascii_lowercase();
-    let ends = [&b"_mask"[..], b"_masks", b"-mask", b"_segmentation", b"_gt", b"_labelids"];
-    ends.iter().any(|end| stem.ends_with(end) && stem.len() > end.len())
-}
-
-/// Two of these folders, one with images and one with their masks, by their names.
-pub(crate) fn images_and_masks<'a>(names: &BTreeSet<&'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
-    let masks = names.iter().filter_map(|name| Some((*name, mask_stem(name)?)));
-    masks.into_iter().find_map(|(mask, of)| {
-        let is_of = |name: &&&[u8]| {
-            stem(name, &[&IMAGES, &INPUTS]).is_some_and(|stem| stem == of)
-                || (split_of(name).is_some() && squeezed(name) == of)
-        };
-        Some((*names.iter().find(is_of)?, mask))
-    })
-}
-
-/// That masks are no class beside the images that they belong to. Both names are of folders in
-/// `place`, which ends in a slash unless it is empty.
-pub(crate) fn masks_are_no_class(
-    root: &Path,
-    folders: &BTreeSet<&[u8]>,
-    place: &[u8],
-    (images, masks): (&[u8], &[u8]),
-) -> Error {
-    let images_path = [place, images, b"/"].concat();
-    let mut masks_path = [place, masks, b"/"].concat();
-    // As in `annotations/trimaps` beside `images`: the names below are to be the same.
-    let is_flat = folders.contains(&*images_path);
-    while is_flat && let Some(only) = only_below(folders, &masks_path) {
-        masks_path.extend(only);
-        masks_path.push(b'/');
+/// What a folder of this name is for.
+pub(crate) fn role(name: &[u8]) -> Role {
+    let whole = squeezed(name);
+    let words = words(name);
+    let mut bares = words.iter().map(|word| bare(word));
+    // One of CamVid's is called as the images are, with `annot` behind.
+    if MASKS.contains(&&*whole) || whole.ends_with("annot") || bares.any(|it| MASKS.contains(&it)) {
+        return Role::Mask;
     }
-    let shown = |path: &[u8]| shown(root, path);
-    let pair = format!("mask={}", shown(&masks_path));
-    let pair = message!("{}", named::PAIR.with(shell_word(&pair)));
-    // A whole line for a shell has flags wherever it is read.
-    let pair = pair.in_style(Style::Command);
-    let what = message!(
-        "{} holds images beside those of {}, and by their names these are masks or labels of them, \
-         no class of their own: give {} as the source for the images alone, pack both with `fdconvert \
-         pack {} OUT {pair}` where the two files of a pair have one name, or make classes of the two folders with {}",
-        shown(&masks_path),
-        shown(&images_path),
-        shown(&images_path),
-        shell_word(&shown(&images_path)),
-        named::NO_SPLIT_FOLDERS
-    );
-    Error::usage("source", what)
+    let mut bares = words.iter().map(|word| bare(word)).filter(|it| !it.is_empty());
+    let is_image = bares.clone().any(|it| IMAGE_WORDS.contains(&it))
+        || bares.rfind(|it| !NEUTRAL.contains(it)).is_some_and(|it| INPUTS.contains(&it));
+    if is_image || IMAGES.contains(&&*whole) { Role::Image } else { Role::Other }
+}
+
+/// What a name says besides what its folder is for.
+pub(crate) fn residue(name: &[u8]) -> String {
+    let whole = squeezed(name);
+    if MASKS.contains(&&*whole) || IMAGES.contains(&&*whole) {
+        return String::new();
+    }
+    let says = |word: &&String| {
+        let word = bare(word);
+        let lists: [&[&str]; 4] = [&IMAGE_WORDS, &INPUTS, &MASKS, &NEUTRAL];
+        !word.is_empty() && !lists.iter().any(|list| list.contains(&word))
+    };
+    let rest: String = words(name).iter().filter(says).map(String::as_str).collect();
+    rest.strip_suffix("annot").map_or(rest.clone(), str::to_owned)
+}
+
+/// The folder that an archive is unpacked into, by its name; `None` for a folder.
+pub(crate) fn unpacked(root: &Path) -> Option<PathBuf> {
+    let name = root.is_file().then(|| root.file_name()?.to_str())??;
+    let lower = name.to_ascii_lowercase();
+    let ends = [".tar.gz", ".tar.zst", ".tgz", ".tar", ".zip"];
+    let len = ends.iter().find_map(|end| Some(lower.strip_suffix(end)?.len()));
+    let stem = len.and_then(|len| name.get(..len)).filter(|stem| !stem.is_empty());
+    Some(root.with_file_name(stem.map_or_else(|| format!("{name}.d"), str::to_owned)))
 }
 
 /// The path of a folder of the source, for people.
@@ -170,7 +207,7 @@ pub(crate) fn folders_in<'a>(
 }
 
 /// Names that are shown one by one.
-const SHOWN: usize = 3;
+pub(crate) const SHOWN: usize = 3;
 
 /// The first of these names.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> String {
@@ -188,37 +225,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_and_masks_are_known_by_their_names() {
-        let found = |names: &[&'static str]| {
-            let names: BTreeSet<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-            images_and_masks(&names).map(|(images, masks)| {
-                (String::from_utf8_lossy(images), String::from_utf8_lossy(masks))
-            })
-        };
-        for (images, masks) in [
-            ("images", "masks"),
-            ("images", "annotations"),
-            ("JPEGImages", "SegmentationClass"),
-            ("leftImg8bit", "gtFine"),
-            ("train", "trainannot"),
-            ("train", "train_masks"),
-            ("train_images", "train_masks"),
-            ("DUTS-TR-Image", "DUTS-TR-Mask"),
-            ("Original", "Ground Truth"),
-            ("ISIC_Training_Input", "ISIC_Training_GroundTruth"),
+    fn roles_are_known_by_words_of_names() {
+        for (name, expected, rest) in [
+            ("images", Role::Image, ""),
+            ("JPEGImages", Role::Image, ""),
+            ("leftImg8bit", Role::Image, ""),
+            ("image_2", Role::Image, ""),
+            ("imagesTr", Role::Image, "tr"),
+            ("1. Original Images", Role::Image, ""),
+            ("701_StillsRaw_full", Role::Image, ""),
+            ("ISIC_Training_Input", Role::Image, "isictraining"),
+            ("labelsTr", Role::Mask, "tr"),
+            ("SegmentationClassAug", Role::Mask, ""),
+            ("semantic_rgb", Role::Mask, ""),
+            ("gt_image_2", Role::Mask, ""),
+            ("GT_Object", Role::Mask, ""),
+            ("Ground Truth", Role::Mask, ""),
+            ("Instance_ids", Role::Mask, ""),
+            ("panoptic_train2017", Role::Mask, "train2017"),
+            ("trainannot", Role::Mask, "train"),
+            ("face_mask", Role::Mask, "face"),
+            ("train2017", Role::Other, "train2017"),
+            ("labrador", Role::Other, "labrador"),
+            ("photo_frames_of_cats", Role::Other, "ofcats"),
         ] {
-            assert_eq!(found(&[images, masks, "z"]).unwrap(), (images.into(), masks.into()));
-        }
-        for classes in [
-            &["cat", "mask"][..],
-            &["face_mask", "no_mask"],
-            &["with_mask", "without_mask"],
-            &["black_label", "red_image"],
-            &["face", "face_mask"],
-            &["images", "sketches"],
-            &["gt", "porsche"],
-        ] {
-            assert_eq!(found(classes), None, "{classes:?}");
+            let found = (role(name.as_bytes()), residue(name.as_bytes()));
+            assert_eq!(found, (expected, rest.to_owned()), "{name}");
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::folder::{
     layout::key_of_path,
     levels::Levels,
     listing::{Listing, UNLABELLED},
-    roles::is_mask_file,
+    mask_files::masks_among_images,
+    names::normal,
+    roles::{SHOWN, listed},
     split_folders::{Division, split_of},
     walk::Found,
 };
@@ -14,15 +16,12 @@ use std::{
     path::Path,
 };
 
-/// One file in so many that is called as a mask is told.
-const MASKS_TOLD: u64 = 10;
-
 /// Finds out which folders are splits and which are classes, and makes these the classes.
 ///
 /// # Errors
 /// `Usage` for folders that can be neither, and where some splits have classes and others none.
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
-    let remarks: Vec<String> = found.listing.masks_among_images().into_iter().collect();
+    let remarks: Vec<String> = masks_among_images(&found.listing).into_iter().collect();
     if !found.listing.parts_images() || !how.split_folders {
         let labels = match found.class_names.is_empty() {
             true => "the images lie in one folder",
@@ -35,6 +34,7 @@ pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Div
     found.keep_empty(&key_of_path(&levels.above), levels.class_depth());
     if !levels.are_plain() {
         found.class_names = found.listing.relabel_by(root, &levels, &how.selected_splits)?;
+        division.remarks.extend(found.listing.partial_classes(&levels, &how.selected_splits));
     }
     division.labels = Some(origin(&levels, !found.class_names.is_empty()));
     Ok(division)
@@ -54,19 +54,6 @@ pub(crate) fn origin(levels: &Levels, has_classes: bool) -> String {
 }
 
 impl Listing {
-    /// That many files are called as masks of those beside them, and would be samples like these.
-    fn masks_among_images(&self) -> Option<String> {
-        let masks = || self.files().filter(|(_, name)| is_mask_file(name));
-        let (n_masks, n_files) = (masks().count() as u64, self.len());
-        let first = masks().next().map(|(_, name)| key_of_path(name))?;
-        (n_masks >= n_files.div_ceil(MASKS_TOLD)).then(|| {
-            format!(
-                "{n_masks} of {n_files} images are called as masks of others, such as {first}, and \
-                 are samples of their own here: move them elsewhere, or list the images in a table"
-            )
-        })
-    }
-
     /// Makes the folders below the splits the classes, the same ones in every split, and gives
     /// their names; none where images lie right in the splits. With `selected` splits only these
     /// have to be alike: images right in others have no class, and are not to be read.
@@ -76,14 +63,10 @@ impl Listing {
         levels: &Levels,
         selected: &[String],
     ) -> Result<Vec<String>> {
-        let is_taken = |split: &[u8]| {
-            let name = split_of(split).unwrap_or_default();
-            selected.is_empty() || selected.contains(&name)
-        };
         let (mut flat, mut deep) = (BTreeSet::new(), BTreeMap::new());
         for (path, _) in self.folders() {
             let split = levels.split(path).unwrap_or_default();
-            if !is_taken(split) {
+            if !is_taken(split, selected) {
                 continue;
             }
             if levels.class(path).is_empty() {
@@ -105,6 +88,62 @@ impl Listing {
         self.relabel(|path| numbers.get(levels.class(path)).copied().unwrap_or(UNLABELLED));
         Ok(classes.iter().map(|name| key_of_path(name)).collect())
     }
+
+    /// That classes have images in some of the selected splits only.
+    fn partial_classes(&self, levels: &Levels, selected: &[String]) -> Option<String> {
+        let mut splits_of: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
+        for (path, _) in self.folders() {
+            let (split, class) = (levels.split(path)?, levels.class(path));
+            if !class.is_empty() && is_taken(split, selected) {
+                splits_of.entry(class).or_default().insert(split);
+            }
+        }
+        let splits: BTreeSet<&[u8]> = splits_of.values().flatten().copied().collect();
+        let partial = splits_of.iter().filter(|(_, own)| own.len() < splits.len());
+        let partial: Vec<String> = partial
+            .map(|(class, own)| {
+                format!("{} in {} only", key_of_path(class), listed(own.iter().copied()))
+            })
+            .collect();
+        let first = partial.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        let more = if partial.len() > SHOWN { ", ..." } else { "" };
+        let lie = if partial.len() == 1 { "lies" } else { "lie" };
+        (!partial.is_empty()).then(|| {
+            format!(
+                "{} of {} classes {lie} in some of the splits only: {first}{more}",
+                partial.len(),
+                splits_of.len()
+            )
+        })
+    }
+}
+
+fn is_taken(split: &[u8], selected: &[String]) -> bool {
+    selected.is_empty() || split_of(split).is_some_and(|name| selected.contains(&name))
+}
+
+/// That classes have names that people read as one.
+pub(crate) fn alike(class_names: &[String]) -> Option<String> {
+    let mut groups: BTreeMap<Vec<u8>, Vec<&str>> = BTreeMap::new();
+    for name in class_names {
+        let words: Vec<&str> = name.split_whitespace().collect();
+        let lower = words.join(" ").to_lowercase();
+        groups.entry(normal(lower.as_bytes()).into_owned()).or_default().push(name);
+    }
+    let groups: Vec<String> = groups
+        .values()
+        .filter(|group| group.len() > 1)
+        .map(|group| group.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and "))
+        .collect();
+    let first = groups.first()?;
+    let others = match groups.len() - 1 {
+        0 => String::new(),
+        n => format!(", and so do those of {n} more names"),
+    };
+    Some(format!(
+        "the classes {first} differ in nothing but case, blanks or the form of accented letters (NFC \
+         and NFD){others}: where they are one class, give them one name"
+    ))
 }
 
 /// Splits that have classes and splits that have none are two datasets. Labels are never invented.
@@ -165,6 +204,34 @@ mod tests {
     fn relabelled(listing: &mut Listing, selected: &[String]) -> Result<Vec<String>> {
         let (levels, _) = listing.division(Path::new("r"))?;
         listing.relabel_by(Path::new("r"), &levels, selected)
+    }
+
+    #[test]
+    fn classes_of_some_splits_only_are_told() {
+        let said = |folders: &[&str], selected: &[String]| {
+            let listing = listing(folders);
+            let (levels, _) = listing.division(Path::new("r")).unwrap();
+            listing.partial_classes(&levels, selected).unwrap_or_default()
+        };
+        let folders = ["train/cat", "train/dog", "val/cat", "val/dog", "val/wolf"];
+        let expected = "1 of 3 classes lies in some of the splits only: wolf in val only";
+        assert_eq!(said(&folders, &[]), expected);
+        assert_eq!(said(&folders, &["val".into()]), "");
+        assert_eq!(said(&["a", "b"], &[]), "");
+    }
+
+    #[test]
+    fn classes_that_look_like_one_are_told() {
+        let said = |names: &[&str]| {
+            alike(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+                .unwrap_or_default()
+        };
+        assert!(said(&["Cat", "cat", "dog"]).starts_with("the classes `Cat` and `cat` differ in"));
+        assert!(said(&["cat", "cat ", "dog"]).contains("`cat` and `cat `"));
+        assert!(
+            said(&["caf\u{e9}", "cafe\u{301}", "A", "a"]).contains(", and so do those of 1 more")
+        );
+        assert_eq!(said(&["cat", "cats", "c at"]), "");
     }
 
     fn labels(listing: &Listing) -> Vec<u32> {

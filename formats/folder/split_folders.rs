@@ -4,6 +4,7 @@ use crate::folder::{
     layout::key_of_path,
     levels::{Levels, below, parts},
     listing::Listing,
+    masks,
     roles::listed,
 };
 use fdconvert_core::{Error, Result, Splits, message, named, split_of_folder, split_ranges};
@@ -77,6 +78,7 @@ impl Listing {
         let folders: BTreeSet<&[u8]> = paths.iter().copied().collect();
         let levels = Levels::of(root, &folders, true)?;
         let mut remarks = levels.remarks(root, &folders);
+        remarks.extend(masks::by_files(root, self, &levels, &folders)?);
         let names = levels.firsts(&folders);
         if !levels.has_splits {
             remarks.extend(why_classes(&names));

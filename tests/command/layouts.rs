@@ -46,6 +46,8 @@ const PETS: [&str; 4] = [
 const FRUITS: [&str; 4] =
     ["Training/Apple/0.png", "Training/Pear/1.png", "Test/Apple/2.png", "Test/Pear/3.png"];
 
+const TUMOR: &str = "Testing/brain/none/3.png";
+
 const LAYOUTS: &[Layout] = &[
     Layout {
         name: "tiny-imagenet-200",
@@ -148,6 +150,64 @@ const LAYOUTS: &[Layout] = &[
         args: &["--pair", "mask=oxford-iiit-pet/annotations/trimaps"],
         status: PACKED,
         says: &["packed 2 of 2 samples", "  labels    none: the images lie in one folder\n"],
+    },
+    Layout {
+        name: "LEVIR-CD",
+        images: &["train/A/1.png", "train/B/1.png", "train/label/1.png", "val/A/2.png"],
+        others: &[],
+        source: "",
+        args: &[],
+        status: REFUSED,
+        says: &["LEVIR-CD/train/A OUT --pair mask=", "LEVIR-CD/train/label`"],
+    },
+    Layout {
+        name: "face-masks",
+        images: &["mask/face.jpg", "mask/other.jpg", "clean/1.jpg", "gloves/2.png"],
+        others: &[],
+        source: "",
+        args: &[],
+        status: PACKED,
+        says: &["  labels    3 classes from folders: clean, gloves, mask\n"],
+    },
+    Layout {
+        name: "brain-tumor",
+        images: &["Training/brain/glioma/1.png", "Training/brain/none/2.png", TUMOR],
+        others: &[],
+        source: "",
+        args: &[],
+        status: PACKED,
+        says: &[
+            "  labels    2 classes from the folders in the splits: glioma, none\n",
+            "all images of the splits lie in brain, so the folders in there are the classes",
+            "1 of 2 classes lies in some of the splits only: glioma in Training only",
+        ],
+    },
+    Layout {
+        name: "chest-xray14",
+        images: &["images_001/images/1.png", "images_002/images/2.png"],
+        others: &["Data_Entry_2017.csv"],
+        source: "",
+        args: &[],
+        status: PACKED,
+        says: &["  labels    none: the folders are no classes\n", "only part the images"],
+    },
+    Layout {
+        name: "div2k",
+        images: &["DIV2K_train_HR/0001.png", "DIV2K_train_LR_bicubic/X2/0001x2.png"],
+        others: &[],
+        source: "",
+        args: &[],
+        status: PACKED,
+        says: &["are all called by words for splits", "such as "],
+    },
+    Layout {
+        name: "pets",
+        images: &["train/Cat/1.png", "train/dog/2.png", "val/cat/3.png", "val/dog/4.png"],
+        others: &[],
+        source: "",
+        args: &[],
+        status: PACKED,
+        says: &["the classes `Cat` and `cat` differ in nothing but case", "2 of 3 classes lie"],
     },
     Layout {
         name: "CUB_200_2011",

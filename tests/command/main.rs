@@ -67,6 +67,8 @@ mod overwrite;
 #[cfg(feature = "turbo")]
 mod parquet;
 #[cfg(feature = "turbo")]
+mod pairs;
+#[cfg(feature = "turbo")]
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;

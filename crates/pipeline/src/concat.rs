@@ -66,10 +66,18 @@ impl Concat {
                 fields.iter().map(|field| (field.name.clone(), field.kind.clone())).collect()
             };
             if shape(&source.schema().fields) != shape(&fields) {
-                let what = format!(
-                    "{} has other fields than {}: sources packed together must have the same",
+                let list = |fields: &[FieldSpec]| {
+                    let one = |field: &FieldSpec| format!("{} ({})", field.name, field.kind.name());
+                    fields.iter().map(one).collect::<Vec<_>>().join(", ")
+                };
+                let what = message!(
+                    "{} has other fields than {}, {} and not {}: sources packed together must have \
+                     the same; {} leaves out what others lack",
                     source.name(),
-                    first.name()
+                    first.name(),
+                    list(&source.schema().fields),
+                    list(&fields),
+                    named::DROP_FIELDS
                 );
                 return Err(Error::usage("source", what));
             }

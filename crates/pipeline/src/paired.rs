@@ -1,8 +1,12 @@
 use fdconvert_core::{
     Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
-    Splits, Value, named,
+    Splits, Value, message, named, probe,
 };
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+    sync::{Mutex, PoisonError},
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A source with one more image for every sample, e.g. its segmentation mask: the first image of
@@ -14,6 +18,10 @@ pub struct Paired {
     /// Index in `masks` by name without extension.
     by_stem: BTreeMap<String, u64>,
     schema: Schema,
+    /// What does not fit, by the names.
+    remarks: Vec<Message>,
+    /// Samples whose mask has another size than the image.
+    unlike: Mutex<BTreeSet<u64>>,
 }
 
 impl Paired {
@@ -40,15 +48,102 @@ impl Paired {
                 return Err(Error::usage(named::PAIR, what));
             }
         }
-        Ok(Box::new(Self { inner, masks, by_stem, schema }))
+        let mut paired =
+            Self { inner, masks, by_stem, schema, remarks: Vec::new(), unlike: Mutex::default() };
+        paired.remarks = paired.misfits();
+        Ok(Box::new(paired))
+    }
+
+    /// Masks of no image, and images that share one.
+    fn misfits(&self) -> Vec<Message> {
+        let (masks, name, field) = (&self.masks, self.masks.name(), self.field());
+        // The first sample that has each mask.
+        let mut samples: Vec<Option<u64>> = (0..masks.len()).map(|_| None).collect();
+        let (mut n_shared, mut shared) = (0_u64, None);
+        for index in 0..self.inner.len() {
+            let key = self.inner.key(index);
+            let mask = self.by_stem.get(stem(&key)).copied();
+            let taken = mask.and_then(|mask| samples.get_mut(usize::try_from(mask).ok()?));
+            match (mask, taken) {
+                (Some(mask), Some(Some(first))) => {
+                    n_shared += 1;
+                    shared.get_or_insert((*first, key, mask));
+                }
+                (_, Some(free)) => *free = Some(index),
+                _ => {}
+            }
+        }
+        let mut remarks = Vec::new();
+        let n_left = samples.iter().filter(|sample| sample.is_none()).count();
+        if let Some((first, _)) = (0..).zip(&samples).find(|(_, sample)| sample.is_none()) {
+            let (n, key) = (masks.len(), masks.key(first));
+            let (belong, are) = if n_left == 1 { ("belongs", "is") } else { ("belong", "are") };
+            remarks.push(message!(
+                "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such as {key}: \
+                 a sample has the {field} of its own name"
+            ));
+        }
+        if let Some((first, key, mask)) = shared {
+            let (first, mask) = (self.inner.key(first), masks.key(mask));
+            let have = if n_shared == 1 {
+                "1 sample has".into()
+            } else {
+                format!("{n_shared} samples have")
+            };
+            remarks.push(message!(
+                "{have} the {field} of another one whose name differs in the extension only, such as \
+                 {first} and {key} that of {mask}"
+            ));
+        }
+        remarks
+    }
+
+    /// The name of the field.
+    fn field(&self) -> &str {
+        self.schema.fields.last().map_or("", |field| field.name.as_str())
     }
 
     fn mask(&self, key: &str) -> Result<u64> {
-        self.by_stem.get(stem(key)).copied().ok_or_else(|| {
-            let field = self.schema.fields.last().map_or("", |field| field.name.as_str());
-            let what = format!("there is no {field} of its name in {}", self.masks.name());
-            Error::sample(key, what)
+        let stem = stem(key);
+        self.by_stem.get(stem).copied().ok_or_else(|| {
+            let (field, name) = (self.field(), self.masks.name());
+            let from = self.by_stem.range::<str, _>((Bound::Excluded(stem), Bound::Unbounded));
+            let mut longer =
+                from.map_while(|(other, &mask)| Some((other.strip_prefix(stem)?, mask)));
+            let is_end = |end: &str| end.starts_with(['_', '-', '.', ' ']) && !end.contains('/');
+            let cure =
+                longer.find(|(end, _)| is_end(end)).map_or_else(String::new, |(end, mask)| {
+                    let mask = self.masks.key(mask);
+                    format!(": {mask} is there, so leave `{end}` out of the names in {name}")
+                });
+            Error::sample(key, format!("there is no {field} of its name in {name}{cure}"))
         })
+    }
+
+    /// Notes a mask that does not lie on its image. One of the image that EXIF turns does.
+    fn compare(&self, index: u64, image: Option<&Value<Image>>, mask: &Value<Image>) {
+        let (Some(Value::Image(image)), Value::Image(mask)) = (image, mask) else { return };
+        let (Some(image_size), Some(mask_size)) = (size(image), size(mask)) else { return };
+        if image_size == mask_size {
+            return;
+        }
+        let turns = |image: &Image| match image {
+            Image::Encoded(image) => probe::probe(&image.bytes).is_ok_and(|it| it.orientation >= 5),
+            _ => false,
+        };
+        let [width, height] = image_size;
+        if mask_size != [height, width] || !turns(image) {
+            self.unlike.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+        }
+    }
+}
+
+/// Width and height as stored.
+fn size(image: &Image) -> Option<[u32; 2]> {
+    match image {
+        Image::Encoded(image) => Some([image.width, image.height]),
+        Image::Pixels(image) => Some([image.width, image.height]),
+        Image::Bilevel(_) => None,
     }
 }
 
@@ -74,6 +169,8 @@ impl Source for Paired {
         let mask = self.masks.read(self.mask(&sample.key)?)?;
         let image = mask.values.into_iter().find(|value| matches!(value, Value::Image(_)));
         let image = image.ok_or_else(|| Error::sample(&mask.key, "it has no image"))?;
+        let first = self.schema.first_image().and_then(|field| sample.values.get(field));
+        self.compare(index, first, &image);
         sample.values.push(image);
         Ok(sample)
     }
@@ -148,7 +245,18 @@ impl Source for Paired {
     }
 
     fn remarks(&self) -> Vec<Message> {
-        self.inner.remarks()
+        let mut remarks = self.inner.remarks();
+        remarks.extend(self.remarks.iter().cloned());
+        let unlike = self.unlike.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&first) = unlike.first() {
+            let (field, key) = (self.field(), self.inner.key(first));
+            remarks.push(message!(
+                "the {field} of {} of {} samples has another size than the image, such as that of {key}",
+                unlike.len(),
+                self.inner.len()
+            ));
+        }
+        remarks
     }
 
     fn label_origin(&self) -> Option<String> {

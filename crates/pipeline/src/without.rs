@@ -139,7 +139,13 @@ impl Source for Without {
     }
 
     fn label_origin(&self) -> Option<String> {
-        self.inner.label_origin()
+        let label = self.inner.schema().label();
+        match label.and_then(|label| self.inner.schema().fields.get(label)) {
+            Some(field) if self.schema.label().is_none() => {
+                Some(format!("the field `{}` is left out", field.name))
+            }
+            _ => self.inner.label_origin(),
+        }
     }
 
     fn left_out(&self) -> Ignored {

@@ -1,0 +1,440 @@
+//! Folders of masks beside those of the images that they belong to.
+//!
+//! Two folders of one place are told by their names where nothing but the role differs: `images` and
+//! `masks`, `imagesTr` and `labelsTr`, `train2017` and `panoptic_train2017`. A name with a word for
+//! masks may as well be that of a class, such as `face mask`: then the files decide. Masks have the
+//! names of the images, and so have the files of classes that are numbered alike; so there has to be
+//! one thing more that no classes have, or it is only a remark.
+use crate::folder::{
+    layout::{promised, split_extension},
+    levels::{Levels, names_in, only_below},
+    listing::Listing,
+    roles::{NEUTRAL, Role, bare, residue, role, shown, squeezed, unpacked, words},
+    split_folders::split_of,
+};
+use fdconvert_core::{Codec, Error, Result, Style, message, named, shell_word};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    path::Path,
+};
+
+/// Words for several images of the same, as those before and after a change.
+const SHOTS: [&str; 10] = ["a", "b", "t", "s", "im", "pre", "post", "before", "after", "time"];
+
+/// Classes that may be numbered alike by chance are told up to this number of them.
+const FEW: usize = 3;
+
+/// Refuses folders that are images and masks by their names, at any depth.
+pub(crate) fn refuse_named(root: &Path, folders: &BTreeSet<&[u8]>) -> Result<()> {
+    for place in places_with_masks(folders) {
+        let names = names_in(folders, place);
+        if let Some((images, masks)) = images_and_masks(&names) {
+            return Err(no_class(root, folders, place, images, masks));
+        }
+    }
+    Ok(())
+}
+
+/// The places, with a slash behind them, that hold a folder with a word for masks in its name.
+fn places_with_masks<'a>(folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
+    let mut places = BTreeSet::new();
+    let mut last: &[u8] = b"";
+    for &folder in folders {
+        let mut start = 0;
+        for (slash, _) in folder.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            let (up_to, name) = (folder.get(..=slash), folder.get(start..slash));
+            // What the folder before lies in, too, was looked at with it.
+            let is_known = up_to.is_some_and(|path| last.starts_with(path));
+            if !is_known && name.is_some_and(|name| role(name) == Role::Mask) {
+                places.extend(folder.get(..start));
+            }
+            start = slash + 1;
+        }
+        last = folder;
+    }
+    places
+}
+
+/// Returns whether a part of the path has a word for masks: as a folder of images it may be refused.
+pub(crate) fn has_word(folder: &[u8]) -> bool {
+    folder.split(|&byte| byte == b'/').any(|name| role(name) == Role::Mask)
+}
+
+/// Two of these folders, one with images and one with their masks, by their names.
+fn images_and_masks<'a>(names: &BTreeSet<&'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
+    let masks = names.iter().filter(|name| role(name) == Role::Mask);
+    masks.copied().find_map(|mask| {
+        let of = residue(mask);
+        let is_of = |name: &&&[u8]| match role(name) {
+            Role::Image => residue(name) == of,
+            Role::Mask => false,
+            Role::Other => split_of(name).is_some() && squeezed(name) == of,
+        };
+        Some((*names.iter().find(is_of)?, mask))
+    })
+}
+
+/// Refuses folders whose files are masks of those in a folder beside them, and tells those that may
+/// be such: of the classes only where the files alone say so.
+pub(crate) fn by_files(
+    root: &Path,
+    listing: &Listing,
+    levels: &Levels,
+    folders: &BTreeSet<&[u8]>,
+) -> Result<Option<String>> {
+    let places = places_with_masks(folders);
+    let classes = levels.places_of_classes(folders);
+    let are_few = classes.iter().all(|(_, names)| names.len() <= FEW);
+    if places.is_empty() && (classes.is_empty() || !are_few) {
+        return Ok(None);
+    }
+    let files = Files::of(listing);
+    let mut remark = None;
+    for place in places {
+        let names = names_in(folders, place);
+        let folders_there = names.iter().copied().filter(|name| !name.is_empty());
+        let (masks, others): (Vec<&[u8]>, Vec<&[u8]>) =
+            folders_there.partition(|name| role(name) == Role::Mask);
+        for mask in masks {
+            for &images in &others {
+                match files.verdict(place, images, mask, names.len()) {
+                    Verdict::Strangers => {}
+                    Verdict::Masks => return Err(no_class(root, folders, place, images, mask)),
+                    Verdict::Perhaps => {
+                        remark.get_or_insert_with(|| perhaps(root, place, images, mask, "mask"));
+                    }
+                }
+            }
+        }
+    }
+    Ok(remark.or_else(|| pairs(root, &files, &classes).filter(|_| are_few)))
+}
+
+/// That the files of all classes have the same names, as those of pairs have. Classes that are
+/// numbered alike have them by chance.
+fn pairs(
+    root: &Path,
+    files: &Files<'_>,
+    places: &BTreeMap<Vec<u8>, BTreeSet<&[u8]>>,
+) -> Option<String> {
+    let are_pairs = |place: &[u8], names: &BTreeSet<&[u8]>| {
+        let are_shots = names.iter().all(|name| is_shot(name));
+        names.iter().zip(names.iter().skip(1)).all(|two| files.are_same(place, two))
+            && (are_shots || !names.iter().any(|name| files.are_numbered(place, name)))
+    };
+    let (place, names) = places.iter().next()?;
+    let mut two = names.iter();
+    let two = two.next().zip(two.next())?;
+    let are_pairs = places.iter().all(|(place, names)| are_pairs(place, names));
+    are_pairs.then(|| perhaps(root, place, two.0, two.1, "other"))
+}
+
+/// Returns whether a folder is called as one of several shots of the same. Small letters are what
+/// classes are called by in examples.
+fn is_shot(name: &[u8]) -> bool {
+    let words = words(name);
+    let mut bares = words.iter().map(|word| bare(word));
+    !matches!(name, [letter] if letter.is_ascii_lowercase())
+        && bares.clone().any(|word| SHOTS.contains(&word))
+        && bares.all(|word| word.is_empty() || SHOTS.contains(&word) || NEUTRAL.contains(&word))
+}
+
+/// Relation of the files of a folder with a word for masks to those of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Strangers,
+    Perhaps,
+    Masks,
+}
+
+/// Files by the folders that they lie in.
+struct Files<'a> {
+    listing: &'a Listing,
+    /// Numbers from the first to the last file right in a folder.
+    spans: BTreeMap<&'a [u8], Range<u64>>,
+}
+
+impl<'a> Files<'a> {
+    fn of(listing: &'a Listing) -> Self {
+        let mut folders: Vec<(&[u8], Option<Range<u64>>)> =
+            listing.folders().map(|(path, _)| (path, None)).collect();
+        for ((folder, _), index) in listing.files().zip(0..) {
+            if let Some((_, span)) = folders.get_mut(folder as usize) {
+                span.get_or_insert(index..index).end = index + 1;
+            }
+        }
+        let spans = folders.into_iter().filter_map(|(path, span)| Some((path, span?))).collect();
+        Self { listing, spans }
+    }
+
+    /// Paths of the files in a folder of `place`, relative to that folder.
+    fn in_folder(&self, place: &[u8], name: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+        let inside = [place, name, b"/"].concat();
+        let spans = self.spans.range(&*inside..).map(|(path, span)| (*path, span));
+        let spans = spans.take_while(|(path, _)| path.starts_with(&inside));
+        // Files lie in the order of their paths: those below a folder follow each other.
+        let whole = spans.fold(None, |whole: Option<Range<u64>>, (_, span)| {
+            let whole = whole.unwrap_or(span.clone());
+            Some(whole.start.min(span.start)..whole.end.max(span.end))
+        });
+        whole.unwrap_or_default().filter_map(move |index| {
+            let path = self.listing.get(index)?.path();
+            path.strip_prefix(&*inside).map(<[u8]>::to_vec)
+        })
+    }
+
+    /// What the files of `mask` are to those of `images`, of so many folders in the place.
+    fn verdict(&self, place: &[u8], images: &[u8], mask: &[u8], n_folders: usize) -> Verdict {
+        let stems: BTreeSet<Vec<u8>> = self.in_folder(place, images).map(without_end).collect();
+        let is_lossy = |path: Vec<u8>| matches!(promised(&path), Some(Codec::Jpeg | Codec::Webp));
+        let (mut n, mut n_same, mut n_longer) = (0_u64, 0_u64, 0_u64);
+        for stem in self.in_folder(place, mask).map(without_end) {
+            n += 1;
+            if stems.contains(&stem) {
+                n_same += 1;
+            } else if starts(&stem).any(|start| stems.contains(start)) {
+                n_longer += 1;
+            }
+        }
+        // Some images may be gone, and masks of some left out.
+        if n == 0 || (n_same + n_longer) * 4 < n * 3 {
+            return Verdict::Strangers;
+        }
+        let any_lossy_mask = || self.in_folder(place, mask).any(is_lossy);
+        let all_lossy = || self.in_folder(place, images).all(is_lossy);
+        let any_lossy = || self.in_folder(place, images).any(is_lossy);
+        let is_numbered = self.are_numbered(place, mask);
+        let are_masks = role(images) == Role::Image
+            || is_shot(images)
+            || n_same == 0
+            || (!any_lossy_mask() && (all_lossy() || (!is_numbered && !any_lossy())));
+        match () {
+            () if are_masks => Verdict::Masks,
+            () if is_numbered && n_folders > FEW => Verdict::Strangers,
+            () => Verdict::Perhaps,
+        }
+    }
+
+    /// Returns whether these two folders hold files of the same names but for the extensions.
+    fn are_same(&self, place: &[u8], (one, other): (&&[u8], &&[u8])) -> bool {
+        let (one, other) = (self.in_folder(place, one), self.in_folder(place, other));
+        one.map(without_end).eq(other.map(without_end))
+    }
+
+    /// Returns whether the names of files only count them, as `1`, `img_2` and `cat (3)` do.
+    fn are_numbered(&self, place: &[u8], name: &[u8]) -> bool {
+        let is_count = |byte: &u8| byte.is_ascii_digit() || b"()".contains(byte);
+        let own_name = |path: Vec<u8>| path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);
+        let word = |path: Vec<u8>| {
+            let mut word = without_end(own_name(path).unwrap_or_default());
+            word.truncate(word.iter().rposition(|byte| !is_count(byte)).map_or(0, |last| last + 1));
+            word
+        };
+        let mut words = self.in_folder(place, name).map(word);
+        let first = words.next();
+        words.all(|word| Some(word) == first)
+    }
+}
+
+/// A path without its extension.
+fn without_end(mut path: Vec<u8>) -> Vec<u8> {
+    let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let stem = path.get(name..).and_then(|name| split_extension(name).map(|(stem, _)| stem.len()));
+    if let Some(len) = stem {
+        path.truncate(name + len);
+    }
+    path
+}
+
+/// What stands in front of the separators in the name of a file.
+fn starts(stem: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let name = stem.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let ends = (name + 1..stem.len()).filter(|&at| b"_-. ".contains(&stem[at]));
+    ends.filter_map(|at| stem.get(..at))
+}
+
+/// The two folders, whole and as they are told, and the command that packs both.
+struct Told {
+    /// What has to be done before, which is nothing for a folder.
+    first: String,
+    images: String,
+    masks: String,
+    command: String,
+}
+
+impl Told {
+    fn of(root: &Path, images: &[u8], masks: &[u8], field: &str) -> Self {
+        let folder = unpacked(root);
+        let first = folder.as_ref().map_or_else(String::new, |folder| {
+            format!("unpack it into {} first; then ", folder.display())
+        });
+        let root = folder.as_deref().unwrap_or(root);
+        let (images, masks) = (shown(root, images), shown(root, masks));
+        let pair = message!("{}", named::PAIR.with(shell_word(&format!("{field}={masks}"))));
+        // A whole line for a shell has flags wherever it is read.
+        let pair = pair.in_style(Style::Command);
+        let command = format!("`fdconvert pack {} OUT {pair}`", shell_word(&images));
+        Self { first, images, masks, command }
+    }
+}
+
+/// That masks are no class beside the images that they belong to.
+fn no_class(
+    root: &Path,
+    folders: &BTreeSet<&[u8]>,
+    place: &[u8],
+    images: &[u8],
+    masks: &[u8],
+) -> Error {
+    let images_path = [place, images, b"/"].concat();
+    let mut masks_path = [place, masks, b"/"].concat();
+    // As in `annotations/trimaps` beside `images`: the names below are to be the same.
+    let is_flat = folders.contains(&*images_path);
+    while is_flat && let Some(only) = only_below(folders, &masks_path) {
+        masks_path.extend(only);
+        masks_path.push(b'/');
+    }
+    let Told { first, images, command, .. } = Told::of(root, &images_path, &masks_path, "mask");
+    let what = message!(
+        "{} holds images beside those of {}, and by their names these are masks or labels of them, \
+         no class of their own: {first}give {images} as the source for the images alone, pack both \
+         with {command} where the two files of a pair have one name, or make classes of the two \
+         folders with {}",
+        shown(root, &masks_path),
+        shown(root, &images_path),
+        named::NO_SPLIT_FOLDERS
+    );
+    Error::usage("source", what)
+}
+
+/// That files of two folders may belong to each other.
+fn perhaps(root: &Path, place: &[u8], one: &[u8], other: &[u8], field: &str) -> String {
+    let [one, other] = [one, other].map(|name| [place, name].concat());
+    let Told { first, images, masks, command } = Told::of(root, &one, &other, field);
+    format!(
+        "the files of {masks} have the names of those of {images}: where they belong to these, the \
+         folders are no classes; {first}{command} packs the two files of a name as one sample"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::listing::ListingBuilder;
+
+    /// What is told of files that lie so.
+    fn told(files: &[&str]) -> Result<String> {
+        let mut listing = ListingBuilder::default();
+        let mut last = None;
+        for file in files {
+            let (folder, name) = file.rsplit_once('/').unwrap();
+            let number = match last {
+                Some((number, known)) if known == folder => number,
+                _ => listing.add_folder(folder.as_bytes(), 0).unwrap(),
+            };
+            last = Some((number, folder));
+            listing.add_file(number, name.as_bytes()).unwrap();
+        }
+        Ok(listing.finish()?.division(Path::new("r"))?.1.remarks.join("; "))
+    }
+
+    #[test]
+    fn masks_by_the_names_of_files_and_one_thing_more_are_refused() {
+        for (files, cure) in [
+            // Two shots of a place.
+            (&["train/A/1.png", "train/B/1.png", "train/label/1.png"][..], "mask=r/train/label`"),
+            (&["train/gt_mask/1.png", "train/s1/1.png", "train/s2/1.png"], "pack r/train/s1 OUT"),
+            // A word for images, and one that tells nothing.
+            (&["img/1.png", "masks_machine/1.png"], "mask=r/masks_machine`"),
+            (&["701_StillsRaw_full/1.png", "LabeledApproved_full/1_L.png"], "pack r/701_Stills"),
+            (&["gtFine/a/1.png", "leftImg8bit_foggy/a/1.png"], "mask=r/gtFine"),
+            // Files called as masks.
+            (&["ground_truth/bent/0_mask.png", "test/bent/0.png", "x/1.png"], "pack r/test OUT"),
+            // Lossless beside lossy, and names that no one counts by.
+            (
+                &["road/1.jpg", "road/2.jpg", "seg of it/1.png", "seg of it/2.png"],
+                "pack r/road OUT",
+            ),
+            (
+                &["city/bonn_a.png", "city/ulm_b.png", "lbl/bonn_a.png", "lbl/ulm_b.png"],
+                "mask=r/lbl",
+            ),
+        ] {
+            let error = told(files).unwrap_err().to_string();
+            assert!(error.contains(cure), "{files:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn classes_called_like_masks_stay_classes() {
+        for files in [
+            &["mask/1.jpg", "no_mask/1.jpg"][..],
+            &["with_mask/0001.png", "with_mask/0002.png", "without_mask/0001.png"],
+            &["face mask/a.jpg", "glove/b.jpg"],
+            &["cat/1.png", "label/2.png", "label/3.png"],
+            &["audi/1.jpg", "bmw/1.jpg", "gt/1.jpg", "porsche/1.jpg"],
+            &["audi/1.png", "bmw/1.png", "gt/1.png", "porsche/1.png"],
+            &["cat/1.jpg", "cat/2.jpg", "dog/1.jpg", "dog/2.jpg"],
+            &["cat/img (1).png", "cat/img (2).png", "dog/img (1).png", "dog/img (2).png"],
+            &["cat/a.png", "dog/b.png"],
+        ] {
+            assert_eq!(told(files).unwrap(), "", "{files:?}");
+        }
+    }
+
+    #[test]
+    fn folders_that_may_belong_to_each_other_are_told() {
+        for (files, part) in [
+            (&["mask/1.jpg", "normal/1.jpg"][..], "pack r/normal OUT --pair mask=r/mask`"),
+            (&["A/1.png", "B/1.png"], "pack r/A OUT --pair other=r/B`"),
+            (&["blur/x.png", "blur/y.png", "sharp/x.png", "sharp/y.png"], "--pair other=r/sharp`"),
+            (
+                &["train/hazy/x.png", "train/hazy/y.png", "train/ok/x.png", "train/ok/y.png"],
+                "r/train/ok",
+            ),
+        ] {
+            let remark = told(files).unwrap();
+            assert!(remark.contains(part), "{files:?}: {remark}");
+        }
+    }
+
+    #[test]
+    fn images_and_masks_are_known_by_their_names() {
+        let found = |names: &[&'static str]| {
+            let names: BTreeSet<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+            images_and_masks(&names).map(|(images, masks)| {
+                (String::from_utf8_lossy(images), String::from_utf8_lossy(masks))
+            })
+        };
+        for (images, masks) in [
+            ("images", "masks"),
+            ("images", "annos"),
+            ("JPEGImages", "SegmentationClassPNG"),
+            ("leftImg8bit", "gtFine"),
+            ("train", "trainannot"),
+            ("train", "train_masks"),
+            ("train_images", "train_masks"),
+            ("DUTS-TR-Image", "DUTS-TR-Mask"),
+            ("Original", "Ground Truth"),
+            ("img_dir", "ann_dir"),
+            ("Image", "GT_Object"),
+            ("image_2", "semantic_rgb"),
+            ("ISIC_Training_Input", "ISIC_Training_GroundTruth"),
+        ] {
+            assert_eq!(found(&[images, masks, "z"]).unwrap(), (images.into(), masks.into()));
+        }
+        for classes in [
+            &["cat", "mask"][..],
+            &["face_mask", "no_mask"],
+            &["with_mask", "without_mask"],
+            &["black_label", "red_image"],
+            &["face", "face_mask"],
+            &["images", "sketches"],
+            &["gt", "porsche"],
+            &["labeled", "unlabeled"],
+        ] {
+            assert_eq!(found(classes), None, "{classes:?}");
+        }
+    }
+}
