@@ -85,6 +85,13 @@ impl<'a> Directory<'a> {
         at.map(|at| self.values(at, 4, 2).ok_or_else(|| self.is_cut_off(tag))).transpose()
     }
 
+    /// The bytes of an entry of text; `None` where there is none that can be read.
+    pub(super) fn text(&self, tag: u16) -> Option<&'a [u8]> {
+        const ASCII: u16 = 2;
+        let at = self.entry(tag).filter(|at| self.file.short(at + 2) == Some(ASCII))?;
+        Some(self.values(at, 1, 1)?.bytes())
+    }
+
     /// The place of the entry of a tag.
     pub(super) fn entry(&self, tag: u16) -> Option<usize> {
         let entry = |index: usize| self.at + index * self.file.entry_bytes();

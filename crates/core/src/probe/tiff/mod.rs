@@ -22,6 +22,7 @@ mod tag {
     pub(super) const BITS: u16 = 258;
     pub(super) const COMPRESSION: u16 = 259;
     pub(super) const PHOTOMETRIC: u16 = 262;
+    pub(super) const DESCRIPTION: u16 = 270;
     pub(super) const FILL_ORDER: u16 = 266;
     pub(super) const STRIP_OFFSETS: u16 = 273;
     pub(super) const ORIENTATION: u16 = 274;
@@ -300,7 +301,7 @@ impl<'a> Tiff<'a> {
         const MOST: usize = 1000;
         let mut directory = self.directory;
         for _ in 0..MOST {
-            let Some(next) = directory.next() else { return false };
+            let Some(next) = directory.next() else { return self.is_stack() };
             let number = |tag| next.number(tag).ok().flatten();
             let kind = number(tag::NEW_SUBFILE_TYPE).unwrap_or(0);
             if kind & SMALLER_OR_MASK == 0 && number(tag::SUBFILE_TYPE) != Some(SMALLER) {
@@ -309,6 +310,17 @@ impl<'a> Tiff<'a> {
             directory = next;
         }
         false
+    }
+}
+
+impl Tiff<'_> {
+    /// Returns whether ImageJ says that it stored a stack, of which only the first image may have a
+    /// directory.
+    fn is_stack(&self) -> bool {
+        let text = self.directory.text(tag::DESCRIPTION).unwrap_or_default();
+        let mut lines = text.split(|byte| *byte == b'\n');
+        lines.next().is_some_and(|line| line.starts_with(b"ImageJ="))
+            && lines.filter_map(|line| line.strip_prefix(b"images=")).any(|n| n != b"1")
     }
 }
 

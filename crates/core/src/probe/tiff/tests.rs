@@ -174,6 +174,14 @@ fn pages_are_no_smaller_copies() {
     assert!(pages(2, &[]) && pages(5, &[]));
     assert!(!pages(3, &[(tag::NEW_SUBFILE_TYPE, &[1])]));
     assert!(!pages(3, &[(tag::SUBFILE_TYPE, &[2])]));
+    // A stack of ImageJ may have one directory for all of its images.
+    for (n, is_stack) in [(b"10", true), (b"1\n", false)] {
+        let text = [&b"ImageJ=1.54f\nimages="[..], n, b"\n\0"].concat();
+        let values: Vec<_> = text.chunks(2).map(|it| u16::from_be_bytes([it[0], it[1]])).collect();
+        let stack = tiff(&[(tag::DESCRIPTION, &values)], 1);
+        let stack = retyped(stack, tag::DESCRIPTION, 2, text.len() as u8);
+        assert_eq!(has_pages(&stack, Codec::Tiff), is_stack);
+    }
 }
 
 #[test]
