@@ -24,8 +24,11 @@ pub struct Levels {
 /// Returns whether an image holds gray values of 16 bits, by what it says of itself.
 #[must_use]
 pub fn is_gray16(image: &Encoded) -> bool {
-    let is_it = |header: ImageHeader| header.color == Color::Gray && header.bits == 16;
-    image.codec == Codec::Png && probe(&image.bytes).is_ok_and(is_it)
+    // Bits and colour type in the header of a PNG: a transparent level makes values no others.
+    const BITS_AND_COLOR: std::ops::Range<usize> = 24..26;
+    image.codec == Codec::Png
+        && image.bytes.get(BITS_AND_COLOR) == Some(&[16, 0])
+        && probe(&image.bytes).is_ok()
 }
 
 impl Decoder {

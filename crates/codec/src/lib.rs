@@ -40,6 +40,7 @@ mod claim;
 mod convert;
 mod decode;
 mod encode;
+mod gif;
 mod guard;
 mod jpeg;
 mod levels;

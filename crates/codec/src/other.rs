@@ -1,6 +1,6 @@
 //! BMP, WebP and GIF: read through the `image` crate.
 
-use crate::{Notes, bmp::rewritten, convert};
+use crate::{Notes, bmp, convert, gif};
 use fdconvert_core::{Codec, ImageHeader, Limits, Pixels};
 use image::{ColorType, ImageDecoder, ImageFormat, ImageReader};
 use std::io::Cursor;
@@ -20,7 +20,11 @@ pub(crate) fn decode_other(
         other => return Err(format!("{other:?} cannot be decoded")),
     };
     let text = |error: image::ImageError| error.to_string();
-    let rewritten = if header.codec == Codec::Bmp { rewritten(bytes)? } else { None };
+    let rewritten = match header.codec {
+        Codec::Bmp => bmp::rewritten(bytes)?,
+        Codec::Gif => gif::rewritten(bytes, header)?,
+        _ => None,
+    };
     let bytes = rewritten.as_deref().unwrap_or(bytes);
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut bounds = image::Limits::default();

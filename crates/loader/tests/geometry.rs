@@ -254,6 +254,7 @@ fn what_does_not_fit_is_a_broken_sample() {
         (1, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are not single values"),
         (1, Value::Image(levels(size, gray, BitDepth::Sixteen, &vec![7; n_pixels])), "16 bits"),
         (3, Value::Image(levels(size, gray, BitDepth::Sixteen, &vec![7; n_pixels])), "16 bits"),
+        (2, Value::Image(levels(size, gray, BitDepth::Eight, &vec![7; n_pixels])), "8 bits"),
         (2, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are not single values"),
         (4, json("{\"bbox\":[[0,0,9,9]],\"category\":[1,2]}"), "`category` has 2 entries for 1"),
         (4, json("{\"bbox\":[[0,0,9,9e300]]}"), "not a coordinate"),

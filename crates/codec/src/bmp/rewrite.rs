@@ -1,8 +1,11 @@
 //! BMPs that the crate `image` does not read, or not as others do, as ones that it reads: with the
-//! headers of OS/2, and with run lengths.
+//! headers of OS/2, with run lengths, and with what some writers leave out.
 
 use super::HEADERS;
-use fdconvert_core::bytes::{i32_at, u16_at, u32_at};
+use fdconvert_core::{
+    bytes::{i32_at, u16_at, u32_at},
+    probe::bmp_lacks_padding,
+};
 
 /// Offset of the second header.
 const INFO: usize = 14;
@@ -16,6 +19,8 @@ const RLE4: u32 = 2;
 pub(crate) fn rewritten(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let cut = || "the BMP is cut off inside its header".to_owned();
     let header_bytes = u32_at(bytes, INFO).ok_or_else(cut)? as usize;
+    let mended = mended(bytes, header_bytes);
+    let bytes = mended.as_deref().unwrap_or(bytes);
     let plain = match header_bytes {
         16 | 64 => Some(without_os2(bytes, header_bytes).ok_or_else(cut)?),
         _ => None,
@@ -27,8 +32,22 @@ pub(crate) fn rewritten(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
         (INFO_BYTES.., Some(RLE8), Some(8)) | (INFO_BYTES.., Some(RLE4), Some(4)) => {
             expanded(bytes, header_bytes, bits == Some(4)).map(Some)
         }
-        _ => Ok(plain),
+        _ => Ok(plain.or(mended)),
     }
+}
+
+/// The same with its number of planes and with the padding of its last row; `None` where neither was
+/// left out.
+fn mended(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
+    let planes_at = if header_bytes == 12 { INFO + 8 } else { INFO + 12 };
+    let n_missing = bmp_lacks_padding(bytes);
+    if u16_at(bytes, planes_at)? != 0 && n_missing == 0 {
+        return None;
+    }
+    let mut out = bytes.to_vec();
+    *out.get_mut(planes_at)? = 1;
+    out.resize(out.len() + n_missing, 0);
+    Some(out)
 }
 
 /// The header of OS/2 2.x begins as that of Windows, and may end behind the bits of a pixel.
@@ -59,10 +78,11 @@ fn expanded(bytes: &[u8], header_bytes: usize, is_rle4: bool) -> Result<Vec<u8>,
     if u16_at(bytes, INFO + 12) != Some(1) {
         return Err("the BMP has another number of planes than 1".into());
     }
-    if width <= 0 || height <= 0 {
-        return Err("a BMP with run lengths has its rows from the bottom".into());
+    if width <= 0 {
+        return Err("the BMP has a width below zero".into());
     }
-    let (width, height) = (width as usize, height as usize);
+    // Runs go from the first row to the last, wherever that stands in the image.
+    let (width, height) = (width as usize, height.unsigned_abs() as usize);
     let pixels_at = u32_at(bytes, 10).ok_or_else(cut)? as usize;
     let palette = bytes.get(INFO + header_bytes..pixels_at).ok_or_else(cut)?;
     let runs = bytes.get(pixels_at..).ok_or_else(cut)?;

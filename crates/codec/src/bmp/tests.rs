@@ -36,6 +36,41 @@ fn reads_what_the_library_reads() {
     }
 }
 
+#[test]
+fn bmps_without_what_some_writers_leave_out_have_their_pixels() {
+    let data = (0..18).collect();
+    let mut whole = Vec::new();
+    encode_bmp(&Pixels { width: 3, height: 2, channels: 3, data }, &mut whole).unwrap();
+    let header = probe(&whole).unwrap();
+    let pixels = oracle(&whole, &header);
+    // The number of planes, and the padding of the last row.
+    let mut open = whole.clone();
+    open[26] = 0;
+    assert_eq!(oracle(&open, &header), pixels);
+    for n_missing in 1..=3 {
+        assert_eq!(oracle(&whole[..whole.len() - n_missing], &header), pixels);
+        assert_eq!(oracle(&open[..whole.len() - n_missing], &header), pixels);
+    }
+    let cut = whole[..whole.len() - 4].to_vec();
+    let decoded = crate::Decoder::new().decode(
+        "k",
+        &Encoded::new(Codec::Bmp, 3, 2, cut.into()),
+        &Limits::DEFAULT,
+    );
+    assert!(decoded.is_err());
+}
+
+#[test]
+fn run_lengths_may_go_from_the_top() {
+    let mut bytes = b"BM\0\0\0\0\0\0\0\0\x3e\0\0\0\x28\0\0\0\x02\0\0\0".to_vec();
+    bytes.extend((-2_i32).to_le_bytes());
+    bytes.extend(b"\x01\0\x08\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0");
+    // Two colours, and two rows of two pixels.
+    bytes.extend([1, 2, 3, 0, 4, 5, 6, 0, 2, 0, 0, 0, 2, 1, 0, 1]);
+    let pixels = oracle(&bytes, &probe(&bytes).unwrap());
+    assert_eq!(pixels, [3, 2, 1, 3, 2, 1, 6, 5, 4, 6, 5, 4]);
+}
+
 /// A 1-bit BMP of noise.
 fn bits(width: u32, height: u32, levels: [u8; 2], noise: u32) -> (Bilevel, Vec<u8>) {
     let n_bytes = Bilevel::byte_len(width, height) as u32;

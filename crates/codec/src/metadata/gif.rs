@@ -22,6 +22,8 @@ pub(super) fn walk(gif: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize,
                 let data = at + IMAGE_BYTES + color_table_bytes(flags) + 1;
                 past_sub_blocks(gif, data).ok_or_else(cut)?
             }
+            // Some writers leave zeros between blocks.
+            0 => at + 1,
             _ => return Err(format!("the GIF has no block at byte {at}")),
         };
         let bytes = gif.get(at..next).unwrap_or_default();

@@ -27,7 +27,7 @@ use crate::Notes;
 use edits::Edits;
 use fdconvert_core::{
     Codec,
-    probe::{exif_orientation, probe},
+    probe::{exif_orientation, probe, starts_exif},
 };
 
 /// Metadata that was found beside the pixels of an image.
@@ -57,7 +57,6 @@ pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
         found.kinds = found.kinds | block.kind;
         match block.content {
             Content::Exif(tiff) => {
-                found.is_turned |= exif_orientation(tiff).is_some_and(|turn| turn > 1);
                 found.kinds = found.kinds | Metadata::GPS.when(exif::has_position(tiff));
             }
             Content::Xmp(packet) => {
@@ -68,8 +67,8 @@ pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
     };
     // Damage ends the walk; what was found before it counts.
     let _ = walk(bytes, codec, &mut see);
+    found.is_turned = probe(bytes).is_ok_and(|header| header.orientation > 1);
     if codec == Codec::Tiff {
-        found.is_turned = exif_orientation(bytes).is_some_and(|turn| turn > 1);
         found.kinds = found.kinds | Metadata::GPS.when(exif::has_position(bytes));
     }
     found
@@ -84,7 +83,9 @@ pub fn find_exif(bytes: &[u8], codec: Codec) -> Option<Vec<u8>> {
     let mut found = None;
     // Damage ends the walk; what was found before it counts.
     let _ = walk(bytes, codec, &mut |block| {
-        if let (Content::Exif(tiff), None) = (block.content, &found) {
+        if let (Content::Exif(tiff), None) = (block.content, &found)
+            && starts_exif(tiff)
+        {
             found = Some(tiff.to_vec());
         }
     });
@@ -174,7 +175,9 @@ enum Turns {
 fn turns(bytes: &[u8], codec: Codec) -> Result<Turns, String> {
     let (mut n_exifs, mut is_turned) = (0, false);
     walk(bytes, codec, &mut |block| {
-        if let Content::Exif(tiff) = block.content {
+        if let Content::Exif(tiff) = block.content
+            && starts_exif(tiff)
+        {
             n_exifs += 1;
             is_turned |= exif_orientation(tiff).is_some_and(|turn| turn > 1);
         }
@@ -271,7 +274,8 @@ fn verdict(block: &Block<'_>, kinds: Metadata, turns: Turns, notes: &mut Notes) 
 /// Returns what stays of an EXIF when all else goes.
 fn only_orientation(tiff: &[u8], turns: Turns, notes: &mut Notes) -> Verdict {
     let turn = exif_orientation(tiff).unwrap_or(1);
-    if turn == 1 && turns == Turns::Turned {
+    // What begins as none is the rest of another, or nothing that a reader looks into.
+    if turn == 1 && turns == Turns::Turned || !starts_exif(tiff) {
         return Verdict::Goes;
     }
     *notes |= Notes::ORIENTATION_KEPT.when(turn > 1);

@@ -162,7 +162,9 @@ impl Policy {
                 return Err(Error::sample(key, what));
             }
             self.check_strict(key, Notes::NOT_DECODED)?;
-            return self.strip(key, Outcome { encoded, notes: notes | Notes::NOT_DECODED, nanos });
+            // Loaders do not round what they cannot decode.
+            let notes = notes.without(Notes::DEPTH_KEPT) | Notes::NOT_DECODED;
+            return self.strip(key, Outcome { encoded, notes, nanos });
         }
         let ending = check_complete(&encoded.bytes, header);
         let ending = ending.map_err(|what| Error::sample(key, what))?;

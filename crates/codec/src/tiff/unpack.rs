@@ -1,15 +1,21 @@
 //! Strips and tiles: their compressions undone.
 use super::ycbcr;
-use crate::{Notes, jpeg::JpegDecoder, other::decode_other};
+use crate::{Notes, convert, jpeg::JpegDecoder, other::decode_other};
 use fdconvert_core::probe::{Tiff, TiffColors, probe};
 use fdconvert_core::{Codec, ImageHeader, Limits};
+use fdconvert_jpeg::{
+    START,
+    marker::{APP0, APP14, SOS},
+    marker_segments,
+};
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::Read;
 use weezl::{BitOrder, LzwStatus, decode::Decoder as Lzw};
 use zune_core::{bytestream::ZCursor, options::DecoderOptions};
 
-/// Limit on the bytes of an unpacked strip or tile, per pixel of the largest image allowed.
-const MOST_BYTES_A_PIXEL: u64 = 24;
+/// Compressions whose strips and tiles are pictures of their own.
+const JPEG: u16 = 7;
+const WEBP: u16 = 50_001;
 
 /// Undoes the compression of strips and tiles, in a buffer of its own.
 pub(super) struct Unpacker<'a> {
@@ -44,14 +50,16 @@ impl<'a> Unpacker<'a> {
         jpeg: &'a mut JpegDecoder,
         limits: &'a Limits,
     ) -> Result<Self, String> {
-        let rows = u64::from(tiff.rows(0));
-        let most = limits.max_pixels.saturating_mul(MOST_BYTES_A_PIXEL);
-        let row_bytes = tiff.row_bytes();
-        let fits = row_bytes.checked_mul(rows).is_some_and(|bytes| bytes <= most);
-        let row_bytes = usize::try_from(row_bytes).ok().filter(|_| fits).ok_or_else(|| {
-            let (width, height) = tiff.chunk;
-            format!("the TIFF has tiles of {width}x{height}, which are over the limit on pixels")
-        })?;
+        // A tile may be far wider than its image.
+        let n_pixels = u64::from(tiff.chunk.0) * u64::from(tiff.rows(0));
+        let fits = n_pixels <= limits.max_pixels;
+        let row_bytes =
+            usize::try_from(tiff.row_bytes()).ok().filter(|_| fits).ok_or_else(|| {
+                let (width, height) = tiff.chunk;
+                format!(
+                    "the TIFF has tiles of {width}x{height}, which are over the limit on pixels"
+                )
+            })?;
         let (reversed, unpacked, rgb) = Default::default();
         Ok(Self { tiff, jpeg, limits, row_bytes, reversed, unpacked, rgb })
     }
@@ -68,7 +76,7 @@ impl<'a> Unpacker<'a> {
             let name = if tiff.is_tiled { "tile" } else { "strip" };
             format!("the TIFF's {name} {index} cannot be unpacked: {what}")
         };
-        if matches!(tiff.compression, 7 | 50_001) {
+        if matches!(tiff.compression, JPEG | WEBP) {
             self.pictured(stored, rows).map_err(of_chunk)?;
             let (unpacked, row_bytes) = (&self.unpacked[..], self.row_bytes);
             return Ok(Chunk { unpacked, row_bytes, is_final: true });
@@ -124,7 +132,7 @@ impl<'a> Unpacker<'a> {
         let tiff = self.tiff;
         let n_samples = if tiff.is_planar { 1 } else { tiff.samples };
         let mut pixels = Vec::new();
-        let (header, n_channels) = if tiff.compression == 7 {
+        let (header, n_channels) = if tiff.compression == JPEG {
             let jpeg = whole_jpeg(tiff, stored);
             let header = probe(&jpeg)?;
             check_size(&header, tiff, rows, self.limits)?;
@@ -144,6 +152,21 @@ impl<'a> Unpacker<'a> {
             let decoded: Result<(u8, Notes), _> =
                 decode_other(stored, &header, self.limits, &mut scratch, &mut pixels);
             (header, decoded?.0)
+        };
+        // Some encoders leave alpha out where all of it is opaque.
+        let n_channels = match (tiff.compression, n_channels, n_samples) {
+            (WEBP, 3, 4) => {
+                let opaque = |&[red, green, blue]: &[u8; 3]| [red, green, blue, u8::MAX];
+                pixels = pixels.as_chunks().0.iter().flat_map(opaque).collect();
+                4
+            }
+            (WEBP, 4, 3) => {
+                let mut colors = Vec::new();
+                convert::drop_alpha(&pixels, false, &mut colors);
+                pixels = colors;
+                3
+            }
+            _ => n_channels,
         };
         if u16::from(n_channels) != n_samples {
             return Err(format!("it has {n_channels} channels and not {n_samples}"));
@@ -171,16 +194,26 @@ fn check_size(
     Ok(())
 }
 
-/// A JPEG with the tables that all of them share, and the colours that the TIFF says.
+/// A JPEG with the tables that all of them share, and the colours that the TIFF says, whatever markers
+/// of its own say.
 fn whole_jpeg(tiff: &Tiff<'_>, stored: &[u8]) -> Vec<u8> {
     // An Adobe segment of version 100, whose last byte tells RGB from YCbCr.
     const ADOBE: &[u8] = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0";
     let is_ycbcr = tiff.colors() == Some(TiffColors::Ycbcr);
     let tables = tiff.jpeg_tables().unwrap_or_default();
-    let tables = tables.strip_prefix(b"\xff\xd8").unwrap_or(tables);
     let tables = tables.strip_suffix(b"\xff\xd9").unwrap_or(tables);
-    let rest = stored.strip_prefix(b"\xff\xd8").unwrap_or(stored);
-    [b"\xff\xd8", ADOBE, &[u8::from(is_ycbcr)], tables, rest].concat()
+    let mut jpeg = [&START, ADOBE, &[u8::from(is_ycbcr)]].concat();
+    for part in [tables, stored] {
+        let mut copied = if part.starts_with(&START) { START.len() } else { 0 };
+        let segments = marker_segments(part).take_while(|segment| segment.marker != SOS);
+        // JFIF and Adobe.
+        for segment in segments.filter(|segment| matches!(segment.marker, APP0 | APP14)) {
+            jpeg.extend_from_slice(part.get(copied..segment.from()).unwrap_or_default());
+            copied = segment.end;
+        }
+        jpeg.extend_from_slice(part.get(copied..).unwrap_or_default());
+    }
+    jpeg
 }
 
 /// The four channels of a JPEG as they are stored; returns their number.

@@ -2,7 +2,7 @@
 
 use fdconvert_codec::{Decoder, Levels, is_gray16};
 use fdconvert_core::{Codec, Encoded, Limits, Result};
-use fdconvert_testkit::fixtures;
+use fdconvert_testkit::{fixtures, metadata::png_with};
 
 fn decode(image: &Encoded) -> Result<(Levels, Vec<u8>)> {
     let mut out = vec![7; 99];
@@ -30,6 +30,10 @@ fn indices_bits_and_all_of_sixteen_come_as_they_were_put_in() {
     let expected = [0, 1, 256, 65535, 1000, 2, 3, 4, 5, 6, 40000, 50000, 60000, 257, 255];
     assert_eq!(values, expected);
     assert!(is_gray16(&png(SIXTEEN_BITS)));
+    // A transparent level is one of the values.
+    let transparent = png_with(SIXTEEN_BITS, &[(b"tRNS", vec![0, 0])], false);
+    let transparent = Encoded { bytes: transparent.into(), ..png(SIXTEEN_BITS) };
+    assert!(is_gray16(&transparent) && decode(&transparent).unwrap().1 == bytes);
     let gray = Encoded::new(Codec::Raw, 2, 3, (&[0, 1, 9, 255, 7, 3][..]).into());
     assert_eq!(decode(&gray).unwrap().1, [0, 1, 9, 255, 7, 3]);
 }

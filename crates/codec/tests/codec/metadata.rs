@@ -343,6 +343,24 @@ fn unchanged(image: &Encoded) {
     }
 }
 
+/// A long EXIF goes on in segments that begin as none, and goes with them.
+#[test]
+fn an_exif_in_parts_and_one_of_other_integers_leave_their_turn() {
+    let image = small(Codec::Jpeg);
+    let named = |tiff: &[u8]| (0xE1, [b"Exif\0\0", tiff].concat());
+    let parts = [named(&exif(6, true)), named(b"the rest of it")];
+    let behind = [named(b"no EXIF"), named(&exif(6, true))];
+    let long = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x04\0\0\0\x01\0\0\0\x06\0\0\0\0";
+    for segments in [&parts[..], &behind, &[named(long)]] {
+        let bytes = jpeg_with(&image.bytes, segments);
+        assert!(find(&bytes).is_turned && probe(&bytes).unwrap().orientation == 6);
+        let stripped = strip(&bytes, "exif").unwrap();
+        assert_eq!(probe(&stripped.bytes).unwrap().orientation, 6);
+        assert!(stripped.notes.contains(Notes::ORIENTATION_KEPT));
+        assert_eq!(stripped.bytes.windows(5).filter(|it| it == b"Exif\0").count(), 1);
+    }
+}
+
 /// Readers differ in which of several they believe.
 #[test]
 fn each_of_several_exifs_keeps_its_turn() {
@@ -351,7 +369,7 @@ fn each_of_several_exifs_keeps_its_turn() {
     for (first, second) in [(6, 1), (1, 6), (3, 8), (1, 1)] {
         let bytes = jpeg_with(&image.bytes, &[exif(first), exif(second)]);
         let stripped = strip(&bytes, "all").unwrap().bytes;
-        assert_eq!(u16::from(probe(&stripped).unwrap().orientation), second);
+        assert_eq!(u16::from(probe(&stripped).unwrap().orientation), first);
         // The place of the orientation in what was put there.
         let turn = stripped[2 + 4 + 6 + 18];
         let is_bare = (first, second) == (1, 1);

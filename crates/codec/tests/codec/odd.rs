@@ -147,6 +147,107 @@ fn colours_that_a_tiff_has_multiplied_by_alpha_are_divided_again() {
     assert_eq!(pixels(1), [128, 64, 255, 100, 10, 20, 30, 0]);
 }
 
+/// A TIFF of 16 by 16 pixels in one strip, with these entries beside the usual ones.
+fn strip_tiff(strip: &[u8], changes: &[(u16, u32)]) -> Encoded {
+    let mut entries = std::collections::BTreeMap::from([
+        (256, 16),
+        (257, 16),
+        (258, 8),
+        (259, 1),
+        (262, 1),
+        (273, 0),
+        (277, 1),
+        (279, strip.len() as u32),
+    ]);
+    entries.extend(changes.iter().copied());
+    let at = 8 + 2 + 12 * entries.len() as u32 + 4;
+    entries.insert(273, at);
+    let entries: Vec<_> = entries.into_iter().map(|(tag, value)| (tag, 4, 1, value)).collect();
+    let mut bytes = tiff_directory(&entries);
+    assert_eq!(bytes.len(), at as usize);
+    bytes.extend(strip);
+    encoded(bytes)
+}
+
+/// Values of `Compression` and `PhotometricInterpretation`.
+const JPEG: (u16, u32) = (259, 7);
+const WEBP: (u16, u32) = (259, 50_001);
+const RGB: (u16, u32) = (262, 2);
+const YCBCR: (u16, u32) = (262, 6);
+
+/// As for libtiff, which takes the colours of its JPEGs from the TIFF.
+#[test]
+fn markers_of_a_jpeg_in_a_tiff_do_not_overrule_its_colours() {
+    const JFIF: &[u8] = b"\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
+    const ADOBE_RGB: &[u8] = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\0";
+    let jpeg = common::file(16, 16, 3, fdconvert_core::Codec::Jpeg);
+    let bare = jpeg.bytes.windows(2).position(|it| it == [0xff, 0xdb]).unwrap();
+    let with = |markers: &[u8]| [&[0xff, 0xd8], markers, &jpeg.bytes[bare..]].concat();
+    let tiff = |markers: &[u8], colors| {
+        decode(&strip_tiff(&with(markers), &[JPEG, colors, (277, 3)])).unwrap().0
+    };
+    let (rgb, ycbcr) = (tiff(&[], RGB), tiff(&[], YCBCR));
+    assert_eq!(ycbcr, decode(&jpeg).unwrap().0);
+    assert_ne!(rgb, ycbcr);
+    for markers in [JFIF, ADOBE_RGB, &[JFIF, ADOBE_RGB].concat()] {
+        assert_eq!((tiff(markers, RGB), tiff(markers, YCBCR)), (rgb.clone(), ycbcr.clone()));
+    }
+}
+
+/// libwebp leaves alpha out where all of it is opaque, tile by tile.
+#[test]
+fn webps_in_a_tiff_have_the_channels_that_it_says() {
+    let pixels = |channels: u8| common::picture(16, 16, channels).data;
+    let webp = |channels: u8, kind| {
+        let mut bytes = Vec::new();
+        let encoder = image::codecs::webp::WebPEncoder::new_lossless(&mut bytes);
+        encoder.encode(&pixels(channels), 16, 16, kind).unwrap();
+        bytes
+    };
+    let rgb = webp(3, image::ExtendedColorType::Rgb8);
+    let alpha = (338, 2);
+    let (found, _) = decode(&strip_tiff(&rgb, &[WEBP, RGB, (277, 4), alpha])).unwrap();
+    let opaque = |pixel: &[u8; 3]| [pixel[0], pixel[1], pixel[2], 255];
+    assert!(found == pixels(3).as_chunks().0.iter().flat_map(opaque).collect::<Vec<_>>());
+    let rgba = webp(4, image::ExtendedColorType::Rgba8);
+    let (found, _) = decode(&strip_tiff(&rgba, &[WEBP, RGB, (277, 3)])).unwrap();
+    let colors = |pixel: &[u8; 4]| [pixel[0], pixel[1], pixel[2]];
+    assert!(found == pixels(4).as_chunks().0.iter().flat_map(colors).collect::<Vec<_>>());
+}
+
+#[test]
+fn tiles_of_a_small_tiff_are_under_the_limit_on_pixels_too() {
+    let tiles = [(322, 60_000), (323, 30_000), (324, 8), (325, 9), (256, 1), (257, 30_000)];
+    let error =
+        decode(&strip_tiff(&[0; 9], &[(259, 8)].into_iter().chain(tiles).collect::<Vec<_>>()));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("tiles of 60000x30000") && error.contains("limit"), "{error}");
+}
+
+#[test]
+fn kept_bytes_that_are_not_decoded_are_not_said_to_be_rounded() {
+    let floats = strip_tiff(&[0; 1024], &[(258, 32), (339, 3)]);
+    assert_eq!(keep(&floats, false).unwrap(), Notes::KEPT | Notes::NOT_DECODED);
+}
+
+#[test]
+fn gifs_without_what_some_writers_leave_out_have_their_pixels() {
+    const TABLE: [u8; 6] = [10, 20, 30, 40, 50, 60];
+    // One pixel of number 1, and in front of it the control that makes number 0 transparent.
+    const FRAME: &[u8] = b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x4c\x01\0";
+    const CONTROL: &[u8] = b"!\xf9\x04\x01\0\0\0\0";
+    let pixels = |size: u8, table: &[u8], blocks: &[&[u8]]| {
+        let flags = if table.is_empty() { 0 } else { 0x80 };
+        let screen = [size, 0, size, 0, flags, 0, 0];
+        let gif = [b"GIF89a", &screen[..], table, &blocks.concat(), b";"].concat();
+        decode(&encoded(gif)).unwrap().0
+    };
+    assert_eq!(pixels(1, &TABLE, &[CONTROL, FRAME]), [40, 50, 60]);
+    assert_eq!(pixels(1, &TABLE, &[b"\0", CONTROL, b"\0\0", FRAME]), [40, 50, 60]);
+    assert_eq!(pixels(0, &TABLE, &[CONTROL, FRAME]), [40, 50, 60]);
+    assert_eq!(pixels(1, &[], &[CONTROL, FRAME]), [1, 1, 1]);
+}
+
 /// A WebP of several frames, each a still one of its own.
 fn animated_webp(frames: &[Vec<u8>]) -> Vec<u8> {
     let chunk = |kind: &[u8; 4], data: &[u8]| {

@@ -4,6 +4,7 @@ use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
 };
+use std::ops::Range;
 
 /// Returns whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several.
 /// Looks at no more than it takes to find a second one; what is damaged has as many as can be
@@ -25,31 +26,74 @@ pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
     codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
 }
 
-/// Checks that there is a frame of a GIF, with its colours, and returns whether its data ends.
+/// Checks that there is a frame of a GIF, and returns whether its data ends.
 pub(crate) fn gif_ending(bytes: &[u8]) -> Result<Ending, String> {
-    let cut = || format!("the GIF is cut off at byte {} before its first frame ends", bytes.len());
-    let [screen] = array(bytes, 10).ok_or_else(cut)?;
-    let mut at = SCREEN_BYTES + color_table_bytes(screen);
-    loop {
-        let [kind] = array(bytes, at).ok_or_else(cut)?;
-        match kind {
-            b'!' => at = past_sub_blocks(bytes, at + 2).ok_or_else(cut)?,
-            b',' => break,
-            b';' => return Err(format!("the GIF ends at byte {at} without a frame")),
-            other => return Err(format!("the GIF has a block {other:#04x} at byte {at}")),
-        }
-    }
-    let [frame] = array(bytes, at + 9).ok_or_else(cut)?;
-    if (screen | frame) & 0x80 == 0 {
-        return Err("the GIF has no table of colours".into());
-    }
-    at += IMAGE_BYTES + color_table_bytes(frame);
+    let frame = gif_frame(bytes)?;
+    let cut = || gif_is_cut(bytes);
+    let [flags] = array(bytes, frame.at + 9).ok_or_else(cut)?;
+    let at = frame.at + IMAGE_BYTES + color_table_bytes(flags);
     let [code_bits] = array(bytes, at).ok_or_else(cut)?;
     if !(1..=11).contains(&code_bits) {
         return Err(format!("the GIF's pixels have codes of {code_bits} bits, which cannot be"));
     }
     let end = past_sub_blocks(bytes, at + 1);
     Ok(if end.is_some() { Ending::Complete } else { Ending::Doubtful })
+}
+
+/// The first frame of a GIF, and what its pixels depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GifFrame {
+    /// The byte at which its block begins.
+    pub at: usize,
+    /// The extension in front of it that names its transparent colour.
+    pub control: Option<Range<usize>>,
+    /// Columns and rows of the screen that hold it.
+    pub reach: (u16, u16),
+    /// True if there is a table of colours, its own or that of the file. Without one its pixels are
+    /// levels of gray.
+    pub has_colors: bool,
+    /// True if zeros stand between the blocks in front of it, as some writers leave them.
+    pub has_zeros: bool,
+}
+
+/// Finds the first frame of a GIF.
+///
+/// # Errors
+/// A text for a sample's error: there is none, or the file ends before it.
+pub fn gif_frame(bytes: &[u8]) -> Result<GifFrame, String> {
+    const CONTROL: u8 = 0xf9;
+    let cut = || gif_is_cut(bytes);
+    let [screen] = array(bytes, 10).ok_or_else(cut)?;
+    let mut at = SCREEN_BYTES + color_table_bytes(screen);
+    let (mut control, mut has_zeros) = (None, false);
+    loop {
+        let [kind] = array(bytes, at).ok_or_else(cut)?;
+        at = match kind {
+            b'!' => {
+                let end = past_sub_blocks(bytes, at + 2).ok_or_else(cut)?;
+                if bytes.get(at + 1) == Some(&CONTROL) {
+                    control = Some(at..end);
+                }
+                end
+            }
+            0 => {
+                has_zeros = true;
+                at + 1
+            }
+            b',' => break,
+            b';' => return Err(format!("the GIF ends at byte {at} without a frame")),
+            other => return Err(format!("the GIF has a block {other:#04x} at byte {at}")),
+        };
+    }
+    let number = |offset| array(bytes, at + offset).map(u16::from_le_bytes).ok_or_else(cut);
+    let reach = |place, size| Ok::<_, String>(number(place)?.saturating_add(number(size)?));
+    let reach = (reach(1, 5)?, reach(3, 7)?);
+    let [frame] = array(bytes, at + 9).ok_or_else(cut)?;
+    Ok(GifFrame { at, control, reach, has_colors: (screen | frame) & 0x80 != 0, has_zeros })
+}
+
+fn gif_is_cut(bytes: &[u8]) -> String {
+    format!("the GIF is cut off at byte {} before its first frame ends", bytes.len())
 }
 
 const SCREEN_BYTES: usize = 13;
@@ -64,6 +108,7 @@ fn second_gif_frame(bytes: &[u8]) -> Option<()> {
         let [kind] = array(bytes, at)?;
         at = match kind {
             b'!' => past_sub_blocks(bytes, at + 2)?,
+            0 => at + 1,
             b',' if seen_one => return Some(()),
             b',' => {
                 seen_one = true;
@@ -133,6 +178,9 @@ mod tests {
             assert_eq!(is_animated(&gif(n_frames), Codec::Gif), animated, "{n_frames}");
             assert_eq!(is_animated(&webp(2, n_frames), Codec::Webp), animated, "{n_frames}");
         }
+        // Zeros between frames are passed over.
+        let zeros = [&gif(1)[..gif(1).len() - 1], b"\0\0", &gif(1)[38..]].concat();
+        assert!(is_animated(&zeros, Codec::Gif));
         // Frames without the flag are none; nor is a GIF by another name.
         assert!(!is_animated(&webp(0, 3), Codec::Webp));
         assert!(!is_animated(&gif(2), Codec::Jpeg));

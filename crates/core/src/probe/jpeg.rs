@@ -2,16 +2,17 @@
 use crate::probe::{Ending, exif, scans};
 use crate::{Codec, Color, ImageHeader, bytes::u16_be_at};
 use fdconvert_jpeg::{
-    BadLength,
+    BadLength, MarkerSegment,
     marker::{APP1, EOI, SOS, stands_alone, starts_frame},
     marker_segments,
 };
 
-/// Walks the segments to the frame header (SOF).
+/// Walks the segments to the frame header (SOF), and to the scan behind it where no EXIF came first.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ends = || format!("the JPEG ends at byte {} before its frame header", bytes.len());
-    let mut orientation = 1;
-    for segment in marker_segments(bytes) {
+    let mut turn = None;
+    let mut segments = marker_segments(bytes);
+    for segment in segments.by_ref() {
         let (marker, at) = (segment.marker, segment.at);
         if matches!(marker, SOS | EOI) {
             return Err(format!("the JPEG has no frame header before byte {at}"));
@@ -25,17 +26,30 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
             BadLength::Ends => ends(),
         })?;
         if starts_frame(marker) {
-            return frame(marker, body, orientation).ok_or_else(|| bad_len(2 + body.len()))?;
+            let mut header = frame(marker, body).ok_or_else(|| bad_len(2 + body.len()))??;
+            // What is damaged behind it is for `check_complete` to report.
+            let mut behind = segments.take_while(|segment| segment.marker != SOS);
+            let turn = turn.or_else(|| behind.find_map(|segment| exif(&segment)));
+            header.orientation = turn.unwrap_or(1);
+            return Ok(header);
         }
-        if let (APP1, Some(tiff)) = (marker, body.strip_prefix(b"Exif\0\0")) {
-            orientation = exif::orientation(tiff).unwrap_or(1);
-        }
+        turn = turn.or_else(|| exif(&segment));
     }
     Err(ends())
 }
 
+/// The orientation that a segment says, if it begins an EXIF: of several the first one counts, as for
+/// other readers.
+fn exif(segment: &MarkerSegment<'_>) -> Option<u8> {
+    if segment.marker != APP1 {
+        return None;
+    }
+    let tiff = segment.body.ok()?.strip_prefix(b"Exif\0\0")?;
+    exif::starts_exif(tiff).then(|| exif::orientation(tiff).unwrap_or(1))
+}
+
 /// The frame header (B.2.2); `None` when it is too short.
-fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader, String>> {
+fn frame(marker: u8, body: &[u8]) -> Option<Result<ImageHeader, String>> {
     let bits = *body.first()?;
     let (height, width) = (u16_be_at(body, 1)?, u16_be_at(body, 3)?);
     let components = *body.get(5)?;
@@ -62,7 +76,7 @@ fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader,
         height: u32::from(height),
         color,
         bits,
-        orientation,
+        orientation: 1,
         progressive: !matches!(marker, 0xC0 | 0xC1),
     }))
 }

@@ -26,9 +26,10 @@ mod scans;
 mod structure;
 mod tiff;
 
-pub use exif::orientation as exif_orientation;
+pub use bmp::bmp_lacks_padding;
+pub use exif::{orientation as exif_orientation, starts_exif};
 pub use foreign::Foreign;
-pub use frames::{has_pages, is_animated};
+pub use frames::{GifFrame, gif_frame, has_pages, is_animated};
 pub use tiff::{Numbers, Tiff, TiffColors};
 
 use crate::{Codec, ImageHeader};
@@ -64,10 +65,12 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
                 let (name, cure) = (foreign.name(), foreign.cure());
                 format!("the file is {name}, which is not read here; convert it first: {cure}")
             }
-            None => format!(
-                "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with {}",
-                shown(bytes)
-            ),
+            None => foreign::told(bytes).unwrap_or_else(|| {
+                format!(
+                    "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with {}",
+                    shown(bytes)
+                )
+            }),
         }),
     }?;
     if header.width == 0 || header.height == 0 {

@@ -1,5 +1,5 @@
 //! WebP and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
-use crate::probe::{Ending, exif};
+use crate::probe::{Ending, exif, frames::gif_frame};
 use crate::{
     Codec, Color, ImageHeader,
     bytes::{array_at, u32_at},
@@ -13,8 +13,16 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
         .ok()
         .zip(u32::try_from(size.height).ok())
         .ok_or_else(|| format!("the {name} file claims an impossible size"))?;
+    // Some writers leave the screen of a GIF open: its first frame makes it.
+    let (width, height) = match codec {
+        Codec::Gif if width == 0 || height == 0 => {
+            let (right, bottom) = gif_frame(bytes)?.reach;
+            (width.max(right.into()), height.max(bottom.into()))
+        }
+        _ => (width, height),
+    };
     let orientation = match codec {
-        Codec::Webp => webp_chunk(bytes, *b"EXIF")
+        Codec::Webp => webp_exif(bytes)
             .and_then(|chunk| exif::orientation(chunk.strip_prefix(b"Exif\0\0").unwrap_or(chunk))),
         _ => None,
     };
@@ -27,6 +35,14 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
         orientation: orientation.unwrap_or(1),
         progressive: false,
     })
+}
+
+/// The EXIF of a WebP of the extended form that says that it has one; others do not look for it.
+fn webp_exif(bytes: &[u8]) -> Option<&[u8]> {
+    const EXIF: u8 = 0x08;
+    let [flags] = array_at(bytes, 20)?;
+    let has_exif = array_at(bytes, 12)? == *b"VP8X" && flags & EXIF != 0;
+    has_exif.then(|| webp_chunk(bytes, *b"EXIF"))?
 }
 
 /// Returns whether the pixels have alpha: by the flags of the extended and of the lossless form; lossy

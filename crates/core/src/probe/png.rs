@@ -45,6 +45,13 @@ impl Chunk<'_> {
 /// IHDR, and what else says something of the pixels: transparency, EXIF.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ihdr = chunk(bytes, SIGNATURE_BYTES)?;
+    if &ihdr.kind == b"CgBI" {
+        return Err(
+            "the PNG is in the form of Apple's devices (CgBI), which is not read here; convert \
+                    it first: `pngcrush -revert-iphone-optimizations in.png out.png` (pngcrush)"
+                .into(),
+        );
+    }
     let fields = match (&ihdr.kind, ihdr.data) {
         (b"IHDR", data @ [.., bits, kind, _, _, _]) if data.len() == 13 => {
             u32_be_at(data, 0).zip(u32_be_at(data, 4)).map(|(w, h)| (w, h, *bits, *kind))

@@ -59,6 +59,51 @@ fn exif_orientation_is_found_and_nonsense_is_upright() {
     }
 }
 
+/// Pillow and OpenCV take the first of several, wherever it stands in front of the scan, and a long
+/// one goes on in segments that begin as no EXIF.
+#[test]
+fn the_first_exif_turns_a_jpeg() {
+    let turn = |before: &[Vec<u8>], behind: &[Vec<u8>]| {
+        let whole = [jpeg(&before.concat(), 0xC0, 3, 2, 2), behind.concat()].concat();
+        probe(&whole).unwrap().orientation
+    };
+    let rest = || segment(0xE1, b"Exif\0\0more of it");
+    let without = || segment(0xE1, b"Exif\0\0MM\0\x2a\0\0\0\x08\0\0");
+    assert_eq!(turn(&[exif_app1(6), exif_app1(1)], &[]), 6);
+    assert_eq!(turn(&[exif_app1(6), without()], &[]), 6);
+    assert_eq!(turn(&[without(), exif_app1(6)], &[]), 1);
+    assert_eq!(turn(&[exif_app1(6), rest()], &[]), 6);
+    assert_eq!(turn(&[rest(), exif_app1(6)], &[]), 6);
+    assert_eq!(turn(&[], &[segment(0xC4, &[]), exif_app1(6)]), 6);
+    assert_eq!(turn(&[], &[scan(&[0], 0, 63, 0), exif_app1(6)]), 1);
+    assert_eq!(turn(&[exif_app1(3)], &[exif_app1(6)]), 3);
+}
+
+#[test]
+fn an_orientation_may_have_the_type_of_another_integer() {
+    for (kind, value) in
+        [(1, [6, 0, 0, 0]), (3, [0, 6, 0, 0]), (4, [0, 0, 0, 6]), (8, [0, 6, 0, 0])]
+    {
+        let start = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0".to_vec();
+        let mut tiff = [start, vec![kind, 0, 0, 0, 1], value.to_vec()].concat();
+        assert_eq!(exif_orientation(&tiff), Some(6), "{kind}");
+        tiff[13] = 2;
+        assert_eq!(exif_orientation(&tiff), None);
+    }
+}
+
+#[test]
+fn the_exif_of_a_webp_counts_where_its_header_names_it() {
+    let exif = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0";
+    let chunk =
+        |kind: &[u8; 4], data: &[u8]| [kind, &(data.len() as u32).to_le_bytes()[..], data].concat();
+    let webp = |flags: u8| {
+        let head = chunk(b"VP8X", &[flags, 0, 0, 0, 1, 0, 0, 1, 0, 0]);
+        probe(&[b"RIFF\0\0\0\0WEBP", &head[..], &chunk(b"EXIF", exif)].concat()).unwrap()
+    };
+    assert_eq!((webp(8).orientation, webp(0).orientation), (6, 1));
+}
+
 #[test]
 fn fill_bytes_and_huge_app_segments_are_walked_over() {
     let mut before = segment(0xE2, &[0; 60_000]);
@@ -292,7 +337,9 @@ fn gifs_and_webps_without_pixels_are_broken_or_doubtful() {
     assert!(gif(0x80, b"!\xfe\x02hi\0;").unwrap_err().contains("without a frame"));
     assert_eq!(gif(0x80, &frame[..12]), Ok(Ending::Doubtful));
     assert!(gif(0x80, &frame[..10]).unwrap_err().contains("cut off"));
-    assert!(gif(0, frame).unwrap_err().contains("colours"));
+    // Without a table its pixels are levels of gray, and some writers leave zeros between blocks.
+    assert_eq!(gif(0, frame), Ok(Ending::Complete));
+    assert_eq!(gif(0x80, &[b"\0!\xfe\x02hi\0\0\0", &frame[..]].concat()), Ok(Ending::Complete));
     let webp = |chunks: &[u8]| {
         let header = ImageHeader { codec: Codec::Webp, ..ImageHeader::raw(1, 1, 3) };
         check_complete(&[b"RIFF\0\0\0\0WEBP", chunks].concat(), &header)
@@ -300,6 +347,56 @@ fn gifs_and_webps_without_pixels_are_broken_or_doubtful() {
     assert_eq!(webp(b"VP8 \x03\0\0\0abc\0"), Ok(Ending::Complete));
     assert_eq!(webp(b"VP8 \x03\0\0\0ab"), Ok(Ending::Doubtful));
     assert_eq!(webp(b"VP8X\x03\0\0\0abc\0"), Ok(Ending::Doubtful));
+}
+
+/// The header of a BMP of 3 by 2 pixels, its second part of 40 bytes, and as many behind it.
+fn bmp(bits: u16, compression: u32, n_colors: u32, n_behind: usize) -> Vec<u8> {
+    let at = 54 + if bits > 8 { 0 } else { 4 << bits };
+    let mut out = [b"BM\0\0\0\0\0\0\0\0".to_vec(), u32::to_le_bytes(at).to_vec()].concat();
+    out.extend([40_u32, 3, 2].map(u32::to_le_bytes).as_flattened());
+    out.extend([1, bits].map(u16::to_le_bytes).as_flattened());
+    out.extend([compression, 0, 0, 0, n_colors, 0].map(u32::to_le_bytes).as_flattened());
+    out.resize(54 + n_behind, 0);
+    out
+}
+
+#[test]
+fn bmps_that_cannot_be_decoded_are_told_by_their_headers() {
+    let kind = |bits, compression| {
+        let bytes = bmp(bits, compression, 0, 24);
+        not_decoded(&bytes, &probe(&bytes).unwrap()).unwrap_or_default()
+    };
+    assert!(kind(0, 4).contains("JPEG") && kind(0, 5).contains("PNG"));
+    assert!(kind(32, 6).contains("Windows CE") && kind(24, 9).contains("not known"));
+    let error = |bytes: &[u8]| verdict(bytes).unwrap_err();
+    assert!(error(&bmp(0, 0, 0, 24)).contains("0 bits per pixel"));
+    assert!(error(&bmp(24, 1, 0, 24)).contains("24 bits per pixel in compression 1"));
+    assert!(error(&bmp(8, 0, 300, 2000)).contains("a palette of 300 colours"));
+    assert!(error(&bmp(8, 0, 0, 200)).contains("no palette"));
+    let mut negative = bmp(24, 0, 0, 24);
+    negative[18..22].copy_from_slice(&(-3_i32).to_le_bytes());
+    assert!(error(&negative).contains("width below zero"));
+    // Three bytes of padding stand behind the last row of three pixels.
+    let of = |n_behind| verdict(&bmp(24, 0, 0, n_behind));
+    assert_eq!((of(24), of(21)), (Ok(Ending::Complete), Ok(Ending::Complete)));
+    assert!(of(20).unwrap_err().contains("cut off"));
+}
+
+#[test]
+fn what_is_no_image_is_called_what_it_is_with_a_cure() {
+    let said = |bytes: &[u8]| probe(bytes).unwrap_err();
+    let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    assert!(said(pointer).contains("git lfs pull"));
+    assert!(said(b"\n<!DOCTYPE HTML><html>").contains("web page"));
+    assert!(said(b"<?xml version=\"1.0\"?><Error/>").contains("XML"));
+    assert!(said(b"<?xml version=\"1.0\"?><svg/>").contains("SVG"));
+    assert!(said(b"{\"error\": \"not found\"}").contains("JSON"));
+    assert!(said(b"P6\n2 2\n255\n").contains("pnmtopng"));
+    assert!(said(&[&[0; 128][..], b"DICM"].concat()).contains("DICOM"));
+    assert!(said(b"\0\0\0\x18ftypcrx \0\0").contains("CR3"));
+    assert!(said(b"hello world!").contains("starts with the text"));
+    let apple = b"\x89PNG\r\n\x1a\n\0\0\0\x04CgBI\x50\0\x20\x02\0\0\0\0";
+    assert!(said(apple).contains("CgBI"));
 }
 
 proptest! {

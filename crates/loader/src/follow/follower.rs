@@ -93,11 +93,8 @@ impl Follower {
         for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
             let named = Named { key: leader.key, field: &spec.name };
             shown.push(match (value, role) {
-                (Value::Image(image), Role::Mask { is_wide }) => {
-                    self.levels(decoder, &named, image, leader, options, *is_wide)?
-                }
-                (Value::Image(image), Role::Depth) => {
-                    self.levels(decoder, &named, image, leader, options, true)?
+                (Value::Image(image), Role::Mask { .. } | Role::Depth) => {
+                    self.levels(decoder, &named, image, leader, options, *role)?
                 }
                 (Value::Image(image), _) => self.image(decoder, &named, image, leader, options)?,
                 (Value::Json(json), Role::Objects) => {
@@ -124,7 +121,7 @@ impl Follower {
         image: &Encoded,
         leader: &Leader<'_>,
         options: &Options,
-        is_wide: bool,
+        role: Role,
     ) -> Result<FieldValue> {
         let turned = if options.orient { orientation(image) } else { 1 };
         named.check_size(upright_size(image, turned), leader.source)?;
@@ -137,14 +134,23 @@ impl Follower {
         let upright = orient(Pixels { width, height, channels: n_bytes, data }, turned);
         let (fill, width) = (options.mask_fill.to_le_bytes(), upright.width);
         *pixels = upright.data;
-        let row = match (n_bytes, is_wide) {
-            (2, true) => self.nearest.take::<2>(&self.pixels, width, fill),
-            // Values of one byte in a column of two.
-            (_, true) => {
+        let row = match (n_bytes, role) {
+            (2, Role::Mask { is_wide: true } | Role::Depth) => {
+                self.nearest.take::<2>(&self.pixels, width, fill)
+            }
+            // Levels of another scale than the rest has.
+            (_, Role::Depth) => {
+                return Err(named.error(
+                    "it has values of 8 bits or fewer, and the first sample of the dataset, which \
+                     tells what the column holds, has 16: store all of them alike",
+                ));
+            }
+            // Labels of one byte in a column of two.
+            (_, Role::Mask { is_wide: true }) => {
                 let wide: Vec<u8> = self.pixels.iter().flat_map(|level| [*level, 0]).collect();
                 self.nearest.take::<2>(&wide, width, fill)
             }
-            (1, false) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
+            (1, _) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
             _ => {
                 return Err(named.error(
                     "it has values of 16 bits, and the first sample of the dataset, which tells \

@@ -48,21 +48,62 @@ impl<'a> Directory<'a> {
         self.file.is_big_endian
     }
 
-    /// The values of an entry of whole numbers or bytes; `None` where there is none, and where they
-    /// are not all in the file.
-    pub(super) fn numbers(&self, tag: u16) -> Option<Numbers<'a>> {
+    /// The values of an entry of whole numbers or bytes; `None` where there is none.
+    ///
+    /// # Errors
+    /// A text for a sample's error: there is one, and its values cannot be read.
+    pub(super) fn numbers(&self, tag: u16) -> Result<Option<Numbers<'a>>, String> {
+        let Some(at) = self.entry(tag) else { return Ok(None) };
+        let kind = self.file.short(at + 2).unwrap_or_default();
+        let value_bytes = match kind {
+            1 | 6 | 7 => 1,
+            3 | 8 => 2,
+            4 | 9 | 13 => 4,
+            16..=18 => 8,
+            _ => {
+                return Err(format!("the TIFF's tag {tag} has values of type {kind}, not numbers"));
+            }
+        };
+        let numbers = self.values(at, value_bytes, 1).ok_or_else(|| self.is_cut_off(tag))?;
+        let has_sign = matches!(kind, 6 | 8 | 9 | 17);
+        if has_sign && (0..numbers.n_values()).any(|index| numbers.is_negative(index)) {
+            return Err(format!("the TIFF's tag {tag} has values below zero, which cannot be"));
+        }
+        Ok(Some(numbers))
+    }
+
+    /// The first value of such an entry.
+    pub(super) fn number(&self, tag: u16) -> Result<Option<u64>, String> {
+        Ok(self.numbers(tag)?.and_then(|numbers| numbers.get(0)))
+    }
+
+    /// The values of an entry of fractions, as numerators with their denominators behind them;
+    /// `None` where there is none, and where they are no fractions.
+    pub(super) fn fractions(&self, tag: u16) -> Result<Option<Numbers<'a>>, String> {
+        const RATIONAL: u16 = 5;
+        let at = self.entry(tag).filter(|at| self.file.short(at + 2) == Some(RATIONAL));
+        at.map(|at| self.values(at, 4, 2).ok_or_else(|| self.is_cut_off(tag))).transpose()
+    }
+
+    /// The bytes of an entry of text; `None` where there is none that can be read.
+    pub(super) fn text(&self, tag: u16) -> Option<&'a [u8]> {
+        const ASCII: u16 = 2;
+        let at = self.entry(tag).filter(|at| self.file.short(at + 2) == Some(ASCII))?;
+        Some(self.values(at, 1, 1)?.bytes())
+    }
+
+    /// The place of the entry of a tag.
+    pub(super) fn entry(&self, tag: u16) -> Option<usize> {
         let entry = |index: usize| self.at + index * self.file.entry_bytes();
         // In the order of their tags, as a rule that some writers do not keep.
-        let at = (0..self.n_entries).map(entry).find(|at| self.file.short(*at) == Some(tag))?;
-        let count = self.file.count(at + 4)?;
-        let value_bytes = match self.file.short(at + 2)? {
-            1 | 7 => 1,
-            3 => 2,
-            4 | 13 => 4,
-            16 | 18 => 8,
-            _ => return None,
-        };
-        let len = usize::try_from(count).ok()?.checked_mul(value_bytes)?;
+        (0..self.n_entries).map(entry).find(|at| self.file.short(*at) == Some(tag))
+    }
+
+    /// The values of the entry at a place, of so many numbers each; `None` if they are not all in
+    /// the file.
+    fn values(&self, at: usize, value_bytes: usize, n_each: usize) -> Option<Numbers<'a>> {
+        let count = usize::try_from(self.file.count(at + 4)?).ok()?;
+        let len = count.checked_mul(value_bytes)?.checked_mul(n_each)?;
         // Values that are short enough stand in the place of their offset.
         let value_at = at + self.file.entry_bytes() - self.file.offset_bytes();
         let start =
@@ -71,9 +112,9 @@ impl<'a> Directory<'a> {
         Some(Numbers { file: File { bytes, ..self.file }, value_bytes })
     }
 
-    /// The first value of such an entry.
-    pub(super) fn number(&self, tag: u16) -> Option<u64> {
-        self.numbers(tag)?.get(0)
+    fn is_cut_off(&self, tag: u16) -> String {
+        let len = self.file.bytes.len();
+        format!("the TIFF is cut off: the values of its tag {tag} lie behind its {len} bytes")
     }
 }
 
@@ -152,6 +193,12 @@ impl<'a> Numbers<'a> {
     #[must_use]
     pub fn n_values(&self) -> usize {
         self.file.bytes.len() / self.value_bytes
+    }
+
+    /// Returns whether the highest bit of a value says so.
+    fn is_negative(&self, index: usize) -> bool {
+        let sign = 8 * self.value_bytes - 1;
+        self.get(index as u64).is_some_and(|value| value >> sign == 1)
     }
 
     /// All values, one after the other.

@@ -1,5 +1,5 @@
 //! Kinds of TIFFs that can be decoded, and words for those that cannot.
-use super::{Tiff, tag};
+use super::{Directory, Tiff, tag};
 
 /// Meaning of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub enum TiffColors {
 }
 
 pub(super) const YCBCR: u16 = 6;
+pub(super) const JPEG: u16 = 7;
 
 /// Compressions that can be undone, by their numbers.
 const READ: [u16; 10] = [1, 3, 4, 5, 7, 8, 32_773, 32_946, 50_000, 50_001];
@@ -37,6 +38,26 @@ impl TiffColors {
             Self::Cmyk => 4,
         }
     }
+}
+
+/// Returns whether YCbCr becomes RGB as where nothing is said of it: by the coefficients of CCIR 601,
+/// black being 0, white 255, and the middle of the two colours 128. JPEGs are always of that kind.
+pub(super) fn is_usual_ycbcr(directory: &Directory<'_>) -> Result<bool, String> {
+    const CLOSE: f64 = 0.001;
+    let are = |tag, usual: &[f64]| {
+        if directory.entry(tag).is_none() {
+            return Ok::<_, String>(true);
+        }
+        let Some(numbers) = directory.fractions(tag)? else { return Ok(false) };
+        let number = |index| numbers.get(index).map(|number| number as f64);
+        let is_it = |(index, usual): (u64, &f64)| {
+            let fraction = number(2 * index).zip(number(2 * index + 1));
+            fraction.is_some_and(|(above, below)| (above / below - usual).abs() < CLOSE)
+        };
+        Ok((0..).zip(usual).all(is_it))
+    };
+    Ok(are(tag::COEFFICIENTS, &[0.299, 0.587, 0.114])?
+        && are(tag::BLACK_AND_WHITE, &[0.0, 255.0, 128.0, 255.0, 128.0, 255.0])?)
 }
 
 impl Tiff<'_> {
@@ -135,6 +156,7 @@ impl Tiff<'_> {
         let Some(colors) = self.colors() else {
             let what = match self.photometric {
                 None => "that does not say what its samples mean",
+                Some(4) => "that is a mask",
                 Some(0..=6) => {
                     let samples = self.samples;
                     return Some(format!(
@@ -151,8 +173,9 @@ impl Tiff<'_> {
                  `magick in.tif -colorspace sRGB out.png` (ImageMagick)"
             ));
         };
-        let bits = self.directory.numbers(tag::BITS);
-        if let Some(bits) = bits.filter(|bits| bits.iter().any(|it| it != u64::from(self.bits))) {
+        if let Some(bits) =
+            self.all_bits.filter(|bits| bits.iter().any(|it| it != u64::from(self.bits)))
+        {
             let all: Vec<_> = bits.iter().take(8).map(|bits| bits.to_string()).collect();
             return Some(format!("TIFF with channels of {} bits is not supported", all.join(", ")));
         }
@@ -175,6 +198,14 @@ impl Tiff<'_> {
             };
             return Some(format!("TIFF with {with} {bits} bits is not supported"));
         }
+        let is_block = colors == TiffColors::Ycbcr && self.compression != JPEG;
+        if is_block && !self.is_usual_ycbcr {
+            return Some(
+                "TIFF in YCbCr with coefficients or levels of black and white of its own is not \
+                 supported; rewrite it as RGB first: `tiff2rgba in.tif out.tif` (libtiff)"
+                    .into(),
+            );
+        }
         if colors == TiffColors::Ycbcr && !self.is_plain_ycbcr() {
             return Some(
                 "TIFF in YCbCr is not supported in this form; rewrite it as RGB first".into(),
@@ -193,7 +224,7 @@ impl Tiff<'_> {
 
     /// Returns whether the samples of YCbCr lie in JPEGs, or in blocks that are known.
     fn is_plain_ycbcr(&self) -> bool {
-        let is_jpeg = self.compression == 7;
+        let is_jpeg = self.compression == JPEG;
         let is_block = self.predictor == 1 && matches!(self.subsampling(), (1 | 2 | 4, 1 | 2 | 4));
         self.samples == 3 && !self.is_planar && (is_jpeg || is_block)
     }

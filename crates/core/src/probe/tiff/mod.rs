@@ -1,6 +1,8 @@
 //! TIFF (revision 6.0, BigTIFF and Adobe's supplements): the first image of a file.
 //!
-//! Nothing is allocated: lists of numbers are read where they stand.
+//! Nothing is allocated: lists of numbers are read where they stand. An entry that is there and cannot
+//! be read is an error and no default: where a file is cut off, the values of its tags may be what is
+//! missing.
 
 mod entries;
 mod kinds;
@@ -20,6 +22,7 @@ mod tag {
     pub(super) const BITS: u16 = 258;
     pub(super) const COMPRESSION: u16 = 259;
     pub(super) const PHOTOMETRIC: u16 = 262;
+    pub(super) const DESCRIPTION: u16 = 270;
     pub(super) const FILL_ORDER: u16 = 266;
     pub(super) const STRIP_OFFSETS: u16 = 273;
     pub(super) const ORIENTATION: u16 = 274;
@@ -37,7 +40,9 @@ mod tag {
     pub(super) const EXTRA_SAMPLES: u16 = 338;
     pub(super) const FORMAT: u16 = 339;
     pub(super) const JPEG_TABLES: u16 = 347;
+    pub(super) const COEFFICIENTS: u16 = 529;
     pub(super) const SUBSAMPLING: u16 = 530;
+    pub(super) const BLACK_AND_WHITE: u16 = 532;
 }
 
 /// The first image of a TIFF: the facts of its directory, not proven by decoding.
@@ -68,6 +73,18 @@ pub struct Tiff<'a> {
     pub chunk: (u32, u32),
     /// True if there are tiles, which have the same size at the edges of the image.
     pub is_tiled: bool,
+    /// Places and lengths of strips or tiles.
+    offsets: Option<Numbers<'a>>,
+    counts: Option<Numbers<'a>>,
+    all_bits: Option<Numbers<'a>>,
+    color_map: Option<Numbers<'a>>,
+    jpeg_tables: Option<Numbers<'a>>,
+    extra: Option<Numbers<'a>>,
+    subsampling: Option<Numbers<'a>>,
+    fax_options: u64,
+    orientation: u64,
+    /// True if YCbCr is that of CCIR 601 with the full range of levels.
+    is_usual_ycbcr: bool,
 }
 
 impl<'a> Tiff<'a> {
@@ -79,39 +96,58 @@ impl<'a> Tiff<'a> {
         let directory = Directory::first(bytes).ok_or_else(|| {
             format!("the TIFF's directory is not within its {} bytes", bytes.len())
         })?;
-        let number = |tag| directory.numbers(tag).and_then(|numbers| numbers.get(0));
-        let short = |tag, default| number(tag).map_or(Some(default), |it| u16::try_from(it).ok());
-        let long = |tag| number(tag).and_then(|number| u32::try_from(number).ok());
-        let size = long(tag::WIDTH).zip(long(tag::HEIGHT));
-        let (width, height) = size.ok_or("the TIFF's directory says no width or height")?;
-        let is_tiled = directory.numbers(tag::TILE_OFFSETS).is_some();
+        let numbers = |tag| directory.numbers(tag);
+        let number = |tag| directory.number(tag);
+        let short = |tag, default| {
+            let value = number(tag)?.map_or(Ok(default), u16::try_from);
+            value.map_err(|_| format!("the TIFF's tag {tag} has a value that cannot be"))
+        };
+        let long =
+            |tag| Ok::<_, String>(number(tag)?.and_then(|number| u32::try_from(number).ok()));
+        let size = |width, height| Ok::<_, String>(long(width)?.zip(long(height)?));
+        let (width, height) =
+            size(tag::WIDTH, tag::HEIGHT)?.ok_or("the TIFF's directory says no width or height")?;
+        let rows = long(tag::ROWS_PER_STRIP)?;
+        let tile = size(tag::TILE_WIDTH, tag::TILE_HEIGHT)?;
+        let tile_offsets = numbers(tag::TILE_OFFSETS)?;
+        // Some writers give the places of tiles under the tag for strips.
+        let is_tiled = tile_offsets.is_some() || tile.is_some() && rows.is_none();
         let chunk = if is_tiled {
-            let size = long(tag::TILE_WIDTH).zip(long(tag::TILE_HEIGHT));
-            size.ok_or("the TIFF's directory says no size of its tiles")?
+            tile.ok_or("the TIFF's directory says no size of its tiles")?
         } else {
-            (width, long(tag::ROWS_PER_STRIP).unwrap_or(height).min(height))
+            (width, rows.unwrap_or(height).min(height))
         };
-        let read = || {
-            Some(Self {
-                directory,
-                width,
-                height,
-                bits: short(tag::BITS, 1)?,
-                samples: short(tag::SAMPLES, 1)?,
-                photometric: match number(tag::PHOTOMETRIC) {
-                    Some(kind) => Some(u16::try_from(kind).ok()?),
-                    None => None,
-                },
-                compression: short(tag::COMPRESSION, 1)?,
-                predictor: short(tag::PREDICTOR, 1)?,
-                format: short(tag::FORMAT, 1)?,
-                is_planar: short(tag::PLANAR, 1)? == 2,
-                is_reversed: short(tag::FILL_ORDER, 1)? == 2,
-                chunk,
-                is_tiled,
-            })
+        let (offsets, counts) = if tile_offsets.is_some() {
+            (tile_offsets, numbers(tag::TILE_COUNTS)?)
+        } else {
+            (numbers(tag::STRIP_OFFSETS)?, numbers(tag::STRIP_COUNTS)?)
         };
-        let tiff = read().ok_or("the TIFF's directory has a value that cannot be")?;
+        let has_photometric = directory.entry(tag::PHOTOMETRIC).is_some();
+        let tiff = Self {
+            directory,
+            width,
+            height,
+            bits: short(tag::BITS, 1)?,
+            samples: short(tag::SAMPLES, 1)?,
+            photometric: has_photometric.then(|| short(tag::PHOTOMETRIC, 1)).transpose()?,
+            compression: short(tag::COMPRESSION, 1)?,
+            predictor: short(tag::PREDICTOR, 1)?,
+            format: short(tag::FORMAT, 1)?,
+            is_planar: short(tag::PLANAR, 1)? == 2,
+            is_reversed: short(tag::FILL_ORDER, 1)? == 2,
+            chunk,
+            is_tiled,
+            offsets,
+            counts,
+            all_bits: numbers(tag::BITS)?,
+            color_map: numbers(tag::COLOR_MAP)?,
+            jpeg_tables: numbers(tag::JPEG_TABLES)?,
+            extra: numbers(tag::EXTRA_SAMPLES)?,
+            subsampling: numbers(tag::SUBSAMPLING)?,
+            fax_options: number(tag::FAX_OPTIONS)?.unwrap_or(0),
+            orientation: number(tag::ORIENTATION)?.unwrap_or(1),
+            is_usual_ycbcr: kinds::is_usual_ycbcr(&directory)?,
+        };
         if tiff.samples == 0 || tiff.bits == 0 || tiff.chunk.0 == 0 || tiff.chunk.1 == 0 {
             return Err("the TIFF's directory says that its pixels or strips are empty".into());
         }
@@ -127,35 +163,33 @@ impl<'a> Tiff<'a> {
     /// The colours of a palette: all of red, then all of green, then all of blue.
     #[must_use]
     pub fn color_map(&self) -> Option<Numbers<'a>> {
-        self.directory.numbers(tag::COLOR_MAP)
+        self.color_map
     }
 
     /// Tables that all JPEGs of the file share.
     #[must_use]
     pub fn jpeg_tables(&self) -> Option<&'a [u8]> {
-        self.directory.numbers(tag::JPEG_TABLES).map(|numbers| numbers.bytes())
+        self.jpeg_tables.map(|numbers| numbers.bytes())
     }
 
     /// The meaning of the first sample behind the colours: 1 and 2 are alpha, by which the colours
     /// are multiplied or not.
     #[must_use]
     pub fn extra(&self) -> Option<u16> {
-        let first = self.directory.numbers(tag::EXTRA_SAMPLES)?.get(0)?;
-        u16::try_from(first).ok()
+        u16::try_from(self.extra?.get(0)?).ok()
     }
 
     /// How many times fewer columns and rows of the two colour samples of YCbCr there are.
     #[must_use]
     pub fn subsampling(&self) -> (u16, u16) {
-        let numbers = self.directory.numbers(tag::SUBSAMPLING);
-        let number = |index| numbers.and_then(|numbers| u16::try_from(numbers.get(index)?).ok());
+        let number = |index| u16::try_from(self.subsampling?.get(index)?).ok();
         (number(0).unwrap_or(2), number(1).unwrap_or(2))
     }
 
     /// Returns whether lines of fax are coded by the line above (`T4Options`).
     #[must_use]
     pub fn is_fax_2d(&self) -> bool {
-        self.directory.number(tag::FAX_OPTIONS).is_some_and(|options| options & 1 == 1)
+        self.fax_options & 1 == 1
     }
 
     /// The number of strips or tiles beside each other, and below each other.
@@ -191,15 +225,12 @@ impl<'a> Tiff<'a> {
     /// # Errors
     /// A text for a sample's error: it is not in the file.
     pub fn stored(&self, index: u64) -> Result<&'a [u8], String> {
-        let (offsets, counts, name) = if self.is_tiled {
-            (tag::TILE_OFFSETS, tag::TILE_COUNTS, "tile")
-        } else {
-            (tag::STRIP_OFFSETS, tag::STRIP_COUNTS, "strip")
-        };
-        let number = |tag| self.directory.numbers(tag).and_then(|numbers| numbers.get(index));
+        let name = if self.is_tiled { "tile" } else { "strip" };
         let bytes = self.directory.bytes();
         let missing = || format!("the TIFF's directory names no place of {name} {index}");
-        let start = usize::try_from(number(offsets).ok_or_else(missing)?).map_err(|_| missing())?;
+        let start = self.offsets.and_then(|offsets| offsets.get(index)).ok_or_else(missing)?;
+        let start = usize::try_from(start).map_err(|_| missing())?;
+        let count = self.counts.and_then(|counts| counts.get(index));
         let rest = bytes.get(start..).filter(|rest| start > 0 && !rest.is_empty());
         let outside = || {
             let len = bytes.len();
@@ -209,14 +240,15 @@ impl<'a> Tiff<'a> {
         let across = u64::from(self.grid().0);
         let down = index.checked_div(across).unwrap_or(0) % u64::from(self.grid().1).max(1);
         let rows = self.rows(u32::try_from(down).unwrap_or(u32::MAX));
-        let len = match (self.compression, number(counts)) {
+        let len = match (self.compression, count) {
             // Some writers get the number wrong, and it is known without it.
             (1, _) => self.packed_bytes(rows),
-            (_, Some(0)) => {
+            // Others leave it 0 where it can only be the rest of the file.
+            (_, Some(0)) if self.grid() != (1, 1) || self.n_planes() > 1 => {
                 return Err(format!("the TIFF's {name} {index} is empty (a sparse file of GDAL?)"));
             }
+            (_, None | Some(0)) => rest.len() as u64,
             (_, Some(count)) => count,
-            (_, None) => rest.len() as u64,
         };
         let len = usize::try_from(len).map_err(|_| outside())?;
         rest.get(..len).ok_or_else(|| {
@@ -238,9 +270,8 @@ impl<'a> Tiff<'a> {
     /// Returns whether samples of colour stand for several pixels, and lie in blocks with theirs.
     #[must_use]
     pub fn is_subsampled(&self) -> bool {
-        const JPEG: u16 = 7;
         self.photometric == Some(kinds::YCBCR)
-            && self.compression != JPEG
+            && self.compression != kinds::JPEG
             && !self.is_planar
             && self.subsampling() != (1, 1)
     }
@@ -270,10 +301,11 @@ impl<'a> Tiff<'a> {
         const MOST: usize = 1000;
         let mut directory = self.directory;
         for _ in 0..MOST {
-            let Some(next) = directory.next() else { return false };
-            let kind = next.number(tag::NEW_SUBFILE_TYPE).unwrap_or(0);
-            if kind & SMALLER_OR_MASK == 0 && next.number(tag::SUBFILE_TYPE) != Some(SMALLER) {
-                return next.number(tag::WIDTH).is_some();
+            let Some(next) = directory.next() else { return self.is_stack() };
+            let number = |tag| next.number(tag).ok().flatten();
+            let kind = number(tag::NEW_SUBFILE_TYPE).unwrap_or(0);
+            if kind & SMALLER_OR_MASK == 0 && number(tag::SUBFILE_TYPE) != Some(SMALLER) {
+                return number(tag::WIDTH).is_some();
             }
             directory = next;
         }
@@ -281,11 +313,21 @@ impl<'a> Tiff<'a> {
     }
 }
 
+impl Tiff<'_> {
+    /// Returns whether ImageJ says that it stored a stack, of which only the first image may have a
+    /// directory.
+    fn is_stack(&self) -> bool {
+        let text = self.directory.text(tag::DESCRIPTION).unwrap_or_default();
+        let mut lines = text.split(|byte| *byte == b'\n');
+        lines.next().is_some_and(|line| line.starts_with(b"ImageJ="))
+            && lines.filter_map(|line| line.strip_prefix(b"images=")).any(|n| n != b"1")
+    }
+}
+
 /// The header of the first image.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let tiff = Tiff::parse(bytes)?;
-    let orientation = tiff.directory.number(tag::ORIENTATION);
-    let orientation = orientation.and_then(|turn| u8::try_from(turn).ok());
+    let orientation = u8::try_from(tiff.orientation).ok();
     let has_alpha = tiff.has_alpha();
     let color = match tiff.colors() {
         Some(TiffColors::Gray { .. }) if has_alpha => Color::GrayAlpha,

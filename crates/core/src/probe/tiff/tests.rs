@@ -81,6 +81,7 @@ fn kinds_of_tiffs_that_are_not_read_say_what_they_are_and_the_cure() {
     assert!(refusal(&[(tag::COMPRESSION, &[6])]).contains("the old form"));
     assert!(refusal(&[(tag::COMPRESSION, &[34_925])]).contains("LZMA"));
     assert!(refusal(&[(tag::PHOTOMETRIC, &[8])]).contains("CIE Lab"));
+    assert!(refusal(&[(tag::PHOTOMETRIC, &[4])]).contains("that is a mask"));
     let mixed = refusal(&[(tag::SAMPLES, &[3]), (tag::PHOTOMETRIC, &[2]), (tag::BITS, &[5, 6, 5])]);
     assert!(mixed.contains("5, 6, 5 bits"), "{mixed}");
 }
@@ -94,10 +95,76 @@ fn strips_that_are_not_in_the_file_are_missed() {
     assert!(broken(&[(tag::STRIP_OFFSETS, &[9000])]).contains("strip 0 at byte 9000"));
     assert!(broken(&[(tag::HEIGHT, &[900])]).contains("cut off"));
     let lzw: (u16, &[u16]) = (tag::COMPRESSION, &[5]);
-    assert!(broken(&[lzw, (tag::STRIP_COUNTS, &[0])]).contains("empty"));
+    let two: (u16, &[u16]) = (tag::ROWS_PER_STRIP, &[1]);
+    let places: (u16, &[u16]) = (tag::STRIP_OFFSETS, &[8, 9]);
+    assert!(broken(&[lzw, two, places, (tag::STRIP_COUNTS, &[0, 0])]).contains("empty"));
+    // Of one strip it can only mean the rest of the file.
+    assert_eq!(refusal(&[lzw, (tag::STRIP_COUNTS, &[0])]), "");
     assert!(broken(&[lzw, (tag::STRIP_COUNTS, &[9000])]).contains("cut off"));
     // Numbers of strips are left out by some writers, and two strips need two places.
     assert!(broken(&[(tag::ROWS_PER_STRIP, &[1])]).contains("no place of strip 1"));
+}
+
+/// The same with another type and number of values for a tag.
+fn retyped(mut bytes: Vec<u8>, tag: u16, kind: u8, count: u8) -> Vec<u8> {
+    let entry = [tag.to_be_bytes(), [0, 3]].concat();
+    let at = bytes.windows(4).position(|it| it == entry).unwrap();
+    (bytes[at + 3], bytes[at + 7]) = (kind, count);
+    bytes
+}
+
+/// OpenCV and libtiff write the values behind the pixels, at the end of the file.
+#[test]
+fn values_of_tags_that_are_cut_off_are_no_defaults() {
+    let rgb: [(u16, &[u16]); 3] =
+        [(tag::SAMPLES, &[3]), (tag::PHOTOMETRIC, &[2]), (tag::BITS, &[8, 8, 8])];
+    let whole = tiff(&rgb, 1);
+    for missing in 1..=6 {
+        let error = probe(&whole[..whole.len() - missing]).unwrap_err();
+        assert!(error.contains("cut off: the values of its tag 258 lie behind"), "{error}");
+    }
+    let error = probe(&retyped(whole, tag::BITS, 12, 3)).unwrap_err();
+    assert!(error.contains("tag 258 has values of type 12, not numbers"), "{error}");
+}
+
+#[test]
+fn numbers_may_have_a_type_with_a_sign() {
+    const SIGNED_SHORT: u8 = 8;
+    let of =
+        |bits: u16| probe(&retyped(tiff(&[(tag::BITS, &[bits])], 1), tag::BITS, SIGNED_SHORT, 1));
+    assert_eq!(of(16).unwrap().bits, 16);
+    assert!(of(0xfff8).unwrap_err().contains("below zero"));
+}
+
+#[test]
+fn places_of_tiles_may_stand_under_the_tag_for_strips() {
+    let tiles: [(u16, &[u16]); 2] = [(tag::TILE_WIDTH, &[16]), (tag::TILE_HEIGHT, &[16])];
+    assert!(Tiff::parse(&tiff(&tiles, 1)).unwrap().is_tiled);
+    let strips = [tiles[0], tiles[1], (tag::ROWS_PER_STRIP, &[2])];
+    assert!(!Tiff::parse(&tiff(&strips, 1)).unwrap().is_tiled);
+}
+
+#[test]
+fn ycbcr_of_its_own_levels_or_coefficients_is_not_read_as_the_usual_one() {
+    const RATIONAL: u8 = 5;
+    let of = |tag, [first, over]: [u16; 2]| {
+        let full = [0, 255, 128, 255, 128, 255].map(|value| [0, value, 0, 1]).concat();
+        let mut values = if tag == tag::BLACK_AND_WHITE {
+            full
+        } else {
+            [299, 587, 114].map(|value| [0, value, 0, 1000]).concat()
+        };
+        (values[1], values[3]) = (first, over);
+        let bits: (u16, &[u16]) = (tag::BITS, &[8, 8, 8]);
+        let kind: [(u16, &[u16]); 3] = [(tag::PHOTOMETRIC, &[6]), (tag::SAMPLES, &[3]), bits];
+        let ycbcr = [kind[0], kind[1], kind[2], (tag::SUBSAMPLING, &[1, 1]), (tag, &values)];
+        let bytes = retyped(tiff(&ycbcr, 1), tag, RATIONAL, values.len() as u8 / 4);
+        Tiff::parse(&bytes).unwrap().not_decoded()
+    };
+    assert_eq!(of(tag::BLACK_AND_WHITE, [0, 1]), None);
+    assert!(of(tag::BLACK_AND_WHITE, [16, 1]).unwrap().contains("black and white"));
+    assert_eq!(of(tag::COEFFICIENTS, [299, 1000]), None);
+    assert!(of(tag::COEFFICIENTS, [2125, 10_000]).unwrap().contains("coefficients"));
 }
 
 #[test]
@@ -107,6 +174,14 @@ fn pages_are_no_smaller_copies() {
     assert!(pages(2, &[]) && pages(5, &[]));
     assert!(!pages(3, &[(tag::NEW_SUBFILE_TYPE, &[1])]));
     assert!(!pages(3, &[(tag::SUBFILE_TYPE, &[2])]));
+    // A stack of ImageJ may have one directory for all of its images.
+    for (n, is_stack) in [(b"10", true), (b"1\n", false)] {
+        let text = [&b"ImageJ=1.54f\nimages="[..], n, b"\n\0"].concat();
+        let values: Vec<_> = text.chunks(2).map(|it| u16::from_be_bytes([it[0], it[1]])).collect();
+        let stack = tiff(&[(tag::DESCRIPTION, &values)], 1);
+        let stack = retyped(stack, tag::DESCRIPTION, 2, text.len() as u8);
+        assert_eq!(has_pages(&stack, Codec::Tiff), is_stack);
+    }
 }
 
 #[test]
