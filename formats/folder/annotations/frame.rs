@@ -240,7 +240,7 @@ impl Notices {
         };
         if outside > 0 {
             remarks.push(message!(
-                "annotations of {} have boxes wholly outside of it, which are kept as they are written",
+                "boxes of {} lie wholly outside of the image, and are kept as they are written",
                 images(outside)
             ));
         }

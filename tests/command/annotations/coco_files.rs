@@ -61,13 +61,13 @@ fn a_bad_size_or_caption_is_an_error_of_its_sample() {
 #[test]
 fn keys_that_are_not_packed_are_told_wherever_they_stand() {
     let plain = r#"{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "num_keypoints": 0}, "#;
-    let last = r#"{"image_id": 2, "category_id": 1, "bbox": [1, 2, 3, 4], "attributes": {}}"#;
+    let last = r#"{"image_id": 2, "category_id": 1, "bbox": [1, 2, 3, 4], "attributes": {}, "caption": "x"}"#;
     let text = two_images(&(plain.repeat(1100) + last))
         .replacen("\"id\": 1,", "\"id\": 1, \"license\": 3, \"caption\": \"x\",", 1)
         .replacen("\"name\"", "\"supercategory\": \"x\", \"skeleton\": [[1, 2]], \"name\"", 1);
     let (said, _) = pack(0, &text);
     for part in [
-        "the keys attributes of the annotations are not packed",
+        "the keys attributes, caption of the annotations are not packed",
         "the keys skeleton of the categories are not packed",
         "the keys caption of the images are not packed",
     ] {
@@ -102,7 +102,7 @@ fn boxes_outside_of_their_image_are_counted() {
            {"image_id": 2, "category_id": 1, "bbox": [15, 10, 30, 40]}"#,
     );
     let (said, values) = pack(0, &text);
-    assert!(said.contains("annotations of 1 image have boxes wholly outside"), "{said}");
+    assert!(said.contains("boxes of 1 image lie wholly outside"), "{said}");
     assert!(values[0].1.contains("[40,2,3,4]"), "{values:?}");
 }
 

@@ -118,7 +118,7 @@ fn sizes_in_rows_of_boxes_are_those_of_one_image() {
     // A size in a later row says what the first box is of, too.
     let (said, values) = pack(0, "t.csv", &table(","), &[]);
     assert!(values[0].starts_with("{\"size\":[40,30]"), "{values:?}");
-    assert!(said.contains("annotations of 1 image have boxes wholly outside"), "{said}");
+    assert!(said.contains("boxes of 1 image lie wholly outside"), "{said}");
     for (size, part) in [
         ("15,20", "line 5: its size is 15x20 here, and 20x15 in a row before"),
         ("wide,15", "line 5: its `width` is no number of pixels: `wide`"),

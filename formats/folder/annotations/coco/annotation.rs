@@ -92,6 +92,12 @@ impl<'a> Annotation<'a> {
         (has_place || self.caption.is_some()).then_some(!has_place)
     }
 
+    /// Its keys that are not packed with objects.
+    pub(super) fn beside_objects(&self) -> impl Iterator<Item = &str> {
+        let others = self.others.iter().map(|key| &**key);
+        others.chain(self.caption.map(|_| "caption"))
+    }
+
     /// Its caption; the error is the end of a sentence that names it.
     pub(super) fn caption(&self) -> Result<Option<String>, String> {
         self.caption.map(|raw| parsed("caption", "a text", raw)).transpose()

@@ -143,7 +143,7 @@ impl Images {
         for (at, raw) in list.iter().enumerate() {
             let (image_id, read) = annotation_of(text, at, raw)?;
             if let Ok(annotation) = &read {
-                unpacked.add("annotations", annotation.others.iter().map(|key| &**key));
+                unpacked.add("annotations", annotation.beside_objects());
             }
             let Some(image) = self.owner(image_id.as_ref(), &mut strangers) else { continue };
             if let Some(is_owner) = is_owner.get_mut(image as usize) {
