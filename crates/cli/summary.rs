@@ -54,8 +54,14 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
             "no image lies in the {folder} {names}, which {is} then; --classes numbers classes by a list"
         ));
     }
-    let (of_splits, tables): (Vec<_>, Vec<_>) =
-        ignored.tables.iter().cloned().partition(|it| it.contains('/'));
+    let (parquet, others): (Vec<String>, Vec<String>) =
+        ignored.tables.iter().cloned().partition(|it| it.ends_with(".parquet"));
+    if !parquet.is_empty() {
+        let names = named(&parquet);
+        notes
+            .push(format!("{names} beside the images is not read; --labels reads .csv and .jsonl"));
+    }
+    let (of_splits, tables): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| it.contains('/'));
     for table in tables {
         notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
     }

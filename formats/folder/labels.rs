@@ -4,14 +4,17 @@ mod classes;
 mod heads;
 mod rows;
 mod splits;
+mod tables;
+mod unlisted;
 
 pub(crate) use classes::keep_classes;
+pub(crate) use tables::tables_in;
+pub(crate) use unlisted::tell_unlisted;
 
 use crate::folder::{
     Folder,
     columns::{Typed, json_column, text_column},
     table::{Column, Table},
-    walk::TABLES,
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -21,10 +24,9 @@ use fdconvert_storage::read_file;
 use rows::{Cells, Rows};
 use std::{
     collections::BTreeSet,
-    fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
+use tables::Tables;
 
 const OPTION: Named = named::LABELS;
 /// The field that the file itself becomes.
@@ -42,21 +44,28 @@ pub(crate) struct LabelTable {
     pub(crate) remarks: Vec<String>,
     /// Those of its column `split`.
     pub(crate) splits: Splits,
+    /// The files that were read.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Reads a table by the extension of its name, or all tables of a folder; its bytes are `inside` where
 /// it lies in a zip.
 pub(crate) fn read(file: &Path, how: &Folder, inside: Option<Bytes>) -> Result<LabelTable> {
     let refuse = |what: String| Error::usage(OPTION, format!("{}: {what}", file.display()));
-    let tables = if inside.is_none() { tables_in(file)? } else { Vec::new() };
-    let (rows, bytes) = if tables.is_empty() {
+    let tables = if inside.is_none() { tables_in(file)? } else { Tables::default() };
+    let (rows, bytes) = if tables.files.is_empty() {
         let bytes = inside.map_or_else(|| read_file(file, how.limits.max_file_bytes), Ok)?;
         (parse(file, &bytes)?, bytes)
     } else {
-        read_tables(&tables, how)?
+        tables::read(&tables.files, how)?
     };
-    let (schema, table, remarks, splits) = assemble(rows, how).map_err(refuse)?;
-    Ok(LabelTable { schema, table, bytes, remarks, splits })
+    let (schema, table, mut remarks, splits) = assemble(rows, how).map_err(refuse)?;
+    remarks.extend(tables.remarks);
+    let files = match tables.files.is_empty() {
+        true => vec![file.to_path_buf()],
+        false => tables.files.into_iter().map(|(file, _)| file).collect(),
+    };
+    Ok(LabelTable { schema, table, bytes, remarks, splits, files })
 }
 
 /// The rows of a table whose names are the keys of samples that are packed already.
@@ -131,8 +140,8 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
         Some("txt") => rows::parse_list,
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .txt; annotations such as .json (COCO) are read \
-                 from files and folders outside of archives: unpack the one that it may lie in",
+                "{} is none of: .csv, .tsv, .jsonl, .txt; annotations of COCO, YOLO and Pascal VOC \
+                 are read from outside of archives: unpack the one that they, or the images, lie in",
                 file.display()
             );
             return Err(Error::usage(OPTION, what));
@@ -140,57 +149,6 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
     };
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     parse(text).map_err(|what| Error::usage(OPTION, format!("{}: {what}", file.display())))
-}
-
-/// Tables that Hugging Face's folders of images have: one in the folder, or in each of the folders of
-/// splits in it. Each comes with the folder that its names are relative to.
-pub(crate) fn tables_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let table_of = |folder: &Path| {
-        // Those that only this tool takes for tables stay files that are named one by one.
-        let names = TABLES.iter().filter(|name| name.starts_with(b"metadata"));
-        let mut files = names.map(|name| folder.join(std::ffi::OsStr::from_bytes(name)));
-        files.find(|file| file.is_file())
-    };
-    if let Some(table) = table_of(folder) {
-        return Ok(vec![(table, Vec::new())]);
-    }
-    let mut tables = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
-        let entry = entry.map_err(Error::io("list", folder))?;
-        let name = entry.file_name();
-        if let Some(table) = table_of(&entry.path()).filter(|_| !name.as_bytes().starts_with(b"."))
-        {
-            tables.push((table, [name.as_bytes(), b"/"].concat()));
-        }
-    }
-    tables.sort_unstable();
-    Ok(tables)
-}
-
-/// The rows of several tables one after the other, and the bytes of all of them.
-fn read_tables(tables: &[(PathBuf, Vec<u8>)], how: &Folder) -> Result<(Rows, Bytes)> {
-    let mut all: Option<Rows> = None;
-    let mut identity = Vec::new();
-    for (file, folder) in tables {
-        let bytes = read_file(file, how.limits.max_file_bytes)?;
-        identity.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        identity.extend_from_slice(&bytes);
-        let mut rows = parse(file, &bytes)?;
-        for path in &mut rows.paths {
-            *path = [folder, &**path].concat().into();
-        }
-        all = Some(match all {
-            None => rows,
-            Some(before) => before
-                .join(rows)
-                .map_err(|what| Error::usage(OPTION, format!("{}: {what}", file.display())))?,
-        });
-    }
-    let rows = all.ok_or_else(|| Error::usage(OPTION, "there is no table"))?;
-    Ok((rows, identity.into()))
 }
 
 type Assembled = (Schema, Table, Vec<String>, Splits);
@@ -206,6 +164,7 @@ fn assemble(mut rows: Rows, how: &Folder) -> Result<Assembled, String> {
         return Ok((schema, table, rows.remarks, splits));
     }
     rows.check_unique()?;
+    rows.check_labels()?;
     let splits = splits.map(|named| splits::sort(&mut rows, &named)).unwrap_or_default();
     let label = label_of_columns(&mut rows, &how.label_columns)?;
     let Rows { paths, lines, columns, mut remarks, .. } = rows;
@@ -256,21 +215,22 @@ fn label_of_columns(
     if rows.columns.iter().any(|(name, _)| name == LABEL && !is_named(name)) {
         return Err(format!("it has a column `{LABEL}`, which is what such columns become"));
     }
+    let seen: Vec<String> = rows.columns.iter().map(|(name, _)| name.clone()).collect();
     let mut labels = vec![Vec::with_capacity(names.len() * 4); rows.paths.len()];
     for name in names {
-        let at = rows.columns.iter().position(|(column, _)| column == name).ok_or_else(|| {
-            let seen: Vec<&str> = rows.columns.iter().map(|(name, _)| name.as_str()).collect();
-            format!("it has no column `{name}`, only `{}`", seen.join("`, `"))
-        })?;
-        let (_, cells) = rows.columns.remove(at);
+        let at = rows.columns.iter().position(|(column, _)| column == name);
+        let (_, cells) = at
+            .and_then(|at| rows.take(at))
+            .ok_or_else(|| format!("it has no column `{name}`, only `{}`", seen.join("`, `")))?;
         for (row, label) in labels.iter_mut().enumerate() {
-            let flag = match &*cells.text(row) {
-                "0" | "0.0" | "false" | "False" => 0.0_f32,
-                "1" | "1.0" | "true" | "True" => 1.0,
-                other => {
+            let text = cells.text(row);
+            let flag = match text.to_ascii_lowercase().as_str() {
+                "0" | "0.0" | "false" => 0.0_f32,
+                "1" | "1.0" | "true" => 1.0,
+                _ => {
                     let line = rows.lines.get(row).copied().unwrap_or(0);
                     return Err(format!(
-                        "line {line}, column `{name}`: `{other}` is neither 0 nor 1"
+                        "line {line}, column `{name}`: `{text}` is neither 0 nor 1"
                     ));
                 }
             };
@@ -484,5 +444,11 @@ mod tests {
         assert_eq!(table.columns[1], Column::Int(vec![0, 12]));
         assert_eq!(list("a/1.jpg\nb/my 2.jpg\n").unwrap().0.fields.len(), 1);
         assert!(list("a/1.jpg 0\nb/2.jpg\n").unwrap_err().contains("line 2"));
+        let (schema, _) = list("a.jpg\tgolden retriever\n").unwrap();
+        assert_eq!(schema.fields[1].class_names.as_deref().unwrap(), ["golden retriever"]);
+        for text in ["a.jpg,0\n", "a.jpg 0 3\n", "a.jpg;dog\n", "a.jpg\tb c\t0\n"] {
+            let said = list(text).unwrap_err();
+            assert!(said.contains("line 1") && said.contains(".csv"), "{said}");
+        }
     }
 }

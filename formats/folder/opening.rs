@@ -16,6 +16,7 @@ use crate::folder::{
     sizes::Cached,
     split_classes::{divide, origin},
     split_folders::{self, Division},
+    table::Column,
     walk::{Found, Traces, walk},
     walk_away::{self, FoundAway},
     words::Words,
@@ -217,13 +218,14 @@ impl FolderReader {
         archive: Option<Archive>,
         how: Folder,
     ) -> Result<Self> {
-        let LabelTable { mut schema, mut table, bytes, mut remarks, splits } = read;
+        let LabelTable { mut schema, mut table, bytes, mut remarks, splits, files: read } = read;
         let is_list = schema.fields.len() == 1;
         let real = real(root, archive.as_ref())?;
         let listed = Listed::of_any(root, archive)?;
         let objects = listed.as_ref().map(Listed::objects);
         let files = Files { root, how: &how, objects };
         remarks.extend(names::settle(&mut table.paths, &files)?);
+        labels::tell_unlisted(&table, &files, &read, &mut remarks)?;
         let walked = match (schema.fields.len(), objects) {
             (1, None) => walk(root, &how, None).map(Some),
             (1, Some(objects)) => {
@@ -261,7 +263,7 @@ impl FolderReader {
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
         let labels = reader.division.labels.take().filter(|_| is_list);
-        reader.division.labels = labels.or_else(|| Some(of_columns(&reader.schema, file)));
+        reader.division.labels = labels.or_else(|| Some(of_columns(&reader, file)));
         reader.with_table(listed)
     }
 
@@ -274,6 +276,7 @@ impl FolderReader {
             let objects = listed.as_ref().map(Listed::objects);
             let files = Files { root, how: &how, objects };
             remarks.extend(names::settle(&mut table.paths, &files)?);
+            labels::tell_unlisted(&table, &files, &[], &mut remarks)?;
         }
         let mut division = match division {
             Some(division) => division,
@@ -359,11 +362,26 @@ impl FolderReader {
     }
 }
 
-/// Where the labels of a table come from, or that there are none.
-fn of_columns(schema: &Schema, file: &Path) -> String {
+/// Where the labels of a table come from, or why there are none.
+fn of_columns(reader: &FolderReader, file: &Path) -> String {
     let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    match schema.label().and_then(|label| schema.fields.get(label)) {
-        Some(field) => format!("from column `{}` of {file}", field.name),
+    let schema = &reader.schema;
+    if let Some(field) = schema.label().and_then(|label| schema.fields.get(label)) {
+        return format!("from column `{}` of {file}", field.name);
+    }
+    if let Samples::Listed { table, .. } = &reader.samples
+        && table.columns.iter().any(|column| matches!(column, Column::Made(_)))
+    {
+        return format!("the boxes of {file} and their classes are the field `objects`");
+    }
+    match schema.fields.iter().find(|field| field.name == "label").map(|field| &field.kind) {
+        Some(Kind::Array(_)) => {
+            format!("the columns {} of {file} are flags", reader.how.label_columns.join(", "))
+        }
+        Some(kind) => format!(
+            "column `label` of {file} is a field of {}, and classes are names or whole numbers",
+            kind.name()
+        ),
         None => format!("{file} has no column `label`"),
     }
 }

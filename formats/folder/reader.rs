@@ -272,8 +272,9 @@ impl FolderReader {
                 }
                 Cell::Made(made, row) => {
                     let document = made.document(row, photo);
-                    let (document, notice) = document.map_err(|what| Error::sample(&key, what))?;
-                    if self.how.leaves_rotation && photo.is_some_and(|it| it.orientation > 1) {
+                    let (document, notices) = document.map_err(|what| Error::sample(&key, what))?;
+                    let is_turned = photo.is_some_and(|it| it.orientation > 1);
+                    if self.how.leaves_rotation && is_turned && made.has_places() {
                         let what = message!(
                             "EXIF turns it, and its annotations are of the upright image; leave {} \
                              out",
@@ -281,9 +282,7 @@ impl FolderReader {
                         );
                         return Err(Error::sample(&key, what));
                     }
-                    if let Some(notice) = notice {
-                        self.notices.add(index, notice);
-                    }
+                    notices.into_iter().for_each(|notice| self.notices.add(index, notice));
                     values.push(Value::Json(document));
                     continue;
                 }

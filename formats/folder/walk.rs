@@ -18,13 +18,14 @@ use std::{
 };
 
 /// Tables of samples that other tools leave beside the images.
-pub(crate) const TABLES: [&[u8]; 4] =
-    [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
+pub(crate) const TABLES: [&[u8]; 5] =
+    [b"metadata.csv", b"metadata.jsonl", b"metadata.parquet", b"labels.csv", b"labels.tsv"];
 
 /// Returns whether a file is a table of samples: right in the source, or, as Hugging Face's folders
-/// have one for each split, in a folder of it.
+/// have one for each split, in a folder of it or of its folder `data`.
 pub(super) fn is_table(folder: &[u8], name: &[u8]) -> bool {
-    let is_of_split = || !folder.contains(&b'/') && name.starts_with(b"metadata.");
+    let split = folder.strip_prefix(b"data/").unwrap_or(folder);
+    let is_of_split = || !split.contains(&b'/') && name.starts_with(b"metadata.");
     TABLES.contains(&name) && (folder.is_empty() || is_of_split())
 }
 

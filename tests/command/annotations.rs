@@ -1,6 +1,11 @@
 //! Annotations of other tools beside folders of images: what they become, and what is refused.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::panic)]
 
+mod coco_files;
+mod tables;
+mod voc_files;
+mod yolo_files;
+
 use crate::common::{expect, fails, ok, tree};
 use fdconvert_core::Value;
 use serde_json::json;
@@ -184,7 +189,7 @@ fn coco_that_does_not_fit_is_refused_by_entry() {
     };
     check(coco_fails(panoptic), &["panoptic"]);
     check(fails_with("[]"), &["results"]);
-    check(fails_with("{\"images\": [NaN]}"), &["line 1", "NaN"]);
+    check(fails_with("{\"images\": [NaN]}"), &["`images`, entry 1", "`null` stands for NaN"]);
     check(fails_with("{}"), &["no `images`"]);
     check(fails_with(&format!("{{\"images\":{}", "[".repeat(100_000))), &["not a JSON"]);
 }

@@ -2,7 +2,7 @@
 use serde::de::IgnoredAny;
 
 /// Words that Python writes for numbers that JSON has not.
-const NUMBERS: [&[u8]; 2] = [b"NaN", b"Infinity"];
+const NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// Checks that a text is one JSON document in UTF-8. `NaN` and `Infinity` count as numbers, as for
 /// Python, and a byte order mark is passed over.
@@ -23,29 +23,39 @@ pub fn check_json(text: &[u8]) -> Result<(), String> {
     if text.trim_ascii().is_empty() {
         return Err("is empty, and not JSON".to_owned());
     }
-    if std::str::from_utf8(text).is_err() {
+    let Ok(text) = std::str::from_utf8(text) else {
         return Err("is not JSON: it is not text in UTF-8".to_owned());
-    }
-    let Err(cause) = serde_json::from_slice::<IgnoredAny>(text) else { return Ok(()) };
-    match with_plain_numbers(text) {
-        Some(plain) if serde_json::from_slice::<IgnoredAny>(&plain).is_ok() => Ok(()),
+    };
+    let Err(cause) = serde_json::from_str::<IgnoredAny>(text) else { return Ok(()) };
+    match with_null_for(&NUMBERS, text) {
+        Some((plain, _)) if serde_json::from_str::<IgnoredAny>(&plain).is_ok() => Ok(()),
         _ => Err(format!("is not JSON: {cause}")),
     }
 }
 
-/// The text with a 0 in the place of each number that JSON has not; `None` where there is none.
-fn with_plain_numbers(text: &[u8]) -> Option<Vec<u8>> {
-    let mut plain = text.to_vec();
-    let (mut at, mut in_string, mut has_any) = (0, false, false);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let number = NUMBERS.iter().find(|number| !in_string && rest.starts_with(number));
-        match (rest.first(), number) {
-            (_, Some(number)) => {
-                let place = plain.get_mut(at..at + number.len())?;
-                place.fill(b' ');
-                *place.first_mut()? = b'0';
-                has_any = true;
-                at += number.len();
+/// A text in JSON with `null` in the place of each of these words where it stands outside of texts,
+/// and how often that is; `None` where it does not. They are `NaN`, `Infinity` and `-Infinity`, which
+/// Python writes for numbers.
+///
+/// ```
+/// use fdconvert_core::with_null_for;
+///
+/// let (text, n) = with_null_for(&["NaN"], r#"{"score": NaN, "name": "NaN"}"#).unwrap();
+/// assert_eq!((text.as_str(), n), (r#"{"score": null, "name": "NaN"}"#, 1));
+/// ```
+#[must_use]
+pub fn with_null_for(words: &[&str], text: &str) -> Option<(String, u64)> {
+    let mut plain = String::new();
+    let (mut at, mut kept, mut in_string, mut n_words) = (0, 0, false, 0);
+    let bytes = text.as_bytes();
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let word = words.iter().find(|word| !in_string && rest.starts_with(word.as_bytes()));
+        match (rest.first(), word) {
+            (_, Some(word)) => {
+                plain.push_str(text.get(kept..at)?);
+                plain.push_str("null");
+                at += word.len();
+                (kept, n_words) = (at, n_words + 1);
                 continue;
             }
             (Some(b'\\'), _) => at += 1,
@@ -54,7 +64,8 @@ fn with_plain_numbers(text: &[u8]) -> Option<Vec<u8>> {
         }
         at += 1;
     }
-    has_any.then_some(plain)
+    plain.push_str(text.get(kept..)?);
+    (n_words > 0).then_some((plain, n_words))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub use format::{
 };
 pub use ignored::Ignored;
 pub use image::{Beside, Codec, Color, Encoded, Image, ImageHeader, Pixels};
-pub use json::check_json;
+pub use json::{check_json, with_null_for};
 pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use message::{Message, Style};

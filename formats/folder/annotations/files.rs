@@ -11,6 +11,7 @@ use crate::folder::{
 use fdconvert_core::{Error, Ignored, Result, named};
 use fdconvert_storage::place::is_url;
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ffi::OsStr,
     fs,
@@ -18,6 +19,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Folders of images, and those beside them that have their annotations.
+const BESIDE: [(&[u8], &[u8]); 3] =
+    [(b"images", b"labels"), (b"JPEGImages", b"labels"), (b"JPEGImages", b"Annotations")];
 /// Folders in folders of annotations.
 const MAX_DEPTH: usize = 32;
 /// Names of files with the names of classes, a line each: of labelImg, of Darknet, and of Roboflow's
@@ -154,7 +158,7 @@ impl Pairs<'_> {
         };
         let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
         let name = |stem: &[u8]| format!("`{}.{extension}`", key_of_path(stem));
-        let wanted: Vec<String> = places(image).into_iter().map(name).collect();
+        let wanted: Vec<String> = places(image).iter().map(|place| name(place)).collect();
         let n_files = match files.len() {
             1 => "the only file of annotations in".to_owned(),
             n => format!("not one of the {n} files of annotations in"),
@@ -192,7 +196,7 @@ pub(super) fn pair<'a>(
     let mut pairs = Vec::with_capacity(images.len());
     let mut alone = Vec::new();
     for (at, image) in images.iter().enumerate() {
-        let found = places(image).into_iter().find_map(|place| files.get_key_value(place));
+        let found = places(image).iter().find_map(|place| files.get_key_value(&**place));
         match found {
             Some((stem, file)) => own(&mut owners, stem, file, image)?,
             None => alone.push((at, image)),
@@ -264,7 +268,7 @@ pub(super) fn count_as_read(
 }
 
 /// Possible paths of the annotations of an image, without their extension.
-fn places(image: &[u8]) -> Vec<&[u8]> {
+fn places(image: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let stem = stem(image);
     let after = |part: &[u8]| {
         let at = stem.windows(part.len()).rposition(|window| window == part)?;
@@ -272,7 +276,18 @@ fn places(image: &[u8]) -> Vec<&[u8]> {
     };
     let below_images = after(b"/images/").or_else(|| stem.strip_prefix(b"images/"));
     let name = after(b"/");
-    [Some(stem), below_images, name].into_iter().flatten().collect()
+    let inside = [Some(stem), below_images, name].into_iter().flatten().map(Cow::from);
+    let beside = BESIDE.iter().filter_map(|(images, labels)| swapped(stem, images, labels));
+    inside.chain(beside.map(Cow::from)).collect()
+}
+
+/// A path with another folder in the place of its last one of that name.
+pub(super) fn swapped(path: &[u8], folder: &[u8], by: &[u8]) -> Option<Vec<u8>> {
+    let part = [b"/", folder, b"/"].concat();
+    let inner = path.windows(part.len()).rposition(|window| window == part).map(|at| at + 1);
+    let at = inner.or_else(|| path.starts_with(part.get(1..)?).then_some(0))?;
+    let (before, rest) = path.split_at_checked(at)?;
+    Some([before, by, rest.get(folder.len()..)?].concat())
 }
 
 /// A path without the extension of its file.
@@ -317,11 +332,14 @@ mod tests {
             let places = places(image.as_bytes());
             places
                 .into_iter()
-                .map(|it| String::from_utf8_lossy(it).into_owned())
+                .map(|it| String::from_utf8_lossy(&it).into_owned())
                 .collect::<Vec<_>>()
         };
         assert_eq!(shown("a.jpg"), ["a"]);
-        assert_eq!(shown("images/val/a.b.jpg"), ["images/val/a.b", "val/a.b", "a.b"]);
-        assert_eq!(shown("x/images/a.jpg"), ["x/images/a", "a", "a"]);
+        let places = ["images/val/a.b", "val/a.b", "a.b", "labels/val/a.b"];
+        assert_eq!(shown("images/val/a.b.jpg"), places);
+        assert_eq!(shown("x/images/a.jpg"), ["x/images/a", "a", "a", "x/labels/a"]);
+        let places = ["V/JPEGImages/a", "a", "V/labels/a", "V/Annotations/a"];
+        assert_eq!(shown("V/JPEGImages/a.jpg"), places);
     }
 }

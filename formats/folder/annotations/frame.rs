@@ -3,6 +3,7 @@
 //! Photos are often stored lying, and an EXIF orientation says how to turn them. Some tools
 //! annotate what they show, some what is stored; the size that an annotation states tells which,
 //! wherever turning exchanges width and height. What is packed is of the upright image.
+use super::lists::around;
 use crate::folder::BoxFrame;
 use fdconvert_core::{ImageHeader, Message, Turn, message, named};
 use std::{collections::BTreeSet, sync::Mutex};
@@ -29,11 +30,15 @@ pub(crate) enum Notice {
     Unclear,
     /// They are of another size of the same shape.
     Scaled,
+    /// A box lies wholly outside of the image.
+    Outside,
+    /// Polygons look like keypoints.
+    Keypoints,
 }
 
 /// Samples with something to tell, each counted once however often it is read.
 #[derive(Debug, Default)]
-pub(crate) struct Notices(Mutex<[BTreeSet<u64>; 3]>);
+pub(crate) struct Notices(Mutex<[BTreeSet<u64>; 5]>);
 
 /// What coordinates are pixels of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +48,21 @@ pub(super) struct Frame {
     /// What becomes of coordinates; `None` where they are of the upright image already.
     pub(super) turn: Option<Turn>,
     pub(super) notice: Option<Notice>,
+}
+
+/// Width or height as annotations state it, in whatever form; nothing and 0 say nothing. The error is
+/// the end of a sentence about them.
+pub(crate) fn side(name: &str, text: &str) -> Result<Option<u64>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..1e9).contains(number));
+    let number = number.ok_or_else(|| {
+        let shown: String = text.chars().take(20).collect();
+        format!("its `{name}` is no number of pixels: `{shown}`")
+    })?;
+    Ok((number >= 1.0).then_some(number as u64))
 }
 
 impl Photo {
@@ -55,6 +75,18 @@ impl Photo {
     pub(crate) fn upright(self) -> [u32; 2] {
         let [width, height] = self.stored;
         if self.orientation >= 5 { [height, width] } else { [width, height] }
+    }
+
+    /// Returns what shares of width and height are of: they state no size, and are of the upright image
+    /// unless the user says otherwise.
+    pub(super) fn frame_of_shares(self) -> Result<Frame, String> {
+        match self.boxes {
+            Some(_) => self.frame(None),
+            None => {
+                let size = self.upright().map(u64::from);
+                Ok(Frame { size, turn: None, notice: None })
+            }
+        }
     }
 
     /// Returns what coordinates are of, by the size that their annotation states. The error is the
@@ -109,25 +141,40 @@ fn has_shape_of([width, height]: [u64; 2], [wide, high]: [u64; 2]) -> bool {
 }
 
 impl Frame {
-    /// Refuses boxes that lie in the other frame of a photo alone: the size that is stated, or that
-    /// none is, says another one than they do. `around` is the box around all of them.
-    pub(super) fn check(&self, around: Option<[f64; 4]>, photo: Photo) -> Result<(), Message> {
-        let Some([left, top, width, height]) = around.filter(|_| photo.boxes.is_none()) else {
-            return Ok(());
+    /// What there is to tell of the boxes with these corners, left upper and right lower ones in turn.
+    ///
+    /// # Errors
+    /// They lie in the other frame of a photo alone: the size that is stated, or that none is, says
+    /// another one than they do.
+    pub(super) fn check(&self, corners: &[[f64; 2]], photo: Photo) -> Result<Vec<Notice>, Message> {
+        let upright = self.size.map(|side| side as f64);
+        let own = self.turn.map_or(upright, Turn::before);
+        let is_outside = |corners: &&[[f64; 2]]| match **corners {
+            [[left, top], [right, bottom]] => {
+                let has_area = right > left && bottom > top;
+                has_area && (right <= 0.0 || bottom <= 0.0 || left >= own[0] || top >= own[1])
+            }
+            _ => false,
+        };
+        let outside = corners.chunks(2).find(is_outside).map(|_| Notice::Outside);
+        let notices = self.notice.into_iter().chain(outside).collect();
+        let Some([left, top, width, height]) =
+            around(corners.iter().copied()).filter(|_| photo.boxes.is_none())
+        else {
+            return Ok(notices);
         };
         let corner = [left + width, top + height];
-        let upright = self.size.map(|side| side as f64);
-        let (own, other) = match (self.turn, photo.orientation >= 5) {
-            (_, false) => return Ok(()),
-            (Some(turn), true) => (turn.before(), upright),
-            (None, true) => (upright, [upright[1], upright[0]]),
+        let other = match (self.turn, photo.orientation >= 5) {
+            (_, false) => return Ok(notices),
+            (Some(_), true) => upright,
+            (None, true) => [upright[1], upright[0]],
         };
         // Boxes may reach a little over the edge.
         let fits = |sides: [f64; 2]| {
             corner.iter().zip(sides).all(|(at, side)| *at <= side + 1.0 + side * OUTSIDE)
         };
         if fits(own) || !fits(other) {
-            return Ok(());
+            return Ok(notices);
         }
         let (is, other) = match self.turn {
             Some(_) => ("as it is stored", "upright"),
@@ -145,11 +192,13 @@ impl Notices {
     /// Counts a sample.
     pub(crate) fn add(&self, sample: u64, notice: Notice) {
         if let Ok(mut sets) = self.0.lock() {
-            let [turned, unclear, scaled] = &mut *sets;
+            let [turned, unclear, scaled, outside, keypoints] = &mut *sets;
             match notice {
                 Notice::Turned => turned.insert(sample),
                 Notice::Unclear => unclear.insert(sample),
                 Notice::Scaled => scaled.insert(sample),
+                Notice::Outside => outside.insert(sample),
+                Notice::Keypoints => keypoints.insert(sample),
             };
         }
     }
@@ -157,7 +206,7 @@ impl Notices {
     /// What there is to tell, in sentences.
     pub(crate) fn remarks(&self) -> Vec<Message> {
         let counts = self.0.lock().map(|sets| sets.each_ref().map(BTreeSet::len));
-        let [turned, unclear, scaled] = counts.unwrap_or_default();
+        let [turned, unclear, scaled, outside, keypoints] = counts.unwrap_or_default();
         let photos = |n: usize| match n {
             1 => "1 photo".to_owned(),
             n => format!("{n} photos"),
@@ -183,6 +232,23 @@ impl Notices {
                 "annotations of {} are of another size of the image, which `size` in its objects \
                  tells",
                 photos(scaled)
+            ));
+        }
+        let images = |n: usize| match n {
+            1 => "1 image".to_owned(),
+            n => format!("{n} images"),
+        };
+        if outside > 0 {
+            remarks.push(message!(
+                "boxes of {} lie wholly outside of the image, and are kept as they are written",
+                images(outside)
+            ));
+        }
+        if keypoints > 0 {
+            remarks.push(message!(
+                "lines of {} are taken as polygons, and may be boxes with keypoints: these need a \
+                 data.yaml with `kpt_shape`",
+                images(keypoints)
             ));
         }
         remarks

@@ -75,6 +75,15 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("the name of a category has {} bytes, over {MAX_NAME_BYTES}", name.len()))
 }
 
+/// Keys for people: the first ones of many.
+pub(super) fn keys<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MAX: usize = 8;
+    let mut shown: Vec<&str> = names.take(MAX + 1).collect();
+    let more = if shown.len() > MAX { ", ..." } else { "" };
+    shown.truncate(MAX);
+    format!("the keys {}{more}", shown.join(", "))
+}
+
 /// Numbers as a list in JSON.
 pub(super) fn numbers(values: &[f64]) -> String {
     let values: Vec<String> = values.iter().map(|it| number(*it).to_string()).collect();

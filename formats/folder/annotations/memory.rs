@@ -3,9 +3,10 @@ use super::{
     coco, voc,
     yolo::{Lines, data},
 };
-use crate::folder::table::{Cell, Column};
+use crate::folder::table::Cell;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
+use std::collections::BTreeSet;
 
 /// Format that annotations are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,26 +36,23 @@ impl AnnotationFile {
             Self::Coco => {
                 let table = coco::parse(&Bytes::copy_from_slice(bytes))?.table;
                 let documents =
-                    (0..table.len()).filter_map(|index| match table.columns.last()? {
-                        Column::Json(documents) => documents.get(index as usize).cloned().map(Ok),
-                        _ => match table.row(index)?.pop()? {
-                            Cell::Made(made, row) => Some(
-                                made.document(row, None)
-                                    .map(|(document, _)| document)
-                                    .map_err(|what| what.to_string()),
-                            ),
-                            _ => None,
-                        },
+                    (0..table.len()).filter_map(|index| match table.row(index)?.pop()? {
+                        Cell::Made(made, row) => Some(
+                            made.document(row, None)
+                                .map(|(document, _)| document)
+                                .map_err(|what| what.to_string()),
+                        ),
+                        _ => None,
                     });
                 documents.collect()
             }
             Self::YoloText(size) => {
                 let lines = Lines { names: None, keypoints: None };
-                Ok(vec![lines.document(bytes, size)?])
+                Ok(vec![lines.document(bytes, size.map(u64::from), None)?.text])
             }
             Self::YoloData => data::parse(bytes).map(|_| Vec::new()),
             Self::Voc => {
-                let voc = voc::Voc::new(vec![Ok(voc::parse(bytes)?)], false);
+                let voc = voc::Voc::new(vec![Ok(voc::parse(bytes, &mut BTreeSet::new())?)], false);
                 Ok(vec![voc.document(0, None).map_err(|what| what.to_string())?.0])
             }
         }

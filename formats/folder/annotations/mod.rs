@@ -14,7 +14,7 @@ mod memory;
 mod voc;
 mod yolo;
 
-pub(crate) use frame::{Notice, Notices, Photo};
+pub(crate) use frame::{Notice, Notices, Photo, side};
 pub(crate) use voc::{Annotation as Boxes, Object, Voc};
 
 pub use memory::AnnotationFile;
@@ -45,20 +45,27 @@ pub(crate) struct Annotated {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Made {
     Coco(coco::Objects),
+    Captions(coco::Captions),
     Yolo(yolo::Yolo),
     Voc(Voc),
 }
 
 impl Made {
+    /// Returns whether they say where something is in the image.
+    pub(crate) fn has_places(&self) -> bool {
+        !matches!(self, Self::Captions(_))
+    }
+
     /// Makes the document of a row; `photo` is its image, where there is one. The error is a text for
     /// `Error::sample`.
     pub(crate) fn document(
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Message> {
         match self {
             Self::Coco(coco) => coco.document(row, photo),
+            Self::Captions(captions) => Ok((captions.document(row)?, Vec::new())),
             Self::Yolo(yolo) => yolo.document(row, photo),
             Self::Voc(voc) => voc.document(row, photo),
         }
@@ -84,7 +91,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
             );
             Err(Error::usage(named::LABELS, what))
         }
-        _ if !tables_in(labels)?.is_empty() => Ok(None),
+        _ if !tables_in(labels)?.files.is_empty() => Ok(None),
         _ if place::is_folder(labels) => of_folder(root, labels, how).map(Some),
         // It was meant as a folder: that it is missing says more than which names there are.
         _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
@@ -105,14 +112,37 @@ fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
     let found = files::LabelFiles::list(folder)?;
     let refuse =
         |what: &str| Err(Error::usage(named::LABELS, format!("{} holds {what}", folder.display())));
-    match (found.text.is_empty(), found.xml.is_empty()) {
-        (false, true) => yolo::read_folder(root, folder, &found, how),
-        (true, false) => voc::read(root, folder, &found.xml, how),
-        (true, true) => {
+    let (has_text, has_xml) = (!found.text.is_empty(), !found.xml.is_empty());
+    let are_of_images = |files| -> Result<bool> {
+        let (images, _) = files::images(root, how)?;
+        // Where two images have the same one, it is one of images.
+        Ok(files::pair(&images, files).map_or(true, |pairs| pairs.n_read() > 0))
+    };
+    // Lists and texts about the dataset lie beside annotations of the other kind.
+    let (is_yolo, is_voc) = match (has_text, has_xml) {
+        (true, true) => (are_of_images(&found.text)?, are_of_images(&found.xml)?),
+        kinds => kinds,
+    };
+    let mut annotated = match (is_yolo, is_voc) {
+        (true, false) => yolo::read_folder(root, folder, &found, how),
+        (false, true) => voc::read(root, folder, &found.xml, how),
+        (true, true) => refuse(
+            "both .txt files (YOLO) and .xml files (Pascal VOC) of images; move those of one kind \
+             into a folder of their own",
+        ),
+        (false, false) if has_text => refuse(
+            "both .txt files (YOLO) and .xml files (Pascal VOC), and none has the name of an image \
+             of the source",
+        ),
+        (false, false) => {
             refuse("no .txt file (YOLO), no .xml file (Pascal VOC) and no metadata.csv")
         }
-        (false, false) => {
-            refuse("both .txt files (YOLO) and .xml files (Pascal VOC); give a folder of one kind")
-        }
+    }?;
+    let (n_others, kind) =
+        if is_yolo { (found.xml.len(), ".xml") } else { (found.text.len(), ".txt") };
+    if n_others > 0 {
+        let (files, are) = if n_others == 1 { ("file", "is") } else { ("files", "are") };
+        annotated.remarks.push(format!("{n_others} {kind} {files} of no image {are} not read"));
     }
+    Ok(annotated)
 }

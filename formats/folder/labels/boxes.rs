@@ -6,7 +6,7 @@ use super::{
     splits,
 };
 use crate::folder::{
-    annotations::{Boxes, Made, Object, Voc},
+    annotations::{Boxes, Made, Object, Voc, side},
     layout::key_of_path,
     table::{Column, Table},
 };
@@ -74,17 +74,29 @@ pub(super) fn assemble(
         let at = *known.entry(path).or_insert_with(|| {
             paths.push(path.clone());
             named.extend(split);
-            images
-                .push(Ok(Boxes { size: size.and_then(|it| size_of(it, row)), ..Boxes::default() }));
+            images.push(Ok(Boxes::default()));
             images.len() - 1
         });
         if split.is_some_and(|split| named.get(at) != Some(&split)) {
             return Err(format!("line {line}: `{}` is in two splits", key_of_path(path)));
         }
-        match (images.get_mut(at), object(corners, class, row)) {
-            (Some(Ok(boxes)), Ok(object)) => boxes.objects.extend(object),
-            (Some(image @ Ok(_)), Err(what)) => *image = Err(format!("line {line}: {what}")),
-            _ => {}
+        let Some(image) = images.get_mut(at) else { continue };
+        let Ok(boxes) = image else { continue };
+        let stated = size.map_or(Ok(None), |columns| size_of(columns, row));
+        let added = stated.and_then(|stated| {
+            if let (Some([wide, high]), Some([width, height])) = (boxes.size, stated)
+                && [wide, high] != [width, height]
+            {
+                return Err(format!(
+                    "its size is {width}x{height} here, and {wide}x{high} in a row before"
+                ));
+            }
+            boxes.size = boxes.size.or(stated);
+            boxes.objects.extend(object(corners, class, row)?);
+            Ok(())
+        });
+        if let Err(what) = added {
+            *image = Err(format!("line {line}: {what}"));
         }
     }
     let mut numbers =
@@ -110,12 +122,12 @@ pub(super) fn assemble(
     Ok((schema, Table { paths, columns }, table_splits))
 }
 
-fn size_of(columns: [Option<&Cells>; 2], row: usize) -> Option<[u64; 2]> {
-    let [width, height] = columns.map(|cells| {
-        let side: f64 = cells?.text(row).parse().ok()?;
-        (1.0..1e9).contains(&side).then_some(side as u64)
-    });
-    Some([width?, height?])
+/// Width and height, where a row says both.
+fn size_of(columns: [Option<&Cells>; 2], row: usize) -> Result<Option<[u64; 2]>, String> {
+    let [width, height] = columns.map(|cells| cells.map(|cells| cells.text(row)));
+    let sides =
+        (side("width", &width.unwrap_or_default())?, side("height", &height.unwrap_or_default())?);
+    Ok(sides.0.zip(sides.1).map(|(width, height)| [width, height]))
 }
 
 /// The object of a row; none where its cells are empty, which stands for an image without any.

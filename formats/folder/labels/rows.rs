@@ -4,6 +4,7 @@ use crate::folder::{
     layout::{key_of_path, promised},
     names,
 };
+use fdconvert_core::with_null_for;
 use serde_json::{Map, Value as Json};
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -105,6 +106,20 @@ impl Rows {
         Ok(self)
     }
 
+    /// An empty text would be one more class, and all numbers behind it would be others.
+    pub(super) fn check_labels(&self) -> Result<(), String> {
+        let Some((_, cells)) = self.columns.iter().find(|(name, _)| name == LABEL) else {
+            return Ok(());
+        };
+        let empty = (0..self.paths.len()).find(|row| cells.text(*row).trim().is_empty());
+        match empty.and_then(|row| self.lines.get(row)) {
+            None => Ok(()),
+            Some(line) => Err(format!(
+                "line {line}, column `{LABEL}`: the cell is empty; write a class or drop the row"
+            )),
+        }
+    }
+
     /// A file that is listed twice would be two samples of one key.
     pub(super) fn check_unique(&self) -> Result<(), String> {
         let mut sorted: Vec<_> = self.paths.iter().zip(&self.lines).collect();
@@ -175,9 +190,6 @@ fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
             }
             continue;
         }
-        for (cell, line) in cells.iter().zip(&rows.lines) {
-            check_label(&name, cell, *line)?;
-        }
         rows.columns.push((name, Cells::Text(cells)));
     }
     tell_trimmed(n_trimmed, &mut rows.remarks);
@@ -237,16 +249,27 @@ fn line_of(text: &[u8], position: &csv::Position) -> u64 {
 /// Lines may have other keys than those before them: the columns are those of all lines.
 pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     let mut rows = Rows::default();
+    let mut n_nan = 0_u64;
     let mut positions: BTreeMap<String, usize> = BTreeMap::new();
     let (mut names, mut cells): (Vec<String>, Vec<Vec<Option<Json>>>) = Default::default();
     for (line, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
         if text.trim_ascii().is_empty() {
             continue;
         }
-        let object: Map<String, Json> = serde_json::from_slice(text).map_err(|error| {
-            let column = error.column();
-            format!("line {line}, character {column}: not a JSON object: {error}")
-        })?;
+        let object: Map<String, Json> = match serde_json::from_slice(text) {
+            Ok(object) => object,
+            Err(error) => {
+                // What Python writes for a number that is not known.
+                let plain = str::from_utf8(text).ok().and_then(|it| with_null_for(&["NaN"], it));
+                let read = plain.and_then(|(it, n)| Some((serde_json::from_str(&it).ok()?, n)));
+                let (object, n) = read.ok_or_else(|| {
+                    let column = error.column();
+                    format!("line {line}, character {column}: not a JSON object: {error}")
+                })?;
+                n_nan += n;
+                object
+            }
+        };
         let row = rows.lines.len();
         rows.lines.push(line);
         for (name, cell) in object {
@@ -264,6 +287,10 @@ pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     if rows.lines.is_empty() {
         return Ok(rows);
     }
+    if n_nan > 0 {
+        let are = if n_nan == 1 { "number is" } else { "numbers are" };
+        rows.remarks.push(format!("{n_nan} {are} NaN, which JSON has not, and taken as null"));
+    }
     let path_at = heads::check(&names)?;
     let mut n_trimmed = 0;
     for (at, (name, mut cells)) in names.into_iter().zip(cells).enumerate() {
@@ -280,14 +307,10 @@ pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
                 _ if at == path_at => {
                     return Err(format!("line {line} has no text under `{name}`"));
                 }
-                Some(Json::String(text)) if name == LABEL => {
-                    check_label(&name, text, *line)?;
-                    if text.trim() != text {
-                        *text = text.trim().to_owned();
-                        n_trimmed += 1;
-                    }
+                Some(Json::String(text)) if name == LABEL && text.trim() != text => {
+                    *text = text.trim().to_owned();
+                    n_trimmed += 1;
                 }
-                Some(Json::Null) | None => check_label(&name, "", *line)?,
                 _ => {}
             }
         }
@@ -309,12 +332,21 @@ pub(super) fn parse_list(text: &[u8]) -> Result<Rows, String> {
             continue;
         }
         let is_name = |word: &str| promised(word.as_bytes()).is_some();
-        let (name, label) = match text.rsplit_once(char::is_whitespace) {
+        // Names and classes may have blanks on either side of a tab.
+        let parts = text.rsplit_once('\t').or_else(|| text.rsplit_once(char::is_whitespace));
+        let (name, label) = match parts {
             // A name with blanks, alone.
             Some((_, last)) if is_name(last) => (text, None),
-            Some((name, label)) => (name.trim_end(), Some(label)),
+            Some((name, label)) => (name.trim_end(), Some(label.trim_start())),
             None => (text, None),
         };
+        let has_more = |separator| name.split_once(separator).is_some_and(|(it, _)| is_name(it));
+        if !is_name(name) && [',', ';', '\t', ' '].into_iter().any(has_more) {
+            return Err(format!(
+                "line {line} has more than `NAME CLASS`; call a table with separators .csv or .tsv, \
+                 and name its columns in the first line, as in `path,label`"
+            ));
+        }
         rows.paths.push(relative(name, line, "path")?);
         rows.lines.push(line);
         labels.extend(label.map(str::to_owned));
@@ -329,14 +361,6 @@ pub(super) fn parse_list(text: &[u8]) -> Result<Rows, String> {
         rows.columns.push((LABEL.to_owned(), Cells::Text(labels)));
     }
     Ok(rows)
-}
-
-/// An empty text would be one more class, and all numbers behind it would be others.
-fn check_label(column: &str, cell: &str, line: u64) -> Result<(), String> {
-    if column != LABEL || !cell.trim().is_empty() {
-        return Ok(());
-    }
-    Err(format!("line {line}, column `{column}`: the cell is empty; write a class or drop the row"))
 }
 
 /// A path as tables write them; `./` in front is dropped.

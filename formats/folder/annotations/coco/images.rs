@@ -1,8 +1,11 @@
 //! The images that a file of COCO annotations lists, and which annotations are theirs.
 use super::{
-    entries::{Annotation, Owner, Picture, entries, entry},
+    annotation::Annotation,
+    captions::Captions,
+    entries::{Owner, Picture, entries, entry},
     id::Id,
     objects::{Has, Objects, Span},
+    unpacked::Unpacked,
 };
 use crate::folder::{annotations::files, layout::key_of_path, names, table::Column};
 use bytes::Bytes;
@@ -17,6 +20,8 @@ pub(super) struct Images {
     sizes: Vec<Option<[u64; 2]>>,
     /// Positions by id.
     by_id: Vec<(Id, u32)>,
+    /// What is wrong with the sizes that are said.
+    bad: BTreeMap<u32, String>,
 }
 
 /// Annotations of images that are not listed.
@@ -30,10 +35,16 @@ struct Strangers {
 }
 
 impl Images {
-    pub(super) fn read(text: &str, list: &RawValue) -> Result<Self, String> {
+    pub(super) fn read(
+        text: &str,
+        list: &RawValue,
+        unpacked: &mut Unpacked,
+    ) -> Result<Self, String> {
         let (mut paths, mut ids, mut sizes): (Vec<Box<[u8]>>, _, _) =
             (Vec::new(), Vec::new(), Vec::new());
+        let mut bad = BTreeMap::new();
         for (at, raw) in entries("images", list)?.into_iter().enumerate() {
+            unpacked.look("images", raw);
             let picture: Picture<'_> = entry(text, "images", at, raw)?;
             let refuse = |what: &str| Err(format!("`images`, entry {}: {what}", at + 1));
             let Some(id) = picture.id.clone() else { return refuse("it has no `id`") };
@@ -50,10 +61,11 @@ impl Images {
                 }
             }
             ids.push(id);
-            match picture.size() {
-                Ok(size) => sizes.push(size),
-                Err(what) => return refuse(&what),
-            }
+            sizes.push(picture.size().unwrap_or_else(|what| {
+                // There are less than 2^32, or they are refused below.
+                bad.insert(at as u32, format!("`images`, entry {}: {what}", at + 1));
+                None
+            }));
         }
         if paths.is_empty() {
             return Err("`images` lists no image".to_owned());
@@ -71,7 +83,7 @@ impl Images {
             return Err(format!("`images`, entries {first} and {second} both are `{path}`"));
         }
         drop(by_path);
-        Ok(Self { paths, ids, sizes, by_id })
+        Ok(Self { paths, ids, sizes, by_id, bad })
     }
 
     /// The ids as a column: of numbers, or of texts where some are no numbers.
@@ -114,6 +126,7 @@ impl Images {
         bytes: &Bytes,
         list: &[&RawValue],
         categories: Vec<(Id, String)>,
+        unpacked: &mut Unpacked,
         remarks: &mut Vec<String>,
     ) -> Result<Objects, String> {
         let category_id = categories.iter().all(|(id, _)| id.number().is_some());
@@ -123,20 +136,15 @@ impl Images {
             spans: Vec::with_capacity(list.len()),
             categories,
             has: Has::new(category_id),
-            bad: BTreeMap::new(),
+            bad: self.bad.clone(),
         };
         let (mut strangers, mut ids) = (Strangers::default(), Vec::with_capacity(list.len()));
         let (mut is_owner, mut n_text_ids) = (vec![false; self.paths.len()], 0_u64);
         for (at, raw) in list.iter().enumerate() {
-            let read = entry::<Annotation<'_>>(text, "annotations", at, raw);
-            let image_id = match &read {
-                Ok(annotation) => annotation.image_id.clone(),
-                // Without knowing its image it cannot be left out with it.
-                Err(what) => match entry::<Owner>(text, "annotations", at, raw) {
-                    Ok(owner) => owner.image_id,
-                    Err(_) => return Err(what.clone()),
-                },
-            };
+            let (image_id, read) = annotation_of(text, at, raw)?;
+            if let Ok(annotation) = &read {
+                unpacked.add("annotations", annotation.beside_objects());
+            }
             let Some(image) = self.owner(image_id.as_ref(), &mut strangers) else { continue };
             if let Some(is_owner) = is_owner.get_mut(image as usize) {
                 *is_owner = true;
@@ -183,20 +191,28 @@ impl Images {
         &self,
         text: &str,
         list: &[&RawValue],
+        unpacked: &mut Unpacked,
         remarks: &mut Vec<String>,
-    ) -> Result<Column, String> {
+    ) -> Result<Captions, String> {
         let mut captions: Vec<Vec<String>> = vec![Vec::new(); self.paths.len()];
+        let mut bad: BTreeMap<u32, String> = BTreeMap::new();
         let mut strangers = Strangers::default();
         let mut n_wordless = 0_u64;
         for (at, raw) in list.iter().enumerate() {
-            let annotation: Annotation<'_> = entry(text, "annotations", at, raw)?;
-            let Some(caption) = annotation.caption.as_deref() else {
+            let (image_id, read) = annotation_of(text, at, raw)?;
+            let caption = read.and_then(|annotation| {
+                unpacked.add("annotations", annotation.others.iter().map(|key| &**key));
+                annotation.caption().map_err(|what| in_annotation(at, &annotation, &what))
+            });
+            if matches!(caption, Ok(None)) {
                 n_wordless += 1;
                 continue;
-            };
-            let image = self.owner(annotation.image_id.as_ref(), &mut strangers);
-            if let Some(own) = image.and_then(|image| captions.get_mut(image as usize)) {
-                own.push(caption.to_owned());
+            }
+            let Some(image) = self.owner(image_id.as_ref(), &mut strangers) else { continue };
+            match (caption, captions.get_mut(image as usize)) {
+                (Ok(caption), Some(own)) => own.extend(caption),
+                (Err(what), _) => _ = bad.entry(image).or_insert(what),
+                _ => {}
             }
         }
         if n_wordless > 0 {
@@ -211,7 +227,7 @@ impl Images {
         }
         let texts = captions.iter().map(|own| serde_json::to_vec(own).map(Bytes::from));
         let texts: Result<Vec<Bytes>, _> = texts.collect();
-        Ok(Column::Json(texts.map_err(|error| error.to_string())?))
+        Ok(Captions { texts: texts.map_err(|error| error.to_string())?, bad })
     }
 
     /// Says how many annotations are of no image of the list; all of them is an error.
@@ -254,6 +270,22 @@ fn repeated<T: Clone + PartialEq>(sorted: &[(T, u32)]) -> Option<(T, u64, u64)> 
     let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
     let ((value, first), (_, second)) = pairs.find(|((a, _), (b, _))| a == b)?;
     Some((value.clone(), u64::from(*first) + 1, u64::from(*second) + 1))
+}
+
+/// The image that an annotation names, and the annotation or what is wrong with it. Without knowing
+/// its image it could not be left out with it.
+fn annotation_of<'a>(
+    text: &str,
+    at: usize,
+    raw: &'a RawValue,
+) -> Result<(Option<Id>, Result<Annotation<'a>, String>), String> {
+    match entry::<Annotation<'_>>(text, "annotations", at, raw) {
+        Ok(annotation) => Ok((annotation.image_id.clone(), Ok(annotation))),
+        Err(what) => match entry::<Owner>(text, "annotations", at, raw) {
+            Ok(owner) => Ok((owner.image_id, Err(what))),
+            Err(_) => Err(what),
+        },
+    }
 }
 
 fn in_annotation(at: usize, annotation: &Annotation<'_>, what: &str) -> String {

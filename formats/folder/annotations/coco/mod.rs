@@ -1,10 +1,14 @@
 //! COCO: one JSON file for all images.
+mod annotation;
+mod captions;
 mod entries;
 mod id;
 mod images;
 mod objects;
 mod shapes;
+mod unpacked;
 
+pub(crate) use captions::Captions;
 pub(crate) use objects::Objects;
 
 use super::{Annotated, Made, lists::check_name};
@@ -12,14 +16,16 @@ use crate::folder::{
     Folder,
     table::{Column, Table},
 };
+use annotation::Annotation;
 use bytes::Bytes;
-use entries::{Annotation, Category, Document, entries, entry, unknown_keys};
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named};
+use entries::{Category, Document, entries, entry};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named, with_null_for};
 use fdconvert_storage::read_file;
 use id::Id;
 use images::Images;
 use serde_json::value::RawValue;
 use std::path::Path;
+use unpacked::Unpacked;
 
 /// Reads a file of annotations.
 pub(super) fn read(file: &Path, how: &Folder) -> Result<Annotated> {
@@ -27,17 +33,41 @@ pub(super) fn read(file: &Path, how: &Folder) -> Result<Annotated> {
     parse(&bytes).map_err(|what| Error::usage(named::LABELS, format!("{}: {what}", file.display())))
 }
 
-pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
-    let text = std::str::from_utf8(bytes)
+pub(super) fn parse(file: &Bytes) -> Result<Annotated, String> {
+    let text = std::str::from_utf8(file)
         .map_err(|error| format!("it is not UTF-8 from byte {} on", error.valid_up_to()))?;
+    let error = match parse_text(text, file) {
+        Ok(annotated) => return Ok(annotated),
+        Err(error) => error,
+    };
+    // Python writes what JSON has not; looked for where it is in the way alone.
+    let Some((text, n_others)) = with_null_for(&["NaN", "Infinity", "-Infinity"], text) else {
+        return Err(error);
+    };
+    let bytes = Bytes::from(text);
+    let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string())?;
+    let hint = "`null` stands for NaN and Infinity, which JSON has not";
+    let mut annotated = parse_text(text, &bytes).map_err(|what| format!("{what}; {hint}"))?;
+    annotated.identity = file.clone();
+    if let Some(Column::Made(Made::Coco(objects))) = annotated.table.columns.last_mut() {
+        let shown = objects.bad.values_mut().filter(|what| what.contains("null"));
+        shown.for_each(|what| what.push_str(" (null is NaN or Infinity there)"));
+    }
+    let are = if n_others == 1 { "number is" } else { "numbers are" };
+    annotated.remarks.push(format!("{n_others} {are} NaN or Infinity, and taken as null"));
+    Ok(annotated)
+}
+
+/// `bytes` are those that the text lies in.
+fn parse_text<'a>(text: &'a str, bytes: &Bytes) -> Result<Annotated, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let file: Document<'_> = Document::parse(text)?;
+    let file: Document<'a> = Document::parse(text)?;
     let images = file.images.ok_or("it has no `images`; is it a file of COCO annotations?")?;
-    let images = Images::read(text, images)?;
+    let mut unpacked = Unpacked::default();
+    let images = Images::read(text, images, &mut unpacked)?;
     let list = file.annotations.map_or(Ok(Vec::new()), |list| entries("annotations", list))?;
-    let first =
-        list.first().and_then(|raw| entry::<Annotation<'_>>(text, "annotations", 0, raw).ok());
-    if first.as_ref().is_some_and(|first| first.segments_info.is_some()) {
+    let read = |raw: &&'a RawValue| serde_json::from_str::<Annotation<'a>>(raw.get()).ok();
+    if list.first().and_then(read).is_some_and(|first| first.segments_info.is_some()) {
         return Err(
             "these are panoptic annotations (`segments_info`), which are not read; give the \
                     instances, and the folder of PNGs as one more image of every sample"
@@ -45,17 +75,19 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
         );
     }
     let mut remarks = Vec::new();
-    let is_captions = first.is_some_and(|first| first.is_caption());
-    if let Some(keys) = unknown_keys(&list, is_captions) {
-        remarks.push(format!("{keys} of the annotations are not packed"));
-    }
-    let (name, column) = if is_captions {
-        ("captions", images.captions(text, &list, &mut remarks)?)
+    // The first one that says anything tells.
+    let told = list.iter().filter_map(read).find_map(|annotation| annotation.is_caption());
+    let is_captions = told == Some(true);
+    let (name, made) = if is_captions {
+        let captions = images.captions(text, &list, &mut unpacked, &mut remarks)?;
+        ("captions", Made::Captions(captions))
     } else {
-        let categories = categories(text, file.categories)?;
-        let objects = images.objects(text, bytes, &list, categories, &mut remarks)?;
-        ("objects", Column::Made(Made::Coco(objects)))
+        let categories = categories(text, file.categories, &mut unpacked, &mut remarks)?;
+        let objects =
+            images.objects(text, bytes, &list, categories, &mut unpacked, &mut remarks)?;
+        ("objects", Made::Coco(objects))
     };
+    remarks.extend(unpacked.remarks());
     let (id_kind, ids) = images.id_column();
     let fields = vec![
         FieldSpec::new("image", Kind::Image),
@@ -64,7 +96,7 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
     ];
     let schema = Schema::new(fields).map_err(|error| error.to_string())?;
     let Images { paths, .. } = images;
-    let columns = vec![Column::FirstImage, ids, column];
+    let columns = vec![Column::FirstImage, ids, Column::Made(made)];
     Ok(Annotated {
         schema,
         table: Table { paths, columns },
@@ -77,13 +109,27 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Annotated, String> {
 }
 
 /// Names of categories in the order of their ids.
-fn categories(text: &str, list: Option<&RawValue>) -> Result<Vec<(Id, String)>, String> {
+fn categories(
+    text: &str,
+    list: Option<&RawValue>,
+    unpacked: &mut Unpacked,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<(Id, String)>, String> {
     let list = list.map_or(Ok(Vec::new()), |list| entries("categories", list))?;
     let mut categories: Vec<(Id, String)> = Vec::with_capacity(list.len());
+    let mut n_numbers = 0;
     for (at, raw) in list.into_iter().enumerate() {
-        let Category { id, name } = entry(text, "categories", at, raw)?;
-        check_name(&name)?;
-        categories.push((id, name));
+        unpacked.look("categories", raw);
+        let category: Category<'_> = entry(text, "categories", at, raw)?;
+        let in_entry = |what| format!("`categories`, entry {}: {what}", at + 1);
+        let (name, is_number) = category.name().map_err(in_entry)?;
+        check_name(&name).map_err(in_entry)?;
+        n_numbers += usize::from(is_number);
+        categories.push((category.id, name));
+    }
+    if n_numbers > 0 {
+        let are = if n_numbers == 1 { "category is" } else { "categories are" };
+        remarks.push(format!("{n_numbers} {are} called by a number, which is taken as a text"));
     }
     categories.sort_by(|(id, _), (other, _)| id.cmp(other));
     let mut pairs = categories.iter().zip(categories.iter().skip(1));

@@ -1,8 +1,8 @@
 //! Annotations of objects, and the documents that are made of them.
-use super::{entries::Annotation, id::Id, shapes};
+use super::{annotation::Annotation, id::Id, shapes};
 use crate::folder::annotations::{
     Notice, Photo,
-    lists::{List, around, document, numbers},
+    lists::{List, document, numbers},
 };
 use bytes::Bytes;
 use fdconvert_core::{Message, Turn};
@@ -64,7 +64,7 @@ impl Objects {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Message> {
         let damaged = || "its annotations cannot be found again".to_owned();
         let stated = self.sizes.get(row).copied().ok_or_else(damaged)?;
         let image = u32::try_from(row).map_err(|_| damaged())?;
@@ -98,10 +98,9 @@ impl Objects {
                 None => object,
             });
         }
-        if let Some((frame, photo)) = frame {
-            frame.check(around(corners.into_iter()), photo)?;
-        }
-        Ok((document(size, &lists.of(self.has)), frame.and_then(|(frame, _)| frame.notice)))
+        let notices =
+            frame.map_or(Ok(Vec::new()), |(frame, photo)| frame.check(&corners, photo))?;
+        Ok((document(size, &lists.of(self.has)), notices))
     }
 
     /// Checks an annotation; the error is the end of a sentence that names it.

@@ -18,6 +18,8 @@ pub(super) fn read(text: &[u8], root: &Path, file: &Path, how: &Folder) -> Resul
         values.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     };
     let written = get("names").ok_or_else(|| refuse("it has no `names = FILE`"))?;
+    // Files of Windows.
+    let written = &*written.replace('\\', "/");
     let folders = [Some(root), file.parent(), file.parent().and_then(Path::parent)];
     // Paths are relative to where Darknet was started, which is none of these.
     let name = Path::new(written).file_name().unwrap_or_default();

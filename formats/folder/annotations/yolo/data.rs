@@ -8,8 +8,12 @@ const MAX_DEPTH: usize = 8;
 const MAX_BYTES: usize = 16 << 20;
 /// Keypoints of an object, and numbers of a keypoint.
 const MAX_KEYPOINTS: usize = 100_000;
+/// Classes that have numbers only.
+const MAX_CLASSES: usize = 100_000;
 /// The splits that are looked for, in this order.
 const SPLITS: [&str; 3] = ["train", "val", "test"];
+/// All keys that are read; of one that is there twice the last one counts, as in Python.
+const KEYS: [&str; 7] = ["names", "nc", "train", "val", "validation", "test", "kpt_shape"];
 
 /// Contents of a file.
 #[derive(Debug, PartialEq)]
@@ -41,10 +45,27 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
     let Node::Map(keys) = tree(text)? else {
         return Err("it is not a mapping of keys such as `names` and `train`".to_owned());
     };
-    let get = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, node)| node);
-    let names = names(get("names").ok_or("it has no `names`")?)?;
-    names.iter().try_for_each(|name| check_name(name))?;
+    let get = |name: &str| keys.iter().rev().find(|(key, _)| key == name).map(|(_, node)| node);
     let mut remarks = Vec::new();
+    for name in KEYS {
+        let times = keys.iter().filter(|(key, _)| key == name).count();
+        if times > 1 {
+            remarks.push(format!("`{name}` is there {times} times, and the last one counts"));
+        }
+    }
+    let names = match (get("names"), get("nc")) {
+        (Some(names), _) => self::names(names)?,
+        (None, Some(count)) => {
+            remarks.push(
+                "it has no `names`, so classes are called class_0, class_1, ..., as Ultralytics \
+                 calls them"
+                    .to_owned(),
+            );
+            numbered(count)?
+        }
+        (None, None) => return Err("it has no `names` and no `nc`".to_owned()),
+    };
+    names.iter().try_for_each(|name| check_name(name))?;
     if let Some(Node::Text(count)) = get("nc")
         && *count != names.len().to_string()
     {
@@ -52,7 +73,11 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
     }
     let mut splits = Vec::new();
     for split in SPLITS {
-        let entries = match get(split) {
+        let node = match get(split) {
+            None if split == "val" => get("validation"),
+            node => node,
+        };
+        let entries = match node {
             None => continue,
             Some(Node::Text(text)) if matches!(text.as_str(), "" | "~" | "null") => continue,
             Some(Node::Text(text)) => vec![text.clone()],
@@ -61,6 +86,9 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
             Some(Node::Map(_)) => return Err(format!("`{split}` is not a path")),
         };
         splits.push((split, entries));
+    }
+    if get("val").is_some() && get("validation").is_some() {
+        remarks.push("it has both `val` and `validation`, and `val` counts".to_owned());
     }
     if splits.is_empty() {
         return Err("it has none of `train`, `val` and `test`".to_owned());
@@ -90,6 +118,16 @@ fn names(node: &Node) -> Result<Vec<String>, String> {
         }
         Node::Text(_) => Err(damaged().to_owned()),
     }
+}
+
+/// Names of so many classes that have none.
+fn numbered(count: &Node) -> Result<Vec<String>, String> {
+    let n_classes = match count {
+        Node::Text(text) => text.parse().ok().filter(|n| (1..=MAX_CLASSES).contains(n)),
+        _ => None,
+    };
+    let n_classes = n_classes.ok_or("it has no `names`, and `nc` is not a number of classes")?;
+    Ok((0..n_classes).map(|class| format!("class_{class}")).collect())
 }
 
 fn keypoints(node: &Node) -> Result<[usize; 2], String> {
@@ -179,6 +217,11 @@ mod tests {
         assert_eq!(data.keypoints, Some([17, 3]));
         let data = parse(b"train: ../train/images\nnc: 3\nnames: ['a', 'b']\n").unwrap();
         assert_eq!((data.names.len(), data.remarks.len()), (2, 1));
+        let data = parse(b"train: a\nvalidation: b\nnc: 2\ntrain: c\n").unwrap();
+        assert_eq!(data.names, ["class_0", "class_1"]);
+        let val = ("val", vec!["b".to_owned()]);
+        assert_eq!(data.splits, [("train", vec!["c".to_owned()]), val]);
+        assert!(data.remarks[0].contains("`train` is there 2 times"), "{:?}", data.remarks);
     }
 
     #[test]
@@ -190,6 +233,7 @@ mod tests {
         check("", "empty");
         check("- a\n", "not a mapping");
         check("train: x\n", "no `names`");
+        check("train: x\nnc: 99999999999\n", "`nc` is not a number of classes");
         check("names: [a]\n", "none of");
         check("names: {0: a, 2: b}\ntrain: x\n", "0, 1, ...");
         check("names: {a: b}\ntrain: x\n", "0, 1, ...");

@@ -1,6 +1,7 @@
 //! Lines of a YOLO text file: a class, and shares of the image's width and height.
 use crate::folder::annotations::lists::{List, document, number};
 use bytes::Bytes;
+use fdconvert_core::Turn;
 use serde_json::Number;
 
 /// Shares may lie so far outside of the image; Ultralytics refuses what lies farther out, too.
@@ -28,13 +29,28 @@ struct Object {
     keypoints: Vec<f64>,
 }
 
+/// What the lines of an image make.
+pub(in crate::folder::annotations) struct Document {
+    pub(in crate::folder::annotations) text: Bytes,
+    /// Left upper and right lower corners of the boxes in turn, in pixels before they are turned.
+    pub(in crate::folder::annotations) corners: Vec<[f64; 2]>,
+    /// Polygons may be keypoints behind a box.
+    pub(in crate::folder::annotations) may_be_keypoints: bool,
+}
+
+/// Width and height that shares are of, and how their image is to be turned.
+#[derive(Debug, Clone, Copy)]
+struct Sides([f64; 2], Option<Turn>);
+
 impl Lines {
-    /// The document of an image of that size. The error names the line.
+    /// The document of an image of that upright size, of which shares are or which `turn` makes of
+    /// theirs. The error names the line.
     pub(in crate::folder::annotations) fn document(
         &self,
         text: &[u8],
-        size: [u32; 2],
-    ) -> Result<Bytes, String> {
+        size: [u64; 2],
+        turn: Option<Turn>,
+    ) -> Result<Document, String> {
         let text = std::str::from_utf8(text).map_err(|_| "its annotations are not UTF-8")?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut objects = Vec::new();
@@ -48,26 +64,32 @@ impl Lines {
         }
         let [mut bbox, mut category, mut category_name, mut segmentation, mut keypoints] =
             ["bbox", "category", "category_name", "segmentation", "keypoints"].map(List::new);
+        let sides = Sides(turn.map_or(size.map(|side| side as f64), Turn::before), turn);
+        let mut corners = Vec::with_capacity(objects.len() * 2);
         for object in &objects {
-            bbox.push(&pixels(&object.bbox, size));
+            let ([left, top, width, height], upright) = sides.bbox(object.bbox);
+            corners.extend([[left, top], [left + width, top + height]]);
+            bbox.push(&upright.map(number));
             category.push(&object.class);
             category_name.push(&self.name(object.class).unwrap_or_default());
-            let polygon = pixels(&object.polygon, size);
+            let points = object.polygon.chunks_exact(2).map(|it| sides.point(it));
+            let polygon: Vec<Number> = points.flatten().map(number).collect();
             let polygons: Vec<_> = (!polygon.is_empty()).then_some(polygon).into_iter().collect();
             segmentation.push(&polygons);
-            keypoints.push(&self.placed(&object.keypoints, size));
+            keypoints.push(&self.placed(&object.keypoints, sides));
         }
-        let has_polygons = objects.iter().any(|object| !object.polygon.is_empty());
+        let mut polygons = objects.iter().map(|object| &object.polygon).filter(|it| !it.is_empty());
+        let may_be_keypoints = polygons.clone().any(|numbers| may_be_keypoints(numbers));
         let lists = [
             (true, bbox),
             (true, category),
             (self.names.is_some(), category_name),
-            (has_polygons, segmentation),
+            (polygons.next().is_some(), segmentation),
             (self.keypoints.is_some(), keypoints),
         ];
         let lists: Vec<List> =
             lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
-        Ok(document(Some(size.map(u64::from)), &lists))
+        Ok(Document { text: document(Some(size), &lists), corners, may_be_keypoints })
     }
 
     fn name(&self, class: u32) -> Option<&str> {
@@ -114,7 +136,11 @@ impl Lines {
             (_, keypoints) => {
                 let also = match keypoints {
                     Some([n, width]) => format!("a box and {n} keypoints of {width} numbers"),
-                    None => "the corners of a polygon, two numbers each".to_owned(),
+                    None => {
+                        "the corners of a polygon, two numbers each (keypoints need `kpt_shape` in \
+                             data.yaml)"
+                            .to_owned()
+                    }
                 };
                 Err(format!(
                     "{} numbers follow the class, which are neither a box (4 numbers) nor {also}",
@@ -125,19 +151,51 @@ impl Lines {
     }
 
     /// Keypoints in pixels with their visibility: what has none is visible, unless it lies outside.
-    fn placed(&self, keypoints: &[f64], size: [u32; 2]) -> Vec<Number> {
+    fn placed(&self, keypoints: &[f64], sides: Sides) -> Vec<Number> {
         let width = self.keypoints.map_or(3, |[_, width]| width.max(1));
-        let placed = keypoints.chunks(width).flat_map(|point| match point {
-            [x, y, visibility] => [pixel(*x, size[0]), pixel(*y, size[1]), number(*visibility)],
-            [x, y, ..] => {
-                let is_visible = *x >= 0.0 && *y >= 0.0;
-                let visibility = if is_visible { 2.0 } else { 0.0 };
-                [pixel(*x, size[0]), pixel(*y, size[1]), number(visibility)]
-            }
-            _ => [0.0; 3].map(number),
+        let placed = keypoints.chunks(width).flat_map(|point| {
+            let visibility = match point {
+                [_, _, visibility] => *visibility,
+                [x, y, ..] if *x >= 0.0 && *y >= 0.0 => 2.0,
+                _ => 0.0,
+            };
+            // What is not labelled stays at 0.
+            let [x, y] = match point {
+                [0.0, 0.0, ..] if visibility == 0.0 => [0.0; 2],
+                point => sides.point(point),
+            };
+            [x, y, visibility].map(number)
         });
         placed.collect()
     }
+}
+
+impl Sides {
+    /// A box in pixels, before and after it is turned.
+    fn bbox(self, [left, top, width, height]: [f64; 4]) -> ([f64; 4], [f64; 4]) {
+        let Self([x, y], turn) = self;
+        let bbox = [left * x, top * y, width * x, height * y].map(rounded);
+        (bbox, turn.map_or(bbox, |turn| turn.bbox(bbox)))
+    }
+
+    /// The first two numbers as a point in pixels, turned.
+    fn point(self, shares: &[f64]) -> [f64; 2] {
+        let Self([width, height], turn) = self;
+        let [x, y, ..] = *shares else { return [0.0; 2] };
+        let point = [x * width, y * height].map(rounded);
+        turn.map_or(point, |turn| turn.point(point))
+    }
+}
+
+fn rounded(pixels: f64) -> f64 {
+    (pixels * PER_PIXEL).round() / PER_PIXEL
+}
+
+/// Returns whether the numbers of a polygon may be a box and keypoints with their visibility, as
+/// pose models have them: every third number is 0, 1 or 2 then.
+fn may_be_keypoints(numbers: &[f64]) -> bool {
+    let points = numbers.get(4..).unwrap_or_default().chunks(3);
+    points.len() > 0 && points.into_iter().all(|it| matches!(it, [_, _, 0.0 | 1.0 | 2.0]))
 }
 
 /// Programs also write `3.0` and `3.000e+00`.
@@ -187,22 +245,13 @@ fn extent(polygon: &[f64]) -> [f64; 4] {
     [left, top, right - left, bottom - top]
 }
 
-/// Shares of width and height in turn as pixels.
-fn pixels(shares: &[f64], size: [u32; 2]) -> Vec<Number> {
-    shares.iter().zip(size.into_iter().cycle()).map(|(&share, side)| pixel(share, side)).collect()
-}
-
-fn pixel(share: f64, side: u32) -> Number {
-    number((share * f64::from(side) * PER_PIXEL).round() / PER_PIXEL)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn document_of(lines: &Lines, text: &str) -> Result<String, String> {
-        let document = lines.document(text.as_bytes(), [640, 480])?;
-        Ok(String::from_utf8(document.to_vec()).unwrap())
+        let document = lines.document(text.as_bytes(), [640, 480], None)?;
+        Ok(String::from_utf8(document.text.to_vec()).unwrap())
     }
 
     #[test]

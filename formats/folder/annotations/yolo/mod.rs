@@ -47,15 +47,24 @@ impl Yolo {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Message> {
         let end = |row: usize| usize::try_from(*self.ends.get(row)?).ok();
         let start = row.checked_sub(1).map_or(Some(0), end);
         let range = start.zip(end(row)).map(|(start, end)| start..end);
         let text = range.and_then(|range| self.texts.get(range));
         let text = text.ok_or("its annotations cannot be found again")?;
-        // Shares are of the upright image, as Ultralytics takes them.
-        let size = photo.map_or([0; 2], Photo::upright);
-        Ok((self.lines.document(text, size)?, None))
+        let frame = photo.map(|photo| Ok::<_, String>((photo.frame_of_shares()?, photo)));
+        let frame = frame.transpose()?;
+        let (size, turn) = frame.map_or(([0; 2], None), |(frame, _)| (frame.size, frame.turn));
+        let document = self.lines.document(text, size, turn)?;
+        let mut notices = match frame {
+            Some((frame, photo)) if !document.corners.is_empty() => {
+                frame.check(&document.corners, photo)?
+            }
+            _ => Vec::new(),
+        };
+        notices.extend(document.may_be_keypoints.then_some(Notice::Keypoints));
+        Ok((document.text, notices))
     }
 
     fn push(&mut self, text: &[u8], hash: &mut Xxh3Default) {
@@ -202,12 +211,22 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
     let mut before: Vec<(&str, BTreeSet<Box<[u8]>>)> = Vec::new();
     let mut paths = Vec::new();
     for (split, listed) in &splits {
-        let mut own = BTreeSet::new();
+        let (mut own, mut n_listed) = (BTreeSet::new(), 0);
         for entry in listed {
-            own.extend(entries.images_of(split, entry).map_err(|error| match error {
+            let images = entries.images_of(split, entry).map_err(|error| match error {
                 Failure::Entry(what) => refuse(what),
                 Failure::Other(error) => error,
-            })?);
+            })?;
+            n_listed += images.len();
+            own.extend(images);
+        }
+        let n_repeated = n_listed - own.len();
+        if n_repeated > 0 {
+            let images = if n_repeated == 1 { "image" } else { "images" };
+            remarks.push(format!(
+                "{split} lists {n_repeated} {images} again: each image is packed once, and how often \
+                 it is shown is up to the training"
+            ));
         }
         if own.is_empty() {
             continue;
@@ -217,13 +236,21 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
             continue;
         }
         runs.push((split, own.len() as u64));
-        for path in &own {
-            if let Some(other) = taken.insert(path.clone(), split) {
-                let path = key_of_path(path);
-                return Err(refuse(format!("`{path}` is in both {other} and {split}")));
-            }
-            paths.push(path.clone());
+        let mut in_both = own.iter().filter_map(|path| Some((path, *taken.get(path)?)));
+        if let Some((path, other)) = in_both.next() {
+            let path = key_of_path(path);
+            let others = match in_both.count() {
+                0 => String::new(),
+                n => format!(", and {n} more images are in two splits"),
+            };
+            return Err(refuse(format!(
+                "`{path}` is in both {other} and {split}{others}; an image belongs to one split: \
+                 take it out of the other, or pack the splits one by one with a copy of this file \
+                 each"
+            )));
         }
+        taken.extend(own.iter().map(|path| (path.clone(), *split)));
+        paths.extend(own.iter().cloned());
         before.push((split, own));
     }
     if paths.is_empty() {
@@ -260,21 +287,13 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
     Ok(Annotated { ignored, division, ..gathered.finish(remarks)? })
 }
 
-/// Path of the text file of an image: in `labels` where the image is in `images`, else beside it.
+/// Path of the text file of an image: in `labels` where the image is in `images`, or in `JPEGImages`
+/// as Darknet has it, else beside it.
 fn text_of(image: &[u8]) -> Vec<u8> {
-    let (stem, part) = (stem(image), b"/images/");
-    let at = stem.windows(part.len()).rposition(|window| window == part);
-    let replaced = match at {
-        Some(at) => {
-            let (before, after) = stem.split_at(at);
-            [before, b"/labels/", after.get(part.len()..).unwrap_or_default()].concat()
-        }
-        None => match stem.strip_prefix(b"images/") {
-            Some(rest) => [&b"labels/"[..], rest].concat(),
-            None => stem.to_vec(),
-        },
-    };
-    [&replaced[..], b".txt"].concat()
+    let stem = stem(image);
+    let swapped = files::swapped(stem, b"images", b"labels")
+        .or_else(|| files::swapped(stem, b"JPEGImages", b"labels"));
+    [swapped.as_deref().unwrap_or(stem), b".txt"].concat()
 }
 
 #[cfg(test)]
@@ -290,5 +309,7 @@ mod tests {
         check("train/images/a.b.jpg", "train/labels/a.b.txt");
         check("images/x/images/a.jpg", "images/x/labels/a.txt");
         check("train/a.jpg", "train/a.txt");
+        check("VOC2007/JPEGImages/a.jpg", "VOC2007/labels/a.txt");
+        check("JPEGImages/images/a.jpg", "JPEGImages/labels/a.txt");
     }
 }

@@ -1,7 +1,11 @@
 //! Pascal VOC: an XML file for each image.
+mod xml;
+
+pub(super) use xml::parse;
+
 use super::{
     Annotated, Made, Notice, Photo, files,
-    lists::{List, around, check_name, document, number},
+    lists::{List, document, keys, number},
 };
 use crate::folder::{
     Folder,
@@ -10,17 +14,12 @@ use crate::folder::{
 use bytes::Bytes;
 use fdconvert_core::{FieldSpec, Kind, Message, Result, Schema};
 use fdconvert_storage::read_file;
-use quick_xml::{Reader, de::Deserializer, events::Event};
-use serde::Deserialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    num::NonZero,
     path::{Path, PathBuf},
 };
+use xml::{decode, root_of};
 use xxhash_rust::xxh3::Xxh3Default;
-
-/// Parts of a file that may lie between its objects.
-const MAX_BETWEEN: usize = 1 << 20;
 
 /// The annotations of all images, or what is wrong with those of one.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,39 +62,6 @@ struct Has {
     pose: bool,
 }
 
-/// As it stands in the file. What is not named here, such as the parts of persons, is passed over.
-#[derive(Deserialize)]
-#[serde(rename = "annotation")]
-struct Written {
-    size: Option<WrittenSize>,
-    #[serde(default, rename = "object")]
-    objects: Vec<WrittenObject>,
-}
-
-#[derive(Deserialize)]
-struct WrittenSize {
-    width: Option<String>,
-    height: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WrittenObject {
-    name: Option<String>,
-    bndbox: Option<WrittenBox>,
-    difficult: Option<String>,
-    truncated: Option<String>,
-    occluded: Option<String>,
-    pose: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WrittenBox {
-    xmin: Option<String>,
-    ymin: Option<String>,
-    xmax: Option<String>,
-    ymax: Option<String>,
-}
-
 /// Reads a folder of XML files, for all images below `root`.
 pub(super) fn read(
     root: &Path,
@@ -107,7 +73,7 @@ pub(super) fn read(
     let pairs = files::pair(&paths, found)?;
     pairs.check(folder, &paths, found, |first| {
         let text = read_file(first, how.limits.max_file_bytes).ok()?;
-        let name = root_of(str::from_utf8(&text).ok()?).filter(|name| name != "annotation")?;
+        let name = root_of(&decode(&text).ok()?).filter(|name| name != "annotation")?;
         Some(format!(
             ", whose first element is `{name}` and not `annotation`, as Pascal VOC has it; export \
              them as Pascal VOC, COCO or YOLO"
@@ -115,6 +81,7 @@ pub(super) fn read(
     })?;
     let mut hash = Xxh3Default::new();
     let mut annotations = Vec::with_capacity(paths.len());
+    let mut unpacked = BTreeSet::new();
     for file in &pairs.files {
         let Some(file) = file else {
             hash.update(&u64::MAX.to_le_bytes());
@@ -124,10 +91,16 @@ pub(super) fn read(
         let text = read_file(file, how.limits.max_file_bytes)?;
         hash.update(&(text.len() as u64).to_le_bytes());
         hash.update(&text);
-        annotations.push(parse(&text).map_err(|what| format!("{}: {what}", file.display())));
+        annotations.push(
+            parse(&text, &mut unpacked).map_err(|what| format!("{}: {what}", file.display())),
+        );
     }
     let mut remarks = Vec::new();
     pairs.tell(&mut remarks);
+    if !unpacked.is_empty() {
+        let keys = keys(unpacked.iter().map(String::as_str));
+        remarks.push(format!("{keys} of the objects are not packed"));
+    }
     files::count_as_read(folder, root, ".xml", pairs.n_read(), &mut ignored);
     let mut voc = Voc::new(annotations, false);
     voc.are_edges = voc.counts_from_zero();
@@ -186,7 +159,7 @@ impl Voc {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Option<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Message> {
         let annotation =
             self.annotations.get(row).ok_or("its annotations cannot be found again")?;
         let annotation = annotation.as_ref().map_err(|what| Message::from(what.as_str()))?;
@@ -233,81 +206,13 @@ impl Voc {
         ];
         let lists: Vec<List> =
             lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
-        if let Some((frame, photo)) = found {
-            frame.check(around(corners.into_iter()), photo)?;
-        }
-        Ok((document(size, &lists), found.and_then(|(frame, _)| frame.notice)))
-    }
-}
-
-/// Reads one file; the error is a text that follows its name. Entities that a file defines itself
-/// are not expanded, they are errors.
-pub(super) fn parse(text: &[u8]) -> Result<Annotation, String> {
-    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8")?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(name) = root_of(text).filter(|name| name != "annotation") {
-        return Err(format!(
-            "not a Pascal VOC annotation: its first element is `{name}`, and not `annotation`"
-        ));
-    }
-    let mut deserializer = Deserializer::from_str(text);
-    deserializer.event_buffer_size(NonZero::new(MAX_BETWEEN));
-    let written = Written::deserialize(&mut deserializer)
-        .map_err(|error| format!("not a Pascal VOC annotation: {error}"))?;
-    let size = written.size.and_then(|size| {
-        let side = |text: Option<String>| text?.trim().parse().ok().filter(|side: &u64| *side > 0);
-        Some([side(size.width)?, side(size.height)?])
-    });
-    let objects = written.objects.into_iter().enumerate().map(|(at, object)| {
-        Object::new(object).map_err(|what| format!("object {}: {what}", at + 1))
-    });
-    Ok(Annotation { size, objects: objects.collect::<Result<_, String>>()?, are_shares: false })
-}
-
-/// Name of the first element.
-fn root_of(text: &str) -> Option<String> {
-    let mut reader = Reader::from_str(text);
-    loop {
-        match reader.read_event().ok()? {
-            Event::Start(tag) | Event::Empty(tag) => {
-                return Some(String::from_utf8_lossy(tag.name().as_ref()).into_owned());
-            }
-            Event::Eof => return None,
-            _ => {}
-        }
+        let notices =
+            found.map_or(Ok(Vec::new()), |(frame, photo)| frame.check(&corners, photo))?;
+        Ok((document(size, &lists), notices))
     }
 }
 
 impl Object {
-    fn new(written: WrittenObject) -> Result<Self, String> {
-        let name = written.name.unwrap_or_default().trim().to_owned();
-        if name.is_empty() {
-            return Err("it has no `name`".to_owned());
-        }
-        check_name(&name)?;
-        let bndbox = written.bndbox.ok_or("it has no `bndbox`")?;
-        let side = |name: &str, text: Option<String>| {
-            let text = text.ok_or_else(|| format!("its `bndbox` has no `{name}`"))?;
-            let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            number.ok_or_else(|| {
-                let shown: String = text.chars().take(20).collect();
-                format!("its `{name}` is not a number: `{shown}`")
-            })
-        };
-        let (left, top) = (side("xmin", bndbox.xmin)?, side("ymin", bndbox.ymin)?);
-        let (right, bottom) = (side("xmax", bndbox.xmax)?, side("ymax", bndbox.ymax)?);
-        let object = Self {
-            name,
-            corners: [left, top, right, bottom],
-            difficult: flag("difficult", written.difficult)?,
-            truncated: flag("truncated", written.truncated)?,
-            occluded: flag("occluded", written.occluded)?,
-            pose: written.pose.map(|pose| pose.trim().to_owned()),
-        };
-        object.bbox(false, [1.0; 2])?;
-        Ok(object)
-    }
-
     /// An object of which no more is known.
     pub(crate) fn plain(name: String, corners: [f64; 4]) -> Self {
         Self { name, corners, ..Self::default() }
@@ -330,18 +235,6 @@ impl Object {
     }
 }
 
-fn flag(name: &str, text: Option<String>) -> Result<Option<u8>, String> {
-    match text.as_deref().map(str::trim) {
-        None | Some("") => Ok(None),
-        Some("0" | "0.0" | "false" | "False") => Ok(Some(0)),
-        Some("1" | "1.0" | "true" | "True") => Ok(Some(1)),
-        Some(text) => {
-            let shown: String = text.chars().take(20).collect();
-            Err(format!("its `{name}` is neither 0 nor 1: `{shown}`"))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,44 +248,15 @@ mod tests {
                     <difficult>1</difficult></object><size><width>500</width><height>375</height>\
                     <depth>3</depth></size><object><name>a&amp;b</name><bndbox><xmax>2</xmax>\
                     <xmin>1</xmin><ymin>1</ymin><ymax>1</ymax></bndbox></object></annotation>";
-        let voc = Voc::new(vec![parse(text.as_bytes()), Ok(Annotation::default())], false);
+        let voc = Voc::new(
+            vec![parse(text.as_bytes(), &mut BTreeSet::new()), Ok(Annotation::default())],
+            false,
+        );
         assert!(!voc.counts_from_zero());
         let documents = [0, 1].map(|row| voc.document(row, None).unwrap().0);
         let expected = r#"{"size":[500,375],"bbox":[[0,1.5,10,18.5],[0,0,2,1]],"category":[1,0],"category_name":["person","a&b"],"difficult":[1,0],"pose":["Left",""]}"#;
         assert_eq!(documents[0], expected);
         let expected = r#"{"bbox":[],"category":[],"category_name":[],"difficult":[],"pose":[]}"#;
         assert_eq!(documents[1], expected);
-    }
-
-    #[test]
-    fn what_is_no_annotation_is_refused() {
-        let check = |text: &str, part: &str| {
-            let error = parse(text.as_bytes()).unwrap_err();
-            assert!(error.contains(part), "{error}");
-        };
-        let object = |inner: &str| format!("<annotation><object>{inner}</object></annotation>");
-        let corners = |right: &str| {
-            format!(
-                "<name>a</name><bndbox><xmin>5</xmin><ymin>5</ymin><xmax>{right}</xmax>\
-                 <ymax>9</ymax></bndbox>"
-            )
-        };
-        check("", "Pascal VOC");
-        check("<annotation><object>", "Pascal VOC");
-        check(&object("<name>a</name>"), "object 1: it has no `bndbox`");
-        check(&object("<bndbox/>"), "`name`");
-        check(&object("<name>a</name><bndbox><xmin>1</xmin></bndbox>"), "`ymin`");
-        check(&object(&corners("NaN")), "`NaN`");
-        check(&object(&corners("3")), "backwards");
-        check(&object(&format!("{}<difficult>2</difficult>", corners("7"))), "`difficult`");
-        let bomb = "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;&b;\">]><annotation><object>\
-                    <name>&c;</name></object></annotation>";
-        check(bomb, "Pascal VOC");
-    }
-
-    #[test]
-    fn depth_and_what_lies_between_objects_are_bounded() {
-        let deep = format!("<annotation>{}", "<a>".repeat(200_000));
-        assert!(parse(deep.as_bytes()).is_err());
     }
 }

@@ -1,0 +1,23 @@
+//! Captions of images.
+use bytes::Bytes;
+use fdconvert_core::Message;
+use std::collections::BTreeMap;
+
+/// The captions of each image, as one list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Captions {
+    pub(super) texts: Vec<Bytes>,
+    /// What is wrong with the first bad annotation of an image.
+    pub(super) bad: BTreeMap<u32, String>,
+}
+
+impl Captions {
+    /// The list of an image.
+    pub(crate) fn document(&self, row: usize) -> Result<Bytes, Message> {
+        let bad = u32::try_from(row).ok().and_then(|row| self.bad.get(&row));
+        if let Some(what) = bad {
+            return Err(what.as_str().into());
+        }
+        self.texts.get(row).cloned().ok_or_else(|| "its captions cannot be found again".into())
+    }
+}
