@@ -1,4 +1,5 @@
 //! Which splits a run writes, and what they are called.
+use crate::classes;
 use fdconvert_core::{
     Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
 };
@@ -75,6 +76,7 @@ pub(crate) fn notes(
             }
         }
     }
+    notes.extend(classes::look_alikes(source.schema()));
     notes.extend(source.remarks());
     notes
 }
