@@ -1,5 +1,5 @@
-//! Which list of a document of objects holds their classes: one answer for whoever numbers classes,
-//! compares them or shows them.
+//! Which list of a document of objects holds their classes: one answer for all that number classes,
+//! compare them or show them.
 use super::{BOXES, CLASS_NAMES, CLASSES, is_class_key, transposed};
 use serde::{
     Deserialize, Deserializer,

@@ -16,7 +16,6 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
     let (mixup, cutmix) = (get::<f64>(options, "mixup")?, get::<f64>(options, "cutmix")?);
     let (mixes, switches) = (mixup != 0.0 || cutmix != 0.0, mixup != 0.0 && cutmix != 0.0);
     let caches = has("cache_bytes")?;
-    let labels = !options::value(options, "label")?.is_none();
     let on_device = !options::value(options, "device")?.is_none();
     let text = |name: &str| get::<String>(options, name);
     let changed = [
@@ -32,7 +31,6 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
         ("min_box", get::<f32>(options, "min_box")? != 1.0, objects, "`objects`"),
         ("keypoint_flip", has("keypoint_flip")?, objects, "`objects`"),
         ("segmentations", !has("segmentations")?, objects, "`objects`"),
-        ("classes", has("classes")?, labels, "`label`, and not for objects"),
         ("mix_prob", get::<f64>(options, "mix_prob")? != 1.0, mixes, "`mixup` and `cutmix`"),
         (
             "switch_prob",
