@@ -70,6 +70,7 @@ pub use annotations::AnnotationFile;
 pub use format::{BoxFrame, Folder};
 pub use labels::TableOfKeys;
 pub use layout::is_image_name;
+pub use names::normal_name;
 pub use reader::FolderReader;
 
 #[doc = include_str!("SPEC.md")]

@@ -37,13 +37,20 @@ pub(crate) fn listed(name: &str) -> Result<Box<[u8]>, String> {
     Ok(bytes.into())
 }
 
-/// A path in which letters with marks are one character each, as most systems write them; macOS may
+/// A name in which letters with marks are one character each, as most systems write them; macOS may
 /// have stored them as two.
+#[must_use]
+pub fn normal_name(name: &str) -> Cow<'_, str> {
+    match is_nfc_quick(name.chars()) {
+        IsNormalized::Yes => name.into(),
+        _ => name.nfc().collect::<String>().into(),
+    }
+}
+
+/// The same of a path.
 pub(crate) fn normal(path: &[u8]) -> Cow<'_, [u8]> {
-    match str::from_utf8(path) {
-        Ok(text) if is_nfc_quick(text.chars()) != IsNormalized::Yes => {
-            text.nfc().collect::<String>().into_bytes().into()
-        }
+    match str::from_utf8(path).map(normal_name) {
+        Ok(Cow::Owned(text)) => text.into_bytes().into(),
         _ => path.into(),
     }
 }

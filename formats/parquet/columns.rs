@@ -8,7 +8,10 @@ use fdconvert_core::{
     ArraySpec, DType, Encoded, FieldSpec, Kind, Value,
     objects::{Member, Members},
 };
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A field, and where its values lie.
 #[derive(Debug, Clone)]
@@ -282,7 +285,6 @@ impl Column {
     /// What another file has in its place, where that is something else: this one, and the other.
     pub(crate) fn difference(&self, other: &Self) -> Option<(String, String)> {
         let (mine, theirs) = (&self.field, &other.field);
-        let names = |field: &FieldSpec| field.class_names.clone().unwrap_or_default();
         if mine.kind != theirs.kind {
             return Some((kind_text(&mine.kind), kind_text(&theirs.kind)));
         }
@@ -290,13 +292,23 @@ impl Column {
         if let Some((a, b)) = self.units.iter().zip(&other.units).find(|(a, b)| a != b) {
             return Some([a, b].map(|unit| unit.unwrap_or("plain numbers").to_owned()).into());
         }
-        let (a, b) = (names(mine), names(theirs));
-        if a != b {
-            let at = a.iter().zip(b.iter()).position(|(a, b)| a != b);
-            let at = at.unwrap_or(a.len().min(b.len()));
-            return Some((class_text(&a, at), class_text(&b, at)));
-        }
-        None
+        let names = |field: &FieldSpec| field.class_names.clone();
+        class_difference(names(mine), names(theirs)).or_else(|| {
+            // Classes of objects, which stand beside their numbers in each document.
+            let named = |column: &Self| -> BTreeMap<String, Arc<[String]>> {
+                let How::Json(Nested { members: Some(members), .. }) = &column.how else {
+                    return BTreeMap::new();
+                };
+                let named = members.iter().map(|it| (it.key.clone(), it.class_names.clone()));
+                named.filter_map(|(key, names)| Some((key, names?))).collect()
+            };
+            let (mut a, mut b) = (named(self), named(other));
+            let keys: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
+            keys.into_iter().find_map(|key| {
+                let (mine, theirs) = class_difference(a.remove(&key), b.remove(&key))?;
+                Some((format!("{mine} of `{key}`"), format!("{theirs} of `{key}`")))
+            })
+        })
     }
 
     /// The kind of field that this tool has written under that description.
@@ -320,6 +332,17 @@ fn kind_text(kind: &Kind) -> String {
         }
         kind => format!("values of kind {}", kind.name()),
     }
+}
+
+/// What two lists of classes have from the first number on that they differ in.
+fn class_difference(
+    a: Option<Arc<[String]>>,
+    b: Option<Arc<[String]>>,
+) -> Option<(String, String)> {
+    let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+    let differs = a.iter().zip(b.iter()).position(|(a, b)| a != b);
+    let at = differs.unwrap_or(a.len().min(b.len()));
+    (a != b).then(|| (class_text(&a, at), class_text(&b, at)))
 }
 
 /// What the classes are from number `at` on, where they differ.

@@ -11,6 +11,8 @@ mod bad;
 #[cfg(feature = "turbo")]
 mod beside;
 mod choose;
+#[cfg(feature = "turbo")]
+mod classes;
 mod cli;
 mod common;
 mod damage;

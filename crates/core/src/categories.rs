@@ -1,6 +1,8 @@
 //! Numbers of the categories of objects in several datasets, which have to mean the same.
-use crate::{Error, Result};
-use serde::Deserialize;
+use crate::{
+    Error, Result,
+    objects::{ClassLists, ObjectClasses},
+};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -14,23 +16,17 @@ pub struct Categories(Mutex<Known>);
 struct Known {
     names: BTreeMap<i64, (String, u32)>,
     numbers: BTreeMap<String, (i64, u32)>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    #[serde(default)]
-    category: Option<Vec<i64>>,
-    #[serde(default)]
-    category_name: Option<Vec<Option<String>>>,
+    /// The first datasets with a class that has a name, and with one that has a number alone.
+    first: [Option<u32>; 2],
 }
 
 impl Categories {
     /// Compares the categories of a document of dataset number `dataset` with those of other
-    /// datasets. Documents without `category_name` tell nothing that could be compared.
+    /// datasets.
     ///
     /// # Errors
-    /// `Sample`, naming both meanings of a number, or both numbers of a name; `name_of` names
-    /// datasets.
+    /// `Sample`, naming both meanings of a number, or both numbers of a name, and for numbers without
+    /// names beside a dataset with names; `name_of` names datasets.
     pub fn check(
         &self,
         key: &str,
@@ -39,16 +35,33 @@ impl Categories {
         name_of: impl Fn(u32) -> String,
     ) -> Result<()> {
         // What cannot be read is refused with all of its reasons when the objects are.
-        let Ok(Some(named)) = serde_json::from_slice::<Option<Named>>(json) else { return Ok(()) };
-        let (Some(numbers), Some(names)) = (named.category, named.category_name) else {
+        let Some(lists) = ClassLists::of(json) else { return Ok(()) };
+        let Ok(ObjectClasses { numbers: Some(numbers), names, .. }) = lists.classes() else {
             return Ok(());
         };
+        let names = names.map_or(&[][..], |(_, names)| names).iter().map(Option::as_ref);
+        let names = names.chain(std::iter::repeat(None));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, name) in numbers.into_iter().zip(names) {
+            if name.is_none() && number < 0 {
+                continue;
+            }
+            let [named, unnamed] = &mut known.first;
+            let (own, other) = if name.is_some() { (named, unnamed) } else { (unnamed, named) };
+            own.get_or_insert(dataset);
+            if let Some(other) = other.filter(|other| *other != dataset) {
+                let (has, have) = match name {
+                    Some(name) => {
+                        (format!("`{name}` is category {number}"), "numbers without names")
+                    }
+                    None => (format!("category {number} has no name"), "names"),
+                };
+                return Err(differs(key, &format!("{has}, and there are {have}"), &name_of(other)));
+            }
             let Some(name) = name else { continue };
             let (other_name, first) =
                 known.names.entry(number).or_insert_with(|| (name.clone(), dataset));
-            if *first != dataset && *other_name != name {
+            if *first != dataset && other_name != name {
                 let what = format!("category {number} is `{name}`, and `{other_name}`");
                 return Err(differs(key, &what, &name_of(*first)));
             }
@@ -76,22 +89,43 @@ mod tests {
 
     #[test]
     fn a_number_has_one_meaning_in_all_datasets() {
-        let known = Categories::default();
-        let check = |dataset, json: &str| {
-            let checked =
-                known.check("k", json.as_bytes(), dataset, |dataset| format!("set-{dataset}"));
-            checked.map_err(|error| error.to_string())
+        let boxed = |n: usize, lists: &str| {
+            format!("{{\"bbox\": [{}], {lists}}}", vec!["[1, 2, 3, 4]"; n].join(", "))
         };
-        let cats = r#"{"bbox": [], "category": [0, 1], "category_name": ["cat", null]}"#;
-        assert_eq!(check(0, cats), Ok(()));
-        // A dataset may say of itself what it likes.
-        assert_eq!(check(0, r#"{"category": [0], "category_name": ["lynx"]}"#), Ok(()));
-        for json in ["", "null", "[]", "{}", r#"{"category": [0]}"#, cats] {
-            assert_eq!(check(1, json), Ok(()), "{json}");
+        for key in ["category", "label", "category_id"] {
+            let known = Categories::default();
+            let check = |dataset, json: &str| {
+                let checked =
+                    known.check("k", json.as_bytes(), dataset, |dataset| format!("set-{dataset}"));
+                checked.map_err(|error| error.to_string())
+            };
+            let named = |number: &str, name: &str| {
+                boxed(1, &format!("\"{key}\": [{number}], \"category_name\": [\"{name}\"]"))
+            };
+            let cats = format!("\"{key}\": [0, -1], \"category_name\": [\"cat\", null]");
+            assert_eq!(check(0, &boxed(2, &cats)), Ok(()));
+            // A dataset may say of itself what it likes.
+            assert_eq!(check(0, &named("0", "lynx")), Ok(()));
+            for json in
+                ["", "null", "[]", "{}", &boxed(0, &format!("\"{key}\": []")), &boxed(2, &cats)]
+            {
+                assert_eq!(check(1, json), Ok(()), "{json}");
+            }
+            let said = check(1, &named("0.0", "dog")).unwrap_err();
+            assert!(said.contains("category 0 is `dog`, and `cat` in set-0"), "{said}");
+            let said = check(1, &named("7", "cat")).unwrap_err();
+            assert!(said.contains("`cat` is category 7, and 0 in set-0"), "{said}");
+            let list =
+                format!("[{{\"bbox\": [1, 2, 3, 4], \"{key}\": 0, \"category_name\": \"ox\"}}]");
+            assert!(check(1, &list).unwrap_err().contains("category 0 is `ox`, and `cat`"));
+            let said = check(1, &boxed(1, &format!("\"{key}\": [3]"))).unwrap_err();
+            assert!(
+                said.contains("category 3 has no name, and there are names in set-0"),
+                "{said}"
+            );
+            let said = check(0, &named("4", "yak")).unwrap_err();
+            let expected = "`yak` is category 4, and there are numbers without names in set-1";
+            assert!(said.contains(expected), "{said}");
         }
-        let said = check(1, r#"{"category": [0], "category_name": ["dog"]}"#).unwrap_err();
-        assert!(said.contains("category 0 is `dog`, and `cat` in set-0"), "{said}");
-        let said = check(1, r#"{"category": [7], "category_name": ["cat"]}"#).unwrap_err();
-        assert!(said.contains("`cat` is category 7, and 0 in set-0"), "{said}");
     }
 }

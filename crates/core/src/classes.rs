@@ -41,6 +41,16 @@ pub fn renumber_classes(from: &[String], to: &[String]) -> Vec<Option<i64>> {
     from.iter().map(|name| numbers.get(name).copied()).collect()
 }
 
+/// A number that is one class by its place in a list, and the name of another one: the number, and the
+/// name in its place. Numbers without names could mean either.
+#[must_use]
+pub fn misread_number(names: &[String]) -> Option<(usize, &str)> {
+    names.iter().enumerate().find_map(|(place, name)| {
+        let number: usize = name.parse().ok().filter(|number| *number != place)?;
+        Some((number, names.get(number)?.as_str()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +74,11 @@ mod tests {
         assert_eq!(join(&[None, None, Some(&["a"])]), Err((2, 0)));
         let numbers = renumber_classes(&list(&["cat", "dog", "x"]), &list(&["bird", "cat", "dog"]));
         assert_eq!(numbers, [Some(1), Some(2), None]);
+    }
+    #[test]
+    fn a_number_that_is_the_name_of_another_class_is_found() {
+        assert_eq!(misread_number(&list(&["0", "1", "10", "2"])), Some((2, "10")));
+        assert_eq!(misread_number(&list(&["0", "1", "2", "cat"])), None);
+        assert_eq!(misread_number(&list(&["cat", "17"])), None);
     }
 }

@@ -7,6 +7,9 @@
 //!
 //! Tables have it the other way round as often, as a list of objects with a box each, and call the
 //! classes as they like. Formats that make such documents and loaders that read them share this module.
+mod classes;
+
+pub use classes::{ClassLists, Entries, ObjectClasses};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
@@ -79,6 +82,11 @@ impl Members {
     pub fn of(name: &str, members: Vec<Member>) -> Option<Self> {
         let is_it = name == FIELD || members.iter().any(|member| member.key == BOXES);
         (is_it && !members.is_empty()).then_some(Self(members))
+    }
+
+    /// The members one by one.
+    pub fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.0.iter()
     }
 
     /// The document as an object of lists. A list of objects becomes one that has a list for each

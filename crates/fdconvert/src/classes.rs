@@ -1,9 +1,10 @@
 //! The option `classes`: a file of names, or a dataset that has them, becomes a list of names.
 use crate::{Classes, Context, PackOptions, sources::Opening};
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Message, Result, Schema, message, named};
+use fdconvert_formats::folder::normal_name;
 use fdconvert_pipeline::ClassList;
 use fdconvert_storage::place::{self, Kind};
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, collections::BTreeSet, path::Path};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The options with the names themselves, so that no run reads another list than the one that was
@@ -38,6 +39,24 @@ pub(crate) fn param(options: &PackOptions) -> Option<String> {
     Some(format!("{} names, xxh3 {:032x}", names.len(), hash.digest128()))
 }
 
+/// Classes that look the same, and are two by the characters that write them.
+pub(crate) fn look_alikes(schema: &Schema) -> Option<Message> {
+    let named = schema.fields.iter().filter_map(|field| field.class_names.as_deref());
+    let again = |names: &[String]| {
+        let mut seen = BTreeSet::new();
+        let marked = names.iter().filter(|name| !name.is_ascii());
+        marked.filter(|name| !seen.insert(normal_name(name))).count()
+    };
+    let n: usize = named.map(again).sum();
+    let (classes, look) = if n == 1 { ("class", "looks") } else { ("classes", "look") };
+    (n > 0).then(|| {
+        message!(
+            "{n} {classes} {look} like another one, with other forms of accented letters (NFC and NFD): \
+             write their names alike to make them one"
+        )
+    })
+}
+
 /// Returns whether a path is that of a text, and not of anything that opens as a dataset.
 fn is_text(path: &Path) -> Result<bool> {
     let is_dataset = || fdconvert_reader::formats().iter().any(|format| format.detect(path));
@@ -46,6 +65,12 @@ fn is_text(path: &Path) -> Result<bool> {
 
 fn names_in(path: &Path) -> Result<Vec<String>> {
     let wrong = |what: &str| Error::usage(named::CLASSES, format!("{}: {what}", path.display()));
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if ["json", "yaml", "yml"].iter().any(|other| ending.eq_ignore_ascii_case(other)) {
+        return Err(wrong(
+            "the list is a text with one name a line; write the names into such a file",
+        ));
+    }
     let bytes = place::whole(path)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

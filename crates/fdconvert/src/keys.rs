@@ -1,6 +1,7 @@
 //! The option `keys`: a list in a file, which becomes samples of the source and a record of the list.
 use crate::{Context, Event, MissingKeys, PackOptions, settings::Settings};
 use fdconvert_core::{Error, Result, Source, message, named};
+use fdconvert_formats::folder::normal_name;
 use fdconvert_pipeline::KeyList;
 use fdconvert_storage::place;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub(crate) fn settle(
     settings: &mut Settings,
     context: Context<'_>,
 ) -> Result<ListedKeys> {
-    let found = list.find(source, &options.select_splits)?;
+    let found = list.find(source, &options.select_splits, normal_name)?;
     let missing = found.missing.len() as u64;
     if missing > 0 {
         if options.missing_keys == MissingKeys::Fail {
@@ -54,6 +55,7 @@ pub(crate) fn settle(
         }
     }
     settings.without_extension = found.without_extension;
+    settings.look_alikes = found.look_alikes;
     settings.plan.selection.listed = Some(found.indices);
     let xxh3 = format!("{:032x}", list.hash());
     let listed = ListedKeys { n_keys: list.len(), xxh3, n_missing: missing };

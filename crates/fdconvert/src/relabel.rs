@@ -1,8 +1,8 @@
 //! `labels` for a packed dataset: a table by the keys of its samples.
 use fdconvert_core::{Error, FieldSpec, Image, Result, Source, Value, named};
-use fdconvert_formats::folder::{Folder, TableOfKeys};
+use fdconvert_formats::folder::{Folder, TableOfKeys, normal_name};
 use fdconvert_pipeline::{KeyTable, Relabelled};
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 /// The dataset with the values of the table.
 pub(crate) fn join(
@@ -31,6 +31,10 @@ impl KeyTable for Table {
 
     fn keys(&self) -> Vec<String> {
         self.0.keys()
+    }
+
+    fn normal<'a>(&self, key: &'a str) -> Cow<'a, str> {
+        normal_name(key)
     }
 
     fn value(&self, row: usize, field: usize) -> Option<Value<Image>> {

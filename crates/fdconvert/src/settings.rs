@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) missing_keys: u64,
     /// Listed keys that the source has with an extension.
     pub(crate) without_extension: u64,
+    /// Listed keys that the source has with other forms of accented letters.
+    pub(crate) look_alikes: u64,
     /// Record of the choice of samples by what they are.
     pub(crate) chosen: Chosen,
 }
@@ -73,6 +75,7 @@ impl Settings {
             is_default_format,
             missing_keys: 0,
             without_extension: 0,
+            look_alikes: 0,
             chosen: Chosen::default(),
         })
     }
@@ -91,7 +94,16 @@ impl Settings {
                 if n == 1 { ("key", "names a sample") } else { ("keys", "name samples") };
             message!("{n} {keys} of {} {name} without the extension", named::KEYS)
         });
-        without.into_iter().chain(self.chosen.notes()).collect()
+        let n = self.look_alikes;
+        let look_alike = (n > 0).then(|| {
+            let (keys, are) = if n == 1 { ("key", "is") } else { ("keys", "are") };
+            message!(
+                "{n} {keys} of {} {are} written with other forms of accented letters than the source \
+                 has (NFC and NFD)",
+                named::KEYS
+            )
+        });
+        without.into_iter().chain(look_alike).chain(self.chosen.notes()).collect()
     }
 
     /// Records what was chosen by what samples are.

@@ -1,4 +1,5 @@
 //! Which splits a run writes, and what they are called.
+use crate::classes;
 use fdconvert_core::{
     Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
 };
@@ -79,6 +80,7 @@ pub(crate) fn notes(
         }
     }
     notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Message::from));
+    notes.extend(classes::look_alikes(source.schema()));
     notes.extend(source.remarks());
     notes
 }

@@ -1,7 +1,10 @@
 //! A list of classes that the numbers of an output go by, whatever its sources have.
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, Source, message, named};
-use serde_json::{Map, Value as Json};
+use fdconvert_core::{
+    Error, FieldSpec, Kind, Result, Schema, Source, message, misread_number, named,
+    objects::{CLASS_NAMES, CLASSES, ClassLists, ObjectClasses},
+};
+use serde_json::Value as Json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -75,7 +78,19 @@ impl ClassList {
     /// `Usage` where the list lacks some of them.
     pub(crate) fn renumber(&self, source: &dyn Source, field: &FieldSpec) -> Result<Vec<i64>> {
         let Some(old) = &field.class_names else {
-            return Ok((0..self.names.len() as i64).collect());
+            return match misread_number(&self.names) {
+                None => Ok((0..self.names.len() as i64).collect()),
+                Some((number, name)) => Err(Error::usage(
+                    named::CLASSES,
+                    message!(
+                        "`{}` of {} has numbers without names, and {number} could be the class `{number}` \
+                         of the list or the one in its place, `{name}`, counted from 0: write the list \
+                         with names that are no numbers, such as `class {number}`",
+                        field.name,
+                        source.name()
+                    ),
+                )),
+            };
         };
         let numbers: Vec<_> = old.iter().map(|name| self.numbers.get(name).copied()).collect();
         let unknown = old.iter().zip(&numbers).filter(|(_, number)| number.is_none());
@@ -96,52 +111,95 @@ impl ClassList {
         Err(Error::usage(named::CLASSES, what))
     }
 
-    /// A document of objects with the numbers of this list; `None` for one that is not of objects.
-    /// The error is a text for `Error::sample`.
-    pub(crate) fn objects(&self, document: &[u8]) -> Result<Option<Bytes>, String> {
-        let Ok(mut document) = serde_json::from_slice::<Map<String, Json>>(document) else {
-            return Ok(None);
-        };
-        if !document.get("bbox").is_some_and(Json::is_array) {
-            return Ok(None);
+    /// A document with the numbers of this list. The error is a text for `Error::sample`.
+    pub(crate) fn objects(&self, document: &[u8]) -> Result<Renumbered, String> {
+        let Some(lists) = ClassLists::of(document) else { return Ok(Renumbered::Kept) };
+        let found = lists.classes()?;
+        if found.numbers.is_none() && found.names.is_none() && lists.n_objects() > 0 {
+            return Ok(Renumbered::WithoutClasses);
         }
-        let (numbers, names) = match (document.get("category_name"), document.get("category")) {
-            (Some(Json::Array(names)), _) => (self.by_name(names)?, None),
-            (_, Some(Json::Array(numbers))) => (numbers.clone(), Some(self.by_number(numbers)?)),
-            _ => return Ok(None),
+        let classes: Vec<Class<'_>> = (0..lists.n_objects())
+            .map(|at| self.of_object(&found, at))
+            .collect::<Result<_, _>>()?;
+        let Ok(mut document) = serde_json::from_slice(document) else {
+            return Ok(Renumbered::Kept);
         };
-        document.insert("category".to_owned(), Json::Array(numbers));
-        if let Some(names) = names {
-            document.insert("category_name".to_owned(), Json::Array(names));
+        let keys = if found.keys.is_empty() { vec![CLASSES] } else { found.keys };
+        match &mut document {
+            Json::Object(lists) => {
+                if classes.is_empty() && keys.iter().all(|key| !lists.contains_key(*key)) {
+                    return Ok(Renumbered::Kept);
+                }
+                let numbers: Json = classes.iter().map(|(number, _)| *number).collect();
+                for key in keys {
+                    lists.insert(key.to_owned(), numbers.clone());
+                }
+                lists.insert(
+                    CLASS_NAMES.to_owned(),
+                    classes.iter().map(|(_, name)| *name).collect(),
+                );
+            }
+            Json::Array(objects) => {
+                for (object, (number, name)) in objects.iter_mut().zip(classes) {
+                    let (Json::Object(object), Some(name)) = (object, name) else { continue };
+                    for key in &keys {
+                        object.insert((*key).to_owned(), number.into());
+                    }
+                    object.insert(CLASS_NAMES.to_owned(), name.into());
+                }
+            }
+            _ => {}
         }
-        Ok(Some(Json::Object(document).to_string().into()))
+        Ok(Renumbered::As(document.to_string().into()))
     }
 
-    fn by_name(&self, names: &[Json]) -> Result<Vec<Json>, String> {
-        let number = |name: &Json| match name.as_str().map(|name| (name, self.numbers.get(name))) {
-            Some((_, Some(number))) => Ok((*number).into()),
-            Some((name, None)) => Err(format!(
-                "it has an object of the class `{name}`, which is not on the list of {}",
-                self.names.len()
-            )),
+    /// The class of an object by its name, or by its number where its document has no names.
+    fn of_object<'a>(&'a self, found: &ObjectClasses<'_>, at: usize) -> Result<Class<'a>, String> {
+        let n = self.names.len();
+        let name = found.names.and_then(|(_, names)| names.get(at)?.as_ref());
+        let number = found.numbers.as_ref().and_then(|numbers| numbers.get(at)).copied();
+        match (name, number.unwrap_or(-1)) {
+            (Some(name), _) => match self.numbers.get_key_value(name) {
+                Some((name, number)) => Ok((*number, Some(name))),
+                None => Err(format!(
+                    "it has an object of the class `{name}`, which is not on the list of {n}"
+                )),
+            },
             // No name is no class.
-            None => Ok((-1).into()),
-        };
-        names.iter().map(number).collect()
+            (None, -1) => Ok((-1, None)),
+            (None, number) if found.names.is_some() => Err(format!(
+                "it has an object of the class {number}, which has no name beside others"
+            )),
+            (None, number)
+                if self.numbers.get(&number.to_string()).is_some_and(|it| *it != number) =>
+            {
+                Err(format!(
+                    "it has an object of the class {number} without a name, which could be the class \
+                     `{number}` of the list or the one in its place"
+                ))
+            }
+            (None, number) => {
+                let own = usize::try_from(number).ok().and_then(|at| self.names.get(at));
+                let name = own.ok_or_else(|| {
+                    format!("it has an object of the class {number} of {n}, counted from 0")
+                })?;
+                Ok((number, Some(name)))
+            }
+        }
     }
+}
 
-    fn by_number(&self, numbers: &[Json]) -> Result<Vec<Json>, String> {
-        let name = |number: &Json| {
-            let at = number.as_u64().and_then(|number| usize::try_from(number).ok());
-            at.and_then(|at| self.names.get(at)).map(|name| name.as_str().into()).ok_or_else(|| {
-                format!(
-                    "it has an object of the class {number} of {}, counted from 0",
-                    self.names.len()
-                )
-            })
-        };
-        numbers.iter().map(name).collect()
-    }
+/// A number of the list and its name; -1 of an object without a class.
+type Class<'a> = (i64, Option<&'a str>);
+
+/// What becomes of a document.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Renumbered {
+    As(Bytes),
+    /// It is not of objects.
+    Kept,
+    /// It has boxes, and nothing that is known for their classes.
+    WithoutClasses,
 }
 
 /// The field whose numbers are classes.
@@ -154,22 +212,60 @@ pub(crate) fn label_of(schema: &Schema) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn list(names: &[&str]) -> ClassList {
+        ClassList::new(names.iter().map(|name| (*name).to_owned()).collect()).unwrap()
+    }
+
     #[test]
-    fn objects_get_the_numbers_of_the_list() {
-        let classes = ClassList::new(["dog", "cat", "cow"].map(str::to_owned).into()).unwrap();
-        let made = |text: &str| classes.objects(text.as_bytes());
-        let named = r#"{"size":[4,3],"bbox":[[0,0.5,1,1]],"category":[0],"category_name":["cat"]}"#;
-        let expected =
-            r#"{"size":[4,3],"bbox":[[0,0.5,1,1]],"category":[1],"category_name":["cat"]}"#;
-        assert_eq!(made(named).unwrap().unwrap(), expected);
-        let expected = r#"{"bbox":[[0,0,1,1]],"category":[2],"category_name":["cow"]}"#;
-        assert_eq!(made(r#"{"bbox":[[0,0,1,1]],"category":[2]}"#).unwrap().unwrap(), expected);
-        assert_eq!(made(r#"["a caption"]"#).unwrap(), None);
-        assert_eq!(made(r#"{"text":"x"}"#).unwrap(), None);
-        let said = made(&named.replace("cat\"", "cut\"")).unwrap_err();
-        assert!(said.contains("`cut`"), "{said}");
-        assert!(
-            made(r#"{"bbox":[[0,0,1,1]],"category":[3]}"#).unwrap_err().contains("class 3 of 3")
-        );
+    fn numbers_that_are_names_of_other_classes_are_refused() {
+        let said = list(&["0", "1", "10", "2"]).objects(br#"{"bbox":[[1,2,3,4]],"label":[2]}"#);
+        assert!(said.unwrap_err().contains("the class `2` of the list or the one in its place"));
+    }
+
+    #[test]
+    fn objects_get_the_numbers_of_the_list_in_the_list_that_has_them() {
+        let classes = list(&["dog", "cat", "cow"]);
+        let boxed = |lists: &str| format!("{{\"size\":[4,3],\"bbox\":[[0,0.5,1,1]],{lists}}}");
+        for (lists, expected) in [
+            (
+                r#""category":[0],"category_name":["cat"]"#,
+                r#""category":[1],"category_name":["cat"]"#,
+            ),
+            (r#""category":[2]"#, r#""category":[2],"category_name":["cow"]"#),
+            (r#""label":[0.0],"category_name":["cat"]"#, r#""label":[1],"category_name":["cat"]"#),
+            (r#""category":["cat"]"#, r#""category":[1],"category_name":["cat"]"#),
+            (r#""labels":["cat"]"#, r#""labels":["cat"],"category":[1],"category_name":["cat"]"#),
+            (r#""category":[-1]"#, r#""category":[-1],"category_name":[null]"#),
+        ] {
+            let made = classes.objects(boxed(lists).as_bytes());
+            assert_eq!(made, Ok(Renumbered::As(boxed(expected).into())), "{lists}");
+        }
+        for (document, expected) in [
+            (
+                r#"[{"bbox":[1,2,3,4],"category":0,"category_name":"cat"},{"bbox":[1,2,3,4]}]"#,
+                r#"[{"bbox":[1,2,3,4],"category":1,"category_name":"cat"},{"bbox":[1,2,3,4]}]"#,
+            ),
+            (r#"{"bbox":[],"category":[]}"#, r#"{"bbox":[],"category":[],"category_name":[]}"#),
+        ] {
+            let made = classes.objects(document.as_bytes());
+            assert_eq!(made, Ok(Renumbered::As(expected.into())), "{document}");
+        }
+        for document in [r#"["a caption"]"#, r#"{"text":"x"}"#, "[]", r#"{"bbox":[]}"#, "1"] {
+            assert_eq!(classes.objects(document.as_bytes()), Ok(Renumbered::Kept), "{document}");
+        }
+        let made = classes.objects(boxed(r#""score":[1]"#).as_bytes());
+        assert_eq!(made, Ok(Renumbered::WithoutClasses));
+        for (lists, expected) in [
+            (r#""category":[0],"category_name":["cut"]"#, "`cut`, which is not on the list of 3"),
+            (r#""categories":["bird"]"#, "`bird`, which is not on the list of 3"),
+            (r#""category":[3]"#, "class 3 of 3"),
+            (r#""label":[true]"#, "neither whole numbers nor texts"),
+        ] {
+            let said = classes.objects(boxed(lists).as_bytes()).unwrap_err();
+            assert!(said.contains(expected), "{said}");
+        }
+        let halves = r#"{"bbox":[[1,2,3,4],[1,2,3,4]],"label":[0,1],"category_name":["cat",null]}"#;
+        let said = classes.objects(halves.as_bytes()).unwrap_err();
+        assert!(said.contains("class 1, which has no name beside others"), "{said}");
     }
 }

@@ -1,7 +1,11 @@
-use crate::classes::{ClassList, label_of};
+use crate::classes::{ClassList, Renumbered, label_of};
 use fdconvert_core::{
     Ahead, Categories, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample,
     Schema, Source, Splits, Value, join_class_names, message, named, renumber_classes, split_names,
+};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -18,6 +22,8 @@ pub struct Concat {
     categories: Option<Categories>,
     /// The list that classes go by, instead of the names that the sources have.
     classes: Option<ClassList>,
+    /// Samples with objects that the list does not number, each once however often it is read.
+    without_classes: Mutex<BTreeSet<u64>>,
 }
 
 impl Concat {
@@ -128,7 +134,10 @@ impl Concat {
             })
             .collect();
         let categories = classes.is_none().then(Categories::default);
-        Ok(Box::new(Self { sources, ends, schema, renumbered, categories, classes }))
+        let without_classes = Mutex::default();
+        let joined =
+            Self { sources, ends, schema, renumbered, categories, classes, without_classes };
+        Ok(Box::new(joined))
     }
 
     fn locate(&self, index: u64) -> Option<(usize, u64)> {
@@ -201,10 +210,13 @@ impl Source for Concat {
             for value in &mut sample.values {
                 let Value::Json(document) = value else { continue };
                 let renumbered = classes.objects(document);
-                if let Some(renumbered) =
-                    renumbered.map_err(|what| Error::sample(&sample.key, what))?
-                {
-                    *document = renumbered;
+                match renumbered.map_err(|what| Error::sample(&sample.key, what))? {
+                    Renumbered::As(renumbered) => *document = renumbered,
+                    Renumbered::Kept => {}
+                    Renumbered::WithoutClasses => {
+                        let known = self.without_classes.lock();
+                        known.unwrap_or_else(PoisonError::into_inner).insert(index);
+                    }
                 }
             }
         }
@@ -312,7 +324,16 @@ impl Source for Concat {
     }
 
     fn remarks(&self) -> Vec<Message> {
-        self.sources.iter().flat_map(|source| source.remarks()).collect()
+        let mut remarks: Vec<_> = self.sources.iter().flat_map(|it| it.remarks()).collect();
+        let n = self.without_classes.lock().unwrap_or_else(PoisonError::into_inner).len();
+        if n > 0 {
+            let (samples, have) = if n == 1 { ("sample", "has") } else { ("samples", "have") };
+            remarks.push(message!(
+                "{n} {samples} {have} objects without a list of classes, which {} does not number",
+                named::CLASSES
+            ));
+        }
+        remarks
     }
 
     /// None unless it is the same for all sources.

@@ -1,7 +1,10 @@
 //! Lists of keys, by which samples are taken.
 use crate::own_splits;
 use fdconvert_core::{Error, Message, Result, Shown, Source, message, named};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Keys that an error shows.
@@ -38,6 +41,8 @@ pub struct FoundKeys {
     pub missing: Vec<String>,
     /// Keys that samples have with an extension, which the list leaves out.
     pub without_extension: u64,
+    /// Keys that look as those of samples do, and are written with other characters.
+    pub look_alikes: u64,
 }
 
 impl KeyList {
@@ -101,11 +106,17 @@ impl KeyList {
         hash.digest128()
     }
 
-    /// Looks at the key of every sample of the source, or of these splits of it if any are named.
+    /// Looks at the key of every sample of the source, or of these splits of it if any are named. Of
+    /// keys that are not there, those of one sample are taken that are the same as `normal` has them.
     ///
     /// # Errors
     /// `Usage` for a split that the source does not have.
-    pub fn find(&self, source: &dyn Source, splits: &[String]) -> Result<FoundKeys> {
+    pub fn find(
+        &self,
+        source: &dyn Source,
+        splits: &[String],
+        normal: impl Fn(&str) -> Cow<'_, str>,
+    ) -> Result<FoundKeys> {
         let mut is_found = vec![false; self.keys.len()];
         let mut take = |index: &u64| {
             let key = source.key(*index);
@@ -128,13 +139,18 @@ impl KeyList {
         let mut missing: Vec<&String> = missing.map(|(key, _)| key).collect();
         let n_missing = missing.len();
         if n_missing > 0 {
-            indices.extend(without_extensions(source, all(), &mut missing));
-            indices.sort_unstable();
-            indices.dedup();
+            indices.extend(otherwise(source, all(), &mut missing, |key| Cow::Borrowed(key)));
         }
         let without_extension = (n_missing - missing.len()) as u64;
+        let n_missing = missing.len();
+        if missing.iter().any(|key| !key.is_ascii()) {
+            indices.extend(otherwise(source, all(), &mut missing, normal));
+        }
+        let look_alikes = (n_missing - missing.len()) as u64;
+        indices.sort_unstable();
+        indices.dedup();
         let missing = missing.into_iter().cloned().collect();
-        Ok(FoundKeys { indices, missing, without_extension })
+        Ok(FoundKeys { indices, missing, without_extension, look_alikes })
     }
 
     /// Returns why a source that lacks some of the keys is refused.
@@ -171,21 +187,26 @@ impl KeyList {
     }
 }
 
-/// Samples whose keys are those of the list but for their extension, where one alone is; the others
-/// stay missing.
-fn without_extensions(
+/// Samples whose keys, as `normal` has them, are those of the list, also but for their extension,
+/// where one alone is; the others stay missing.
+fn otherwise(
     source: &dyn Source,
     indices: impl Iterator<Item = u64>,
     missing: &mut Vec<&String>,
+    normal: impl Fn(&str) -> Cow<'_, str>,
 ) -> Vec<u64> {
-    let mut found: BTreeMap<&str, Option<u64>> = BTreeMap::new();
-    let wanted: BTreeSet<&str> = missing.iter().map(|key| key.as_str()).collect();
+    let mut found: BTreeMap<String, Option<u64>> = BTreeMap::new();
+    let wanted: BTreeSet<Cow<'_, str>> = missing.iter().map(|key| normal(key)).collect();
     for index in indices {
         let key = source.key(index);
+        let key = normal(&key);
         let stem = key.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_EXTENSION);
-        let Some(stem) = stem.and_then(|(stem, _)| wanted.get(stem)) else { continue };
-        found.entry(stem).and_modify(|it| *it = None).or_insert(Some(index));
+        let is_wanted = |name: &&str| wanted.contains(*name);
+        let name = Some(&*key).filter(is_wanted).or(stem.map(|(stem, _)| stem).filter(is_wanted));
+        let Some(name) = name else { continue };
+        found.entry(name.to_owned()).and_modify(|it| *it = None).or_insert(Some(index));
     }
-    missing.retain(|key| !found.get(key.as_str()).is_some_and(Option::is_some));
+    drop(wanted);
+    missing.retain(|key| !found.get(&*normal(key)).is_some_and(Option::is_some));
     found.into_values().flatten().collect()
 }

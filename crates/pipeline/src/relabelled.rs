@@ -1,9 +1,10 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
     Ahead, Codec, Error, FieldSpec, Ignored, Image, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, named, renumber_classes,
+    Splits, Value, message, misread_number, named, renumber_classes,
 };
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -19,6 +20,9 @@ pub trait KeyTable: Send + Sync {
 
     /// The keys of its rows, each once.
     fn keys(&self) -> Vec<String>;
+
+    /// A key in the form in which keys are the same that look the same.
+    fn normal<'a>(&self, key: &'a str) -> Cow<'a, str>;
 
     /// The value of a field in a row.
     fn value(&self, row: usize, field: usize) -> Option<Value<Image>>;
@@ -40,8 +44,13 @@ pub struct Relabelled {
     /// The field of the table that each field is taken of.
     columns: Vec<Option<usize>>,
     /// New numbers of the classes of each field, before and in the table.
-    renumbered: Vec<[Option<Vec<i64>>; 2]>,
+    renumbered: Vec<[Option<Numbers>; 2]>,
+    /// What the table has otherwise than the dataset.
+    notes: Vec<Message>,
 }
+
+/// The new number of each class that has another one.
+type Numbers = BTreeMap<i64, i64>;
 
 impl Relabelled {
     /// Joins a source and a table. Fields of the table that the source has are replaced, others are
@@ -54,7 +63,21 @@ impl Relabelled {
         let mut numbers: BTreeMap<String, usize> = table.keys().into_iter().zip(0..).collect();
         let n_listed = numbers.len();
         let rows = (0..inner.len()).map(|index| numbers.remove(&inner.key(index)));
-        let rows: Vec<Option<usize>> = rows.collect();
+        let mut rows: Vec<Option<usize>> = rows.collect();
+        let mut notes = Vec::new();
+        let n_unknown = numbers.len();
+        if numbers.keys().any(|key| !key.is_ascii()) {
+            take_look_alikes(&*inner, &*table, &mut rows, &mut numbers);
+        }
+        let n_alike = n_unknown - numbers.len();
+        if n_alike > 0 {
+            let (keys, are) = if n_alike == 1 { ("key", "is") } else { ("keys", "are") };
+            notes.push(message!(
+                "{n_alike} {keys} of {} {are} written with other forms of accented letters than the \
+                 dataset has (NFC and NFD)",
+                named::LABELS
+            ));
+        }
         if !numbers.is_empty() {
             let unknown: Vec<&String> = numbers.keys().collect();
             let shown: Vec<String> =
@@ -104,9 +127,20 @@ impl Relabelled {
                 ));
             }
             if let (Some(names), None) = (&own.class_names, &field.class_names) {
-                let numbers = (0..n_listed).filter_map(|row| table.value(row, at));
+                let values = || (0..n_listed).filter_map(|row| table.value(row, at));
+                if let Some(of_names) = as_names(names, values()).map_err(|what| {
+                    Error::usage(named::LABELS, format!("`{}` {what}", field.name))
+                })? {
+                    notes.push(message!(
+                        "the numbers of {} are names of classes, and are taken for these",
+                        named::LABELS
+                    ));
+                    *column = Some(at);
+                    numbers[1] = Some(of_names);
+                    continue;
+                }
                 let is_class = |value: &Value<Image>| matches!(value, Value::Int(label) if (0..names.len() as i64).contains(label));
-                if let Some(value) = numbers.into_iter().find(|value| !is_class(value)) {
+                if let Some(value) = values().find(|value| !is_class(value)) {
                     let (name, n) = (&field.name, names.len());
                     let what =
                         format!("`{name}` is {value:?}, and there are {n} classes, from 0 on");
@@ -118,7 +152,7 @@ impl Relabelled {
             *numbers = join_classes(own, field);
         }
         let schema = Schema::new(fields)?;
-        Ok(Box::new(Self { inner, table, schema, rows, columns, renumbered }))
+        Ok(Box::new(Self { inner, table, schema, rows, columns, renumbered, notes }))
     }
 
     fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
@@ -140,17 +174,75 @@ impl Relabelled {
             self.renumbered.get(field).map(|[own, table]| if said.is_some() { table } else { own });
         match (said.or(own), numbers) {
             (Some(Value::Int(label)), Some(Some(numbers))) => {
-                let number = usize::try_from(label).ok().and_then(|at| numbers.get(at));
-                Some(Value::Int(number.copied().unwrap_or(label)))
+                Some(Value::Int(numbers.get(&label).copied().unwrap_or(label)))
             }
             (value, _) => value,
         }
     }
 }
 
+/// Gives the rows of what is left of the keys to samples whose keys look the same, where each has one.
+fn take_look_alikes(
+    inner: &dyn Source,
+    table: &dyn KeyTable,
+    rows: &mut [Option<usize>],
+    numbers: &mut BTreeMap<String, usize>,
+) {
+    let mut samples: BTreeMap<String, Option<usize>> = BTreeMap::new();
+    for (sample, index) in (0..rows.len()).zip(0..) {
+        let key = inner.key(index);
+        if !key.is_ascii() {
+            let same = samples.entry(table.normal(&key).into_owned());
+            same.and_modify(|it| *it = None).or_insert(Some(sample));
+        }
+    }
+    numbers.retain(|key, number| {
+        let sample = samples.get(&*table.normal(key)).copied().flatten();
+        match sample.and_then(|sample| rows.get_mut(sample)) {
+            Some(row @ None) => {
+                *row = Some(*number);
+                false
+            }
+            _ => true,
+        }
+    });
+}
+
+/// The class of each number in a table where the dataset's classes are called by numbers, and all of
+/// these are such names. The error is the end of a sentence about the column.
+fn as_names(
+    names: &[String],
+    values: impl Iterator<Item = Value<Image>>,
+) -> Result<Option<Numbers>, String> {
+    if misread_number(names).is_none() {
+        return Ok(None);
+    }
+    let classes: BTreeMap<&str, i64> = names.iter().map(String::as_str).zip(0..).collect();
+    let mut numbers = Numbers::new();
+    let (mut misread, mut no_name) = (None, None);
+    for value in values {
+        let Value::Int(number) = value else { continue };
+        match classes.get(&*number.to_string()) {
+            Some(class) => {
+                numbers.insert(number, *class);
+                misread = misread.or((*class != number).then_some(number));
+            }
+            None => no_name = no_name.or(Some(number)),
+        }
+    }
+    match (misread, no_name) {
+        (None, _) => Ok(None),
+        (Some(_), None) => Ok(Some(numbers)),
+        (Some(number), Some(other)) => Err(format!(
+            "has the number {number}, which is the name of a class and the place of another one, and \
+             {other}, which is no name: write the name of the class in each row"
+        )),
+    }
+}
+
 /// One list of classes for what the dataset has and what the table says: that of the dataset where it
 /// has all, else all names in sorted order. New numbers come back where they changed.
-fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Vec<i64>>; 2] {
+fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Numbers>; 2] {
     let Some(new) = &table.class_names else { return [None, None] };
     let old = own.class_names.clone().unwrap_or_default();
     let known: BTreeSet<&String> = old.iter().collect();
@@ -159,9 +251,9 @@ fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Vec<i64>>; 2]
     } else {
         known.into_iter().chain(new.iter()).collect::<BTreeSet<_>>().into_iter().cloned().collect()
     };
-    let numbers = |names: &[String]| -> Vec<i64> {
+    let numbers = |names: &[String]| -> Numbers {
         let numbers = renumber_classes(names, &joined).into_iter();
-        numbers.map(|number| number.unwrap_or(-1)).collect()
+        (0..).zip(numbers.map(|number| number.unwrap_or(-1))).collect()
     };
     let changed = [Some(numbers(&old)), Some(numbers(new))];
     own.class_names = Some(joined.into_iter().collect::<Arc<[String]>>());
@@ -259,6 +351,7 @@ impl Source for Relabelled {
         let n = self.rows.iter().flatten().count();
         let mut remarks = self.inner.remarks();
         remarks.extend(self.table.remarks().iter().map(Message::from));
+        remarks.extend(self.notes.iter().cloned());
         remarks.push(message!(
             "{n} of {} samples have values of {}",
             self.rows.len(),

@@ -323,6 +323,21 @@ fn parquet_files_that_differ_are_refused_with_what_differs() {
         let said = refused(root.path());
         assert!(said.contains(what), "{said}");
     }
+    // Classes of objects.
+    let columns = format!("{IMAGE} {OBJECTS}");
+    let objects = |names: &str| {
+        let bbox = (Values::Floats(vec![0.0; 4]), vec![3; 4], vec![0, 2, 2, 2]);
+        let kind = (Values::Int32s(vec![0]), vec![2], vec![0]);
+        let features = format!(
+            "\"digits\":{{\"_type\":\"List\",\"feature\":{{\"kind\":{{\"_type\":\"ClassLabel\",\
+             \"names\":[{names}]}}}}}}"
+        );
+        table(&columns, &features, &[[pair(1, 0)[..2].to_vec(), vec![bbox, kind]].concat()])
+    };
+    let (cats, dogs) = (objects("\"cat\",\"dog\""), objects("\"dog\",\"cat\""));
+    let root = folder(&[("a.parquet", cats), ("b.parquet", dogs)]);
+    let said = refused(root.path());
+    assert!(said.contains("its column `digits` has `dog` as class 0 of `kind`"), "{said}");
     // That a column is of images one of the files need not say.
     let root = folder(&[
         ("a.parquet", table(IMAGE, "", &[pair(1, 0)[..2].to_vec()])),

@@ -264,6 +264,8 @@ mod tests {
             ("{\"bbox\":[[1,2,3,1e300]]}", "is not a coordinate"),
             ("{\"bbox\":[[1,2,3,4]],\"category\":[]}", "`category` has 0 entries for 1 of `bbox`"),
             ("{\"bbox\":[],\"category_name\":[1]}", "`category_name` has 1 entries"),
+            ("{\"bbox\":[],\"label\":[1]}", "`label` has 1 entries for 0 of `bbox`"),
+            ("{\"bbox\":[[1,2,3,4]],\"category\":[true]}", "neither whole numbers nor texts"),
             ("{\"bbox\":[],\"size\":[0,5]}", "`size` [0.0, 5.0]"),
             ("{\"bbox\":[[1,2,3,4]],\"keypoints\":[[1,2]]}", "no multiple of three"),
             ("{\"bbox\":[[1,2,3,4]],\"segmentation\":[[[1,2,3]]]}", "no pairs"),

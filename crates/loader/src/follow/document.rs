@@ -1,8 +1,8 @@
 //! The lists of a document of objects, and which of them holds the classes.
-use fdconvert_core::objects::{BOXES, CLASS_NAMES, CLASSES, is_class_key, transposed};
+use fdconvert_core::objects::{BOXES, CLASS_NAMES, CLASSES, Entries, ObjectClasses, transposed};
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Value as Json};
 use std::{fmt, marker::PhantomData};
@@ -45,16 +45,6 @@ pub(super) enum Flag {
     Bool(bool),
     Int(i64),
     None,
-}
-
-/// What a list holds, as far as it matters for classes.
-enum Entries {
-    /// Whole numbers, with -1 for null.
-    Numbers(Vec<i64>),
-    /// So many texts.
-    Texts(usize),
-    /// So many of anything else.
-    Others(usize),
 }
 
 impl<S> Default for Document<S> {
@@ -104,7 +94,7 @@ impl<S> Document<S> {
             ("keypoints", len(&self.keypoints)),
             ("segmentation", len(&self.segmentation)),
         ];
-        let others = self.others.iter().map(|(name, entries)| (name.as_str(), entries.len()));
+        let others = self.others.iter().map(|(name, entries)| (name.as_str(), entries.n_entries()));
         known.into_iter().chain(others).filter(|(_, len)| *len > 0).map(|(name, _)| name).collect()
     }
 
@@ -118,74 +108,37 @@ impl<S> Document<S> {
             }
             _ => Ok(()),
         };
-        for (name, entries) in &self.others {
-            if *name == CLASSES || *name == CLASS_NAMES {
-                check(name, Some(entries.len()))?;
-            }
-        }
         check("area", self.area.as_ref().map(Vec::len))?;
         check("iscrowd", self.iscrowd.as_ref().map(Vec::len))?;
         check("id", self.id.as_ref().map(Vec::len))?;
         check("keypoints", self.keypoints.as_ref().map(Vec::len))?;
         check("segmentation", self.segmentation.as_ref().map(Vec::len))?;
-        let mut lists = std::mem::take(&mut self.others);
-        let by_name = lists.iter().find(|(name, _)| *name == CLASSES);
-        if let Some(numbers) = by_name.and_then(|(_, entries)| entries.numbers()) {
-            return Ok(Some(numbers.clone()));
+        let lists = std::mem::take(&mut self.others);
+        let ObjectClasses { numbers, names, .. } = ObjectClasses::find(&lists, n_objects)?;
+        if numbers.is_some() || n_objects == 0 {
+            return Ok(numbers);
         }
-        if n_objects == 0 {
-            return Ok(None);
-        }
-        lists.retain(|(_, entries)| {
-            entries.len() == n_objects && !matches!(entries, Entries::Others(_))
-        });
-        let mut found = lists
-            .iter()
-            .filter(|(name, _)| is_class_key(name))
-            .filter_map(|(name, entries)| Some((name, entries.numbers()?)));
-        if let Some((name, numbers)) = found.next() {
-            return match found.find(|(_, others)| *others != numbers) {
-                Some((other, _)) => Err(format!(
-                    "`{name}` and `{other}` could both be the classes, and differ: call the one that \
-                     is `{CLASSES}`"
-                )),
-                None => Ok(Some(numbers.clone())),
-            };
-        }
-        let texts = lists.iter().find(|(name, _)| is_class_key(name) || *name == CLASS_NAMES);
-        if let Some((name, _)) = texts {
+        if let Some((name, _)) = names {
             return Err(format!(
                 "its classes, `{name}`, are texts, and batches have numbers: give each class a number, \
                  in a list `{CLASSES}`; the texts can stay beside it as `{CLASS_NAMES}`"
             ));
         }
-        match lists.iter().find(|(name, _)| !OTHERS.contains(&name.as_str())) {
-            Some(_) => {
-                let names: Vec<_> = lists.iter().map(|(name, _)| format!("`{name}`")).collect();
-                Err(format!(
-                    "no list of classes is known among {}: call the one with their numbers \
-                     `{CLASSES}`, or leave out what is none",
-                    names.join(", ")
-                ))
-            }
-            None => Ok(None),
+        let may_be_classes = |(_, entries): &&(String, Entries)| {
+            entries.n_entries() == n_objects
+                && matches!(entries, Entries::Numbers(_) | Entries::Texts(_))
+        };
+        let unknown: Vec<&String> =
+            lists.iter().filter(may_be_classes).map(|(name, _)| name).collect();
+        if unknown.iter().all(|name| OTHERS.contains(&name.as_str())) {
+            return Ok(None);
         }
-    }
-}
-
-impl Entries {
-    fn len(&self) -> usize {
-        match self {
-            Self::Numbers(numbers) => numbers.len(),
-            Self::Texts(len) | Self::Others(len) => *len,
-        }
-    }
-
-    fn numbers(&self) -> Option<&Vec<i64>> {
-        match self {
-            Self::Numbers(numbers) => Some(numbers),
-            _ => None,
-        }
+        let names: Vec<_> = unknown.iter().map(|name| format!("`{name}`")).collect();
+        Err(format!(
+            "no list of classes is known among {}: call the one with their numbers `{CLASSES}`, or \
+             leave out what is none",
+            names.join(", ")
+        ))
     }
 }
 
@@ -236,56 +189,10 @@ impl<'de, S: DeserializeOwned> Deserialize<'de> for Document<S> {
     }
 }
 
-/// What may be a list, and an entry that may be a class.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Anything {
-    List(Vec<Option<Entry>>),
-    NoList(IgnoredAny),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Entry {
-    Whole(i64),
-    Float(f64),
-    Text(String),
-    Other(IgnoredAny),
-}
-
-impl Entry {
-    fn number(&self) -> Option<i64> {
-        match self {
-            Self::Whole(number) => Some(*number),
-            // As pandas has integers beside nulls.
-            Self::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => Some(*float as i64),
-            _ => None,
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Anything::List(entries) = Anything::deserialize(deserializer)? else {
-            return Ok(Self::Others(1));
-        };
-        let known = || entries.iter().flatten();
-        if known().next().is_none() {
-            return Ok(Self::Others(entries.len()));
-        }
-        let number = |entry: &Option<Entry>| entry.as_ref().map_or(Some(-1), Entry::number);
-        let is_text = known().all(|entry| matches!(entry, Entry::Text(text) if !text.is_empty()));
-        Ok(match entries.iter().map(number).collect() {
-            Some(numbers) => Self::Numbers(numbers),
-            None if is_text => Self::Texts(entries.len()),
-            None => Self::Others(entries.len()),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::IgnoredAny;
 
     fn classes(json: &str) -> Result<Option<Vec<i64>>, String> {
         Document::<IgnoredAny>::parse(json.as_bytes())?.classes()
