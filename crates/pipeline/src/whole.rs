@@ -46,7 +46,8 @@ fn is_rgb(image: &Image) -> bool {
 
 fn has_palette(image: &Image) -> bool {
     let (at, of_palette) = PNG_KIND;
-    matches!(image, Image::Encoded(it) if it.codec == Codec::Png && it.bytes.get(at) == Some(&of_palette))
+    let Image::Encoded(encoded) = image else { return false };
+    encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette)
 }
 
 /// Refuses a further image whose numbers of colours would be lost: in a field that becomes pixels, as
