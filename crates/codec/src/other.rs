@@ -56,6 +56,10 @@ pub(crate) fn decode_other(
         return Err("decodes to an unexpected number of bytes".into());
     }
     let target = if wide { &mut *scratch } else { &mut *out };
+    if header.codec == Codec::Gif {
+        // Pixels whose colour is not in the table are left as they are: not those of another image.
+        target.clear();
+    }
     target.resize(stored, 0);
     decoder.read_image(target).map_err(text)?;
     if wide {

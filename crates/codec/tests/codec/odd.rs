@@ -248,6 +248,16 @@ fn gifs_without_what_some_writers_leave_out_have_their_pixels() {
     assert_eq!(pixels(1, &[], &[CONTROL, FRAME]), [1, 1, 1]);
 }
 
+#[test]
+fn pixels_of_a_gif_beyond_its_table_are_transparent_whatever_the_buffer_held() {
+    let mut gif = b"GIF89a\x01\0\x01\0\x80\0\0\x09\x09\x09\x09\x09\x09".to_vec();
+    // One pixel of number 2.
+    gif.extend(b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x54\x01\0;");
+    let mut out = vec![7; 99];
+    Decoder::new().decode_into("k", &encoded(gif), &Limits::DEFAULT, &mut out).unwrap();
+    assert_eq!(out, [0; 4]);
+}
+
 /// A WebP of several frames, each a still one of its own.
 fn animated_webp(frames: &[Vec<u8>]) -> Vec<u8> {
     let chunk = |kind: &[u8; 4], data: &[u8]| {
