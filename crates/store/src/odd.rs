@@ -3,7 +3,7 @@
 //!
 //! A page with such a name fails as a whole, and says the first of them. So a list that has failed
 //! that way is continued by pages of half as many names each time, until all before that name has come
-//! and the name stands alone. It is noted, and the list goes on behind it and all below it, whose
+//! and the name stands alone. It is noted, and the list continues behind it and all below it, whose
 //! names are no better.
 use crate::{
     client::Client,
@@ -50,7 +50,7 @@ pub fn left_out(path: &FilePath) -> Option<String> {
     })
 }
 
-/// Forgets what was left out below a folder, which is listed anew.
+/// Forgets what was left out below a folder, which is listed again.
 pub(crate) fn forget(location: &Location) {
     let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(names) = left_out.get_mut(&location.base) {
@@ -98,7 +98,7 @@ pub(crate) struct Around {
     base: Base,
     prefix: Option<String>,
     is_deep: bool,
-    /// Behind which name it goes on, and behind which page.
+    /// Behind which name it continues, and behind which page.
     after: Option<String>,
     token: Option<String>,
     n_names: usize,
@@ -164,16 +164,16 @@ impl Around {
         Ok(None)
     }
 
-    /// Goes on behind a name; false where that leads no further.
+    /// Continues behind a name; false where that leads no further.
     fn passes(&mut self, name: &str) -> bool {
         let odd = odd_part(name);
         // No name with this start comes behind the last character that there is.
         let end = if odd.ends_with('/') { "\u{10ffff}" } else { "" };
         let after = Some(format!("{odd}{end}"));
         self.token = None;
-        let goes_on = after > self.after && leave_out(&self.base, odd);
+        let continues = after > self.after && leave_out(&self.base, odd);
         self.after = after;
-        goes_on
+        continues
     }
 }
 
