@@ -56,7 +56,7 @@ impl Levels {
             levels.pass_in_splits(folders, &names);
             return Ok(levels);
         }
-        refuse_splits_among_classes(root, &levels.above, &names)?;
+        refuse_splits_among_classes(root, folders, &levels.above, &names)?;
         refuse_splits_in_classes(root, folders, &levels.above, &names)?;
         if names.len() > 1 && names.iter().all(|name| is_part(name)) {
             levels.pass_parts(folders, &names);
@@ -308,16 +308,24 @@ fn holds_all(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
 }
 
 /// Folders that are called as splits are, or much like them, are no classes beside others.
-fn refuse_splits_among_classes(root: &Path, above: &[u8], names: &BTreeSet<&[u8]>) -> Result<()> {
+fn refuse_splits_among_classes(
+    root: &Path,
+    folders: &BTreeSet<&[u8]>,
+    above: &[u8],
+    names: &BTreeSet<&[u8]>,
+) -> Result<()> {
     let is_named = |name: &&[u8]| split_of(name).is_some();
     let (trains, others): (Vec<_>, Vec<_>) = names
         .iter()
         .filter_map(|name| Some((*name, split_word(name)?)))
         .partition(|(_, word)| word.starts_with("train"));
-    let n_named = names.iter().copied().filter(is_named).count();
+    let named: Vec<&[u8]> = names.iter().copied().filter(is_named).collect();
+    // A single one that holds folders is no class of vehicles.
+    let holds_folders = named.iter().any(|name| !folders_in(folders, above, name).is_empty());
     let are_parts = !trains.is_empty() && !others.is_empty();
     let like: BTreeSet<&[u8]> = trains.iter().chain(&others).map(|(name, _)| *name).collect();
-    let Some(first) = like.first().filter(|_| are_parts || n_named > 1) else { return Ok(()) };
+    let are_splits = are_parts || named.len() > 1 || holds_folders;
+    let Some(first) = like.first().filter(|_| are_splits) else { return Ok(()) };
     let rest: Vec<&[u8]> = names.difference(&like).copied().collect();
     let beside = match rest.is_empty() {
         true => String::new(),

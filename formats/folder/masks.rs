@@ -350,7 +350,7 @@ mod tests {
             (&["701_StillsRaw_full/1.png", "LabeledApproved_full/1_L.png"], "pack r/701_Stills"),
             (&["gtFine/a/1.png", "leftImg8bit_foggy/a/1.png"], "mask=r/gtFine"),
             // Files called as masks.
-            (&["ground_truth/bent/0_mask.png", "test/bent/0.png", "x/1.png"], "pack r/test OUT"),
+            (&["ground_truth/bent/0_mask.png", "scan/bent/0.png", "x/1.png"], "pack r/scan OUT"),
             // Lossless beside lossy, and names that no one counts by.
             (
                 &["road/1.jpg", "road/2.jpg", "seg of it/1.png", "seg of it/2.png"],

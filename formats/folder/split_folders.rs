@@ -189,12 +189,15 @@ mod tests {
         assert_eq!(splits(&["test/a", "train/a", "train/b"]), expected);
         assert_eq!(splits(&["train", "val"]).len(), 2);
         assert_eq!(splits(&["train/a"]), [("train".to_owned(), 0..2)]);
-        for classes in [&["train"][..], &["bus", "train"], &["train/a", "valley"], &["Train", "x"]]
-        {
+        for classes in [&["train"][..], &["bus", "train"], &["Train", "x"]] {
             let Division { splits, remarks, .. } = division(classes).unwrap();
             assert!(splits.is_empty() && remarks[0].contains("is not a split: "), "{classes:?}");
         }
         assert!(division(&["a", "b"]).unwrap().remarks.is_empty());
+        for beside in ["valley", "holdout/a"] {
+            let error = division(&["train/a", "train/b", beside]).unwrap_err().to_string();
+            assert!(error.contains("images also lie in") && error.contains("as r/train"), "{error}");
+        }
     }
 
     #[test]

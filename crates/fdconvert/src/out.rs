@@ -44,9 +44,27 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     Ok(())
 }
 
+/// Checks the outputs of a run that was given the name `out`.
+pub(crate) fn check_each(
+    outputs: &[PathBuf],
+    out: &Path,
+    inputs: &[PathBuf],
+    format: &dyn Format,
+    overwrite: bool,
+) -> Result<()> {
+    for output in outputs {
+        check_kind(output, format)?;
+        // Files of splits have names of their own, which sources may have, too.
+        if output != out {
+            check_place("output", output, inputs.iter(), overwrite)?;
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to write a file where a folder is, and a folder where a file is, as hours of packing would
 /// end with it.
-pub(crate) fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
+fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
     if is_url(out) {
         return Ok(());
     }

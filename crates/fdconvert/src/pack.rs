@@ -435,13 +435,8 @@ impl Samples {
         how: How,
     ) -> Result<Self> {
         out::check_name(out, &*settings.format)?;
-        // Files of splits have names of their own, which sources may have, too.
-        for place in &outputs(&*settings.format, &plan, out) {
-            out::check_kind(place, &*settings.format)?;
-            if place != out {
-                out::check_place("output", place, paths.iter(), how.overwrite)?;
-            }
-        }
+        let (format, planned) = (&*settings.format, outputs(&*settings.format, &plan, out));
+        out::check_each(&planned, out, &paths, format, how.overwrite)?;
         let shared = how.part.map(|_| named::PART).or(how.claim.map(|_| named::CLAIM));
         if let Some(option) = shared.filter(|_| !settings.format.is_sharded()) {
             let name = settings.format.name();

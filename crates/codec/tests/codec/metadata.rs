@@ -343,7 +343,7 @@ fn unchanged(image: &Encoded) {
     }
 }
 
-/// A long EXIF goes on in segments that begin as none, and goes with them.
+/// A long EXIF continues in segments that begin as none, and goes with them.
 #[test]
 fn an_exif_in_parts_and_one_of_other_integers_leave_their_turn() {
     let image = small(Codec::Jpeg);

@@ -35,7 +35,7 @@ pub fn orientation(tiff: &[u8]) -> Option<u8> {
 }
 
 /// Returns whether bytes begin as a TIFF structure does. An EXIF that is too long for one segment of
-/// a JPEG goes on in others that do not.
+/// a JPEG continues in others that do not.
 #[must_use]
 pub fn starts_exif(bytes: &[u8]) -> bool {
     readers(bytes).is_some()

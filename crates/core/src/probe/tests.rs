@@ -60,7 +60,7 @@ fn exif_orientation_is_found_and_nonsense_is_upright() {
 }
 
 /// Pillow and OpenCV take the first of several, wherever it stands in front of the scan, and a long
-/// one goes on in segments that begin as no EXIF.
+/// one continues in segments that begin as no EXIF.
 #[test]
 fn the_first_exif_turns_a_jpeg() {
     let turn = |before: &[Vec<u8>], behind: &[Vec<u8>]| {
