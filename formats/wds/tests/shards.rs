@@ -395,7 +395,7 @@ fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
     assert_eq!((reader.codec_hint(1), reader.key(1).as_str()), (Some(Codec::Png), "2.PNG"));
     let error = reader.get(2).unwrap_err();
     let said = error.message().in_style(Style::Command);
-    assert!(said.contains("from 1 of 3 in all; --drop-fields txt leaves"), "{said}");
+    assert!(said.contains("from 1 of 3 in all; pack with --drop-fields txt leaves"), "{said}");
     assert!(said.contains("--on-error skip such samples"), "{said}");
     let lacking = error.to_string();
     assert!(lacking.contains("`caption`") || lacking.contains("`txt`"), "{lacking}");
