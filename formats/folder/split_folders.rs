@@ -196,7 +196,10 @@ mod tests {
         assert!(division(&["a", "b"]).unwrap().remarks.is_empty());
         for beside in ["valley", "holdout/a"] {
             let error = division(&["train/a", "train/b", beside]).unwrap_err().to_string();
-            assert!(error.contains("images also lie in") && error.contains("as r/train"), "{error}");
+            assert!(
+                error.contains("images also lie in") && error.contains("as r/train"),
+                "{error}"
+            );
         }
     }
 

@@ -67,9 +67,9 @@ mod options;
 #[cfg(feature = "turbo")]
 mod overwrite;
 #[cfg(feature = "turbo")]
-mod parquet;
-#[cfg(feature = "turbo")]
 mod pairs;
+#[cfg(feature = "turbo")]
+mod parquet;
 #[cfg(feature = "turbo")]
 mod parts;
 #[cfg(feature = "turbo")]

@@ -36,7 +36,8 @@ fn addresses_that_are_none_are_refused_before_a_request() {
     let s3 = ["inspect", "s3://b/d"];
     let option = ["inspect", "s3://b/d", "--store-option", "endpoint=minio.local:9000"];
     let url = "http://127.0.0.1:1";
-    let cases: [(&[&str], &[(&str, &str)], &str); 8] = [
+    type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 8] = [
         (&s3, &[("AWS_ENDPOINT_URL", "minio.local:9000")], endpoint),
         (&s3, &[("AWS_ENDPOINT_URL_S3", "minio.local:9000")], endpoint),
         (&option, &[], endpoint),

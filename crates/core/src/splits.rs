@@ -120,7 +120,7 @@ pub fn split_of_file(name: &str) -> Option<(&'static str, String)> {
     let mut words = words(name);
     words.retain(|word| {
         let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
-        !SUFFIXES.iter().chain(&PIECES).any(|known| is_word(&known))
+        !SUFFIXES.iter().chain(&PIECES).any(is_word)
     });
     let mut named = (0..).zip(&words).filter_map(|(at, word)| Some((at, split_of_folder(word)?)));
     let (first, split) = named.next()?;
