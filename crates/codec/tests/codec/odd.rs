@@ -181,7 +181,8 @@ fn markers_of_a_jpeg_in_a_tiff_do_not_overrule_its_colours() {
     const JFIF: &[u8] = b"\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
     const ADOBE_RGB: &[u8] = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\0";
     let jpeg = common::file(16, 16, 3, fdconvert_core::Codec::Jpeg);
-    let bare = jpeg.bytes.windows(2).position(|it| it == [0xff, 0xdb]).unwrap();
+    assert_eq!(jpeg.bytes[2..4], JFIF[..2]);
+    let bare = 4 + usize::from(u16::from_be_bytes([jpeg.bytes[4], jpeg.bytes[5]]));
     let with = |markers: &[u8]| [&[0xff, 0xd8], markers, &jpeg.bytes[bare..]].concat();
     let tiff = |markers: &[u8], colors| {
         decode(&strip_tiff(&with(markers), &[JPEG, colors, (277, 3)])).unwrap().0
