@@ -308,3 +308,11 @@ def test_a_dataset_without_images_says_so(plain: Any, tmp_path: Path) -> None:
     assert report["split_notes"] == ["no field is an image, only `text` text"]
     report = fdconvert.pack(plain, tmp_path / "images.wds")
     assert report["split_notes"] == []
+
+
+def test_lists_of_images_are_refused_with_the_cure(tmp_path: Path) -> None:
+    features = datasets.Features({"images": datasets.List(datasets.Image())})
+    image = PIL.new("RGB", (4, 4))
+    dataset = datasets.Dataset.from_dict({"images": [[image, image]]}, features=features)
+    with pytest.raises(fdconvert.Error, match="give each image a field or a sample of its own"):
+        fdconvert.pack(dataset, tmp_path / "x.wds")

@@ -130,9 +130,19 @@ def content(value: Any) -> bytes:
 def json_text(value: Any) -> bytes:
     """The value as JSON."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        text = json.dumps(
+            value, default=_not_json, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
     except (TypeError, ValueError) as cause:
         raise Unfit(str(cause)) from None
+    return text.encode()
+
+
+def _not_json(value: Any) -> Any:
+    if is_pillow(value):
+        cure = "give each image a field or a sample of its own, or leave the field out"
+        raise Unfit(f"an image in it is not JSON: {cure}")
+    raise Unfit(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def as_dict(value: Any) -> dict[Any, Any] | None:
