@@ -182,6 +182,7 @@ fn samples_in(archive: &[u8], enough: u64) -> (u64, bool) {
 }
 
 /// What a user should know of tars beside images that were taken for the dataset.
+#[cfg(feature = "folder")]
 pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     if is_url(folder) {
         return None;
