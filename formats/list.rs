@@ -123,11 +123,13 @@ pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
 /// `Io` for one that cannot be looked at.
 pub fn is_image_folder(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    if is_path(path) || place::is_url(path) {
-        place::look_at(path)?;
-    }
-    let format = recognise(path);
-    Ok(format.is_some_and(|format| format.capabilities().layout == Layout::Images))
+    let is_there = is_path(path) || place::is_url(path);
+    let kind = if is_there { Some(place::look_at(path)?) } else { None };
+    Ok(match recognise(path) {
+        Some(format) => format.capabilities().layout == Layout::Images,
+        // Any folder is recognised, unless a look at it has failed meanwhile.
+        None => kind == Some(Kind::Folder),
+    })
 }
 
 /// The program that has compressed a file and the one that undoes it, where no format reads that.
