@@ -1,6 +1,6 @@
 //! Tars as files: by which names they go, compressed or not, and what they hold.
 use crate::{
-    shards::among::{Held, MANY},
+    shards::among::Held,
     tar::{Entry, entries, groups, is_header},
 };
 use bytes::Bytes;
@@ -189,8 +189,9 @@ pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     }
     let tars = in_folder(folder).ok()?;
     let first = tars.first()?.file_name()?.to_string_lossy().into_owned();
-    let Held { n_samples, has_more } = held(&tars, 2 * MANY);
-    let least = if n_samples < 2 * MANY { "" } else { "at least " };
+    let enough = 2 * crate::shards::among::MANY;
+    let Held { n_samples, has_more } = held(&tars, enough);
+    let least = if n_samples < enough { "" } else { "at least " };
     (n_samples > 0 && has_more).then(|| {
         format!(
             "{least}{n_samples} samples in tars ({first}{}) lie beside the images and are not read: give a \
