@@ -24,7 +24,7 @@ pub const CLASS_NAMES: &str = "category_name";
 /// The field that holds annotations, whatever is in it.
 const FIELD: &str = "objects";
 
-/// Returns whether a key names the list of object classes: `category`, `label` or `class`, also in the
+/// True for the keys of lists of object classes: `category`, `label` and `class`, in the singular or
 /// plural, or followed by `id`, `index` or `number`.
 ///
 /// ```

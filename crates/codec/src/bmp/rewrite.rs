@@ -36,8 +36,8 @@ pub(crate) fn rewritten(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// The same with its number of planes and with the padding of its last row; `None` where neither was
-/// left out.
+/// Adds the number of planes and the padding of the last row, which some writers omit; `None` if
+/// nothing is missing.
 fn mended(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
     let planes_at = if header_bytes == 12 { INFO + 8 } else { INFO + 12 };
     let n_missing = bmp_lacks_padding(bytes);

@@ -194,8 +194,8 @@ fn check_size(
     Ok(())
 }
 
-/// A JPEG with the tables that all of them share, and the colours that the TIFF says, whatever markers
-/// of its own say.
+/// Completes a JPEG by the tables that all strips share. Its colour space is the one in the TIFF's
+/// directory: JFIF and Adobe markers are dropped.
 fn whole_jpeg(tiff: &Tiff<'_>, stored: &[u8]) -> Vec<u8> {
     // An Adobe segment of version 100, whose last byte tells RGB from YCbCr.
     const ADOBE: &[u8] = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0";

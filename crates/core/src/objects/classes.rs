@@ -15,9 +15,9 @@ pub enum Entries {
     Numbers(Vec<i64>),
     /// A list of texts, with `None` for null and for an empty text.
     Texts(Vec<Option<String>>),
-    /// A list of so many nulls and empty texts.
+    /// A list of nulls and empty texts only: its length.
     Nothing(usize),
-    /// A list of so many of anything else.
+    /// Any other list: its length.
     Others(usize),
     /// No list.
     NoList,

@@ -34,8 +34,8 @@ pub fn orientation(tiff: &[u8]) -> Option<u8> {
     None
 }
 
-/// Returns whether bytes begin as a TIFF structure does. An EXIF that is too long for one segment of
-/// a JPEG continues in others that do not.
+/// True if the bytes start with a TIFF header. An EXIF that is too long for one segment of a JPEG
+/// continues in segments without one.
 #[must_use]
 pub fn starts_exif(bytes: &[u8]) -> bool {
     readers(bytes).is_some()

@@ -112,7 +112,7 @@ const TOLD_TEXTS: [(&str, &str); 5] = [
 const SVG: &str = "an SVG; convert it first: `rsvg-convert in.svg -o out.png` (librsvg)";
 const PAGE: &str = "a web page in place of the image: the download failed, and has to be repeated";
 
-/// Returns what a file is that is no image of a kind that is read, and what to do, for an error.
+/// Names a file of another kind and the cure, as a text for an error; `None` for unknown kinds.
 pub(super) fn told(bytes: &[u8]) -> Option<String> {
     const LOOKED_AT: usize = 512;
     let known = TOLD.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what);

@@ -19,14 +19,14 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
-/// Returns whether a TIFF has pages after the first, which decoding leaves out. Reduced-resolution
-/// copies (overviews) and masks do not count as pages.
+/// True if a TIFF has more pages than the first, which alone is decoded. Overviews (copies of lower
+/// resolution) and masks do not count.
 #[must_use]
 pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
     codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
 }
 
-/// Checks that there is a frame of a GIF, and returns whether its data ends.
+/// Finds the first frame of a GIF, and tells whether its data is complete.
 pub(crate) fn gif_ending(bytes: &[u8]) -> Result<Ending, String> {
     let frame = gif_frame(bytes)?;
     let cut = || gif_is_cut(bytes);

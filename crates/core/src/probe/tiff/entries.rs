@@ -99,8 +99,8 @@ impl<'a> Directory<'a> {
         (0..self.n_entries).map(entry).find(|at| self.file.short(*at) == Some(tag))
     }
 
-    /// The values of the entry at a place, of so many numbers each; `None` if they are not all in
-    /// the file.
+    /// The values of the entry at byte `at`, each of `n_each` numbers of `value_bytes`; `None` if they
+    /// reach beyond the file.
     fn values(&self, at: usize, value_bytes: usize, n_each: usize) -> Option<Numbers<'a>> {
         let count = usize::try_from(self.file.count(at + 4)?).ok()?;
         let len = count.checked_mul(value_bytes)?.checked_mul(n_each)?;
