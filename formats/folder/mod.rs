@@ -72,6 +72,7 @@ pub use labels::TableOfKeys;
 pub use layout::is_image_name;
 pub use names::normal_name;
 pub use reader::FolderReader;
+pub use split_classes::alike_classes;
 
 #[doc = include_str!("SPEC.md")]
 pub mod spec {}

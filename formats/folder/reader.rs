@@ -9,7 +9,6 @@ use crate::{
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
         sizes::Cached,
-        split_classes::alike,
         split_folders::{Division, split_of},
         table::{Cell, Table},
         walk_away,
@@ -440,9 +439,6 @@ impl Source for FolderReader {
         let empty = self.ignored.folders.iter().filter(is_split);
         let told = empty.filter(|_| self.how.split_folders);
         remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
-        let label = self.schema.label().and_then(|label| self.schema.fields.get(label));
-        let class_names = label.and_then(|field| field.class_names.as_deref());
-        remarks.extend(class_names.and_then(alike).map(Message::from));
         remarks.extend(self.notices.remarks());
         remarks
     }

@@ -122,8 +122,9 @@ fn is_taken(split: &[u8], selected: &[String]) -> bool {
     selected.is_empty() || split_of(split).is_some_and(|name| selected.contains(&name))
 }
 
-/// That classes have names that people read as one.
-pub(crate) fn alike(class_names: &[String]) -> Option<String> {
+/// Says which classes have names that people read as one; `None` where none has.
+#[must_use]
+pub fn alike_classes(class_names: &[String]) -> Option<String> {
     let mut groups: BTreeMap<Vec<u8>, Vec<&str>> = BTreeMap::new();
     for name in class_names {
         let words: Vec<&str> = name.split_whitespace().collect();
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn classes_that_look_like_one_are_told() {
         let said = |names: &[&str]| {
-            alike(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+            alike_classes(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
                 .unwrap_or_default()
         };
         assert!(said(&["Cat", "cat", "dog"]).starts_with("the classes `Cat` and `cat` differ in"));

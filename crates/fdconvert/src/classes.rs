@@ -1,10 +1,10 @@
 //! The option `classes`: a file of names, or a dataset that has them, becomes a list of names.
 use crate::{Classes, Context, PackOptions, sources::Opening};
 use fdconvert_core::{Error, Message, Result, Schema, message, named};
-use fdconvert_formats::folder::normal_name;
+use fdconvert_formats::folder::alike_classes;
 use fdconvert_pipeline::ClassList;
 use fdconvert_storage::place::{self, Kind};
-use std::{borrow::Cow, collections::BTreeSet, path::Path};
+use std::{borrow::Cow, path::Path};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The options with the names themselves, so that no run reads another list than the one that was
@@ -39,22 +39,10 @@ pub(crate) fn param(options: &PackOptions) -> Option<String> {
     Some(format!("{} names, xxh3 {:032x}", names.len(), hash.digest128()))
 }
 
-/// Classes that look the same, and are two by the characters that write them.
-pub(crate) fn look_alikes(schema: &Schema) -> Option<Message> {
+/// Says which classes of a source people would read as one.
+pub(crate) fn alike(schema: &Schema) -> impl Iterator<Item = Message> + '_ {
     let named = schema.fields.iter().filter_map(|field| field.class_names.as_deref());
-    let again = |names: &[String]| {
-        let mut seen = BTreeSet::new();
-        let marked = names.iter().filter(|name| !name.is_ascii());
-        marked.filter(|name| !seen.insert(normal_name(name))).count()
-    };
-    let n: usize = named.map(again).sum();
-    let (classes, look) = if n == 1 { ("class", "looks") } else { ("classes", "look") };
-    (n > 0).then(|| {
-        message!(
-            "{n} {classes} {look} like another one, with other forms of accented letters (NFC and NFD): \
-             write their names alike to make them one"
-        )
-    })
+    named.filter_map(alike_classes).map(Message::from)
 }
 
 /// Returns whether a path is that of a text, and not of anything that opens as a dataset.

@@ -80,7 +80,7 @@ pub(crate) fn notes(
         }
     }
     notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Message::from));
-    notes.extend(classes::look_alikes(source.schema()));
+    notes.extend(classes::alike(source.schema()));
     notes.extend(source.remarks());
     notes
 }
