@@ -133,8 +133,8 @@ impl Format for Wds {
         Ok(Box::new(wds))
     }
 
-    /// A folder with a manifest in it, or whose shards hold more samples than it has images; or a shard, but not the
-    /// archive of a folder of images.
+    /// A folder with a manifest in it, or whose shards hold more samples than it has images; or a shard,
+    /// but not the archive of a folder of images.
     fn detect(&self, path: &Path) -> bool {
         if place::is_folder(path) {
             // The manifest first: a store lists a thousand objects with each request.

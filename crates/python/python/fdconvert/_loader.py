@@ -23,14 +23,9 @@ from fdconvert._outputs import (
     pin_function,
     pinned,
 )
-from fdconvert._paths import StrPath, absolute
+from fdconvert._parts import Part, Split, parts_of
+from fdconvert._paths import StrPath
 from fdconvert._ranks import check_ranks, rank_of_process
-
-Split: TypeAlias = str | Sequence[str]
-"""The name of a split, several names, or ``"all"``."""
-
-Part: TypeAlias = StrPath | tuple[StrPath, float] | tuple[StrPath, float, Split | None]
-"""A dataset, or a dataset with how often each of its samples comes in an epoch, and its split."""
 
 Pair: TypeAlias = tuple[Any, ...]
 """Images and labels, and with ``fields`` a dictionary of them; ``None`` for the labels with
@@ -214,7 +209,7 @@ class Loader:
         pin_memory: bool = False,
         out: Any = None,
     ) -> None:
-        parts = _parts(path, split)
+        parts = parts_of(path, split)
         self._rank_is_given = rank is not None or world_size is not None
         rank, world_size = rank_of_process(rank, world_size)
         if drop_last:
@@ -560,34 +555,10 @@ class _Pairs(_Batches):
         return batch.images, batch.labels
 
 
-def _parts(
-    path: StrPath | Iterable[Part], split: Split | None
-) -> list[tuple[str, float, Split | None]]:
-    if isinstance(path, (set, frozenset, dict)):
-        what = f'a {type(path).__name__} has no order; write ["a.beton", ("b.beton", 0.5)]'
-        raise TypeError(f"path: {what}")
-    parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    # Another process may run in another folder.
-    return [_weighted(part, split) for part in parts]
-
-
 def _class_list(classes: Any) -> Any:
     if isinstance(classes, (set, frozenset)):
         raise TypeError("classes: a set has no order, and the order tells the numbers; give a list")
     return classes if classes is None or isinstance(classes, str) else list(classes)
-
-
-def _weighted(part: Any, split: Split | None) -> tuple[str, float, Split | None]:
-    if isinstance(part, (str, os.PathLike)):
-        return absolute(part), 1.0, split
-    match part:
-        case ((str() | os.PathLike()) as path, weight, *own) if len(own) <= 1:
-            try:
-                return absolute(path), float(weight), own[0] if own else split
-            except (TypeError, ValueError):
-                raise TypeError(f"path: the weight of {path} is {weight!r}, not a number") from None
-    what = 'is neither a path nor a path with its weight; write ["a.beton", ("b.beton", 0.5)]'
-    raise TypeError(f"path: {part!r} {what}")
 
 
 def _restored(

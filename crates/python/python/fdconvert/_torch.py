@@ -6,7 +6,8 @@ from typing import Any
 from torch.utils.data import IterableDataset, get_worker_info
 
 from fdconvert._errors import UsageError
-from fdconvert._loader import Loader, Pair, Part
+from fdconvert._loader import Loader, Pair
+from fdconvert._parts import Part
 from fdconvert._paths import StrPath
 
 
