@@ -183,6 +183,9 @@ fn keys_that_look_the_same_are_the_same_and_are_counted() {
     fs::write(at("two.csv"), format!("path,label\na/{marked}.png,{composed}\nb/2.png,{marked}\n"))
         .unwrap();
     let said = ok(&[&"pack", &at("d"), &at("4.wds"), &"--labels", &at("two.csv")]);
-    assert!(said.contains("differ in nothing but case, blanks or the form of accented letters"), "{said}");
+    assert!(
+        said.contains("differ in nothing but case, blanks or the form of accented letters"),
+        "{said}"
+    );
     assert_eq!(labels(&at("4.wds")).0.len(), 2);
 }
