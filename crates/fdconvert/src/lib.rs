@@ -54,6 +54,7 @@ mod profile;
 mod progress;
 mod ratio;
 mod relabel;
+mod replaced;
 mod root_hash;
 mod settings;
 mod sheet;
