@@ -103,6 +103,20 @@ fn wrong_requests_are_refused_before_anything_is_written() {
 }
 
 #[test]
+fn pictures_and_pages_that_are_there_already_are_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = kodak_classes(folder.path());
+    let [sheet, page] = ["x.png", "x.html"].map(|name| folder.path().join(name));
+    assert!(ok(&[&"sheet", &source, &sheet]).contains("wrote"));
+    assert!(ok(&[&"sheet", &source, &sheet]).contains("was already complete"));
+    assert!(fails(&[&"sheet", &source, &sheet, &"--side", &"64"]).contains("exists"));
+    ok(&[&"stats", &source, &"--html", &page]);
+    ok(&[&"stats", &source, &"--html", &page]);
+    assert!(fails(&[&"stats", &source, &"--html", &page, &"--pixels"]).contains("exists"));
+    assert!(fails(&[&"stats", &source, &"--html", &sheet]).contains("exists"));
+}
+
+#[test]
 fn an_existing_output_is_refused_unless_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let source = kodak_classes(folder.path());

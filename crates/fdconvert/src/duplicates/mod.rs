@@ -143,7 +143,7 @@ pub fn find_duplicates_with(
         let what = format!("{} is not from 0 to {}", options.distance, pairs::MAX_DISTANCE);
         return Err(Error::usage("distance", what));
     }
-    check_place("keys", options.keys.as_deref(), options.overwrite)?;
+    check_place("keys", options.keys.as_deref(), b"", options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
@@ -160,7 +160,7 @@ pub fn find_duplicates_with(
     })?;
     if let Some(file) = &options.keys {
         let (text, n_keys) = keep::list(&set, &found.groups);
-        write(file, text.as_bytes(), options.overwrite)?;
+        write("keys", file, text.as_bytes(), options.overwrite)?;
         found.kept_keys = Some(n_keys);
     }
     found.seconds = began.elapsed().as_secs_f64();
