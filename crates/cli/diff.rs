@@ -30,6 +30,7 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.pixels, "--pixels")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = DiffOptions::default();
     options.pixels = args.pixels;

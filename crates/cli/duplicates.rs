@@ -43,6 +43,7 @@ pub(crate) struct DuplicatesArgs {
 }
 
 pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.near, "--near")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = DuplicatesOptions::default();
     (options.near, options.distance) = (args.near, args.distance);

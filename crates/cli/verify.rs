@@ -27,6 +27,7 @@ pub(crate) struct VerifyArgs {
 const SHOWN: usize = 100;
 
 pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.deep, "--deep")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = VerifyOptions::default();
     options.deep = args.deep;

@@ -62,6 +62,7 @@ mod sources;
 mod splits;
 mod spool;
 mod stats;
+mod unused;
 mod verify;
 
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};

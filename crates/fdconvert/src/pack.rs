@@ -12,6 +12,7 @@ use crate::{
     settings::{Settings, refuse_without_images},
     sources::Opening,
     splits::{self, SplitReport},
+    unused,
 };
 use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
 use fdconvert_formats::folder::Folder;
@@ -341,6 +342,8 @@ impl Pack {
         let uncached = || self.inputs.open(Opening { cache: None, ..opening });
         let ratio = ratio::settle(options, &uncached, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
+        unused::refuse(options, &settings.policy)?;
+        unused::refuse_limit(&self.how)?;
         out::check_name(&self.out, &*settings.format)?;
         if settings.format.capabilities().formulas_only {
             if matches!(self.inputs, Inputs::Source(_)) {

@@ -11,7 +11,7 @@ use crate::{
     ratio::{self, Settled},
     settings::{Settings, refuse_without_images},
     sources::Opening,
-    splits,
+    splits, unused,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, split_names};
@@ -109,6 +109,7 @@ pub fn plan_with(
     };
     let ratio = ratio::settle(options, &open, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
+    unused::refuse(options, &settings.policy)?;
     let list = keys::read(options)?;
     let opening = Opening { options, context, cache: listing_cache };
     opening.check_cache(paths)?;
@@ -330,6 +331,7 @@ impl Planned {
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
         out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
+        unused::refuse_limit(&self.how)?;
         if let Some(lasts) = self.how.claim {
             leased::check(lasts)?;
             let beside =

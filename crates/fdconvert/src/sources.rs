@@ -1,7 +1,7 @@
 //! Opening what is to be packed.
 use crate::{
     Boxes, ByteCount, Context, Event, PackOptions, Stage, classes, drop_fields, out, prefix,
-    relabel,
+    relabel, unused,
 };
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
@@ -57,6 +57,7 @@ impl Opening<'_> {
         sources: Vec<Box<dyn Source>>,
         paths: &[PathBuf],
     ) -> Result<Box<dyn Source>> {
+        unused::refuse_of_folders(self.options, &sources, paths)?;
         let sources = drop_fields::leave_out(&self.options.drop_fields, sources)?;
         let sources = prefix::put(self.options, sources, paths)?;
         // Only the names of masks matter, not which folder is a class or a split.
