@@ -89,6 +89,7 @@ impl Fields {
             return Err(Error::usage("label", what));
         }
         let fields = Self { specs, shown, roles, n_asked: names.len(), label };
+        fields.check_fill(options.mask_fill)?;
         if options.mix.is_some() && fields.follow() {
             // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
             let what = "masks, further images and objects belong to one image, and rows that are \
@@ -101,6 +102,25 @@ impl Fields {
             return Err(Error::usage("device", what));
         }
         Ok(fields)
+    }
+
+    /// Refuses a value of masks that no field shows, or not that one.
+    fn check_fill(&self, fill: u16) -> Result<()> {
+        let is_narrow = |(_, role): &(&FieldSpec, &Role)| **role == Role::Mask { is_wide: false };
+        let narrow = self.specs.iter().zip(&self.roles).find(is_narrow);
+        let is_filled = |role: &Role| matches!(role, Role::Mask { .. } | Role::Depth);
+        let what = match narrow {
+            Some((field, _)) if fill > u8::MAX.into() => format!(
+                "{fill} does not fit the values of `{}`, which have 8 bits: take 0 to 255",
+                field.name
+            ),
+            None if fill > 0 && !self.roles.iter().any(is_filled) => {
+                "it is for `masks` and gray of 16 bits, and batches show neither: leave it out"
+                    .into()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage("mask_fill", what))
     }
 
     fn specs_of<'a>(
