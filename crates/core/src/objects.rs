@@ -8,8 +8,10 @@
 //! Tables have it the other way round as often, as a list of objects with a box each, and call the
 //! classes as they like. Formats that make such documents and loaders that read them share this module.
 mod classes;
+mod numbers;
 
 pub use classes::{ClassLists, Entries, ObjectClasses};
+pub use numbers::{ClassNumbers, NumberedClass};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;

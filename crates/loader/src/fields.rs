@@ -1,10 +1,11 @@
 //! The fields that batches show beside images and labels: which they are, and a sample's values of
 //! them, from the reader up to the row.
 
-use crate::{follow::Role, options::Options};
+use crate::{classes, follow::Role, options::Options};
 use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
+    objects::ClassNumbers,
 };
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,6 +57,8 @@ pub(crate) struct Fields {
     n_asked: usize,
     /// Which one is the label.
     label: Option<usize>,
+    /// The list that the classes of objects go by.
+    classes: Option<Arc<ClassNumbers>>,
 }
 
 impl Fields {
@@ -88,7 +91,10 @@ impl Fields {
             );
             return Err(Error::usage("label", what));
         }
-        let fields = Self { specs, shown, roles, n_asked: names.len(), label };
+        let list = options.classes.as_ref().filter(|_| options.objects.is_some()).cloned();
+        let classes = list.map(ClassNumbers::new).transpose().map_err(classes::twice)?;
+        let classes = classes.map(Arc::new);
+        let fields = Self { specs, shown, roles, n_asked: names.len(), label, classes };
         fields.check_fill(options.mask_fill)?;
         if options.mix.is_some() && fields.follow() {
             // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
@@ -190,6 +196,11 @@ impl Fields {
             Value::Json(document) => Some(document),
             _ => None,
         }
+    }
+
+    /// The list that the classes of objects go by, where there is one.
+    pub(crate) fn classes(&self) -> Option<&ClassNumbers> {
+        self.classes.as_deref()
     }
 
     /// Names of those that were asked for as fields.

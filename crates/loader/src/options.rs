@@ -81,7 +81,8 @@ pub struct Options {
     /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
     /// Names of the classes of the label, in the order of the numbers that batches give them, such as
-    /// those of the dataset that a model was trained on. Every class of the datasets has to be among
+    /// those of the dataset that a model was trained on; those of `objects` take them, too, as when
+    /// they are packed with such a list. Every class of the datasets has to be among
     /// them; of a dataset without names they name the numbers. `None` for the list of the datasets,
     /// or the names of all of them in sorted order where they have different ones. Not part of a
     /// state.

@@ -51,8 +51,8 @@ class Loader:
       refused. The name of a field takes that one, of any kind but images: the labels are an array of
       ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
       text and JSON. ``None`` is for no labels.
-    - ``classes``: the names of the classes, in the order of the numbers that labels have. By default
-      those of the dataset; of several datasets with different classes all names, sorted.
+    - ``classes``: the names of the classes, in the order of the numbers that labels and objects have.
+      By default those of the dataset; of several datasets with different classes all names, sorted.
     - ``fields``: names of further fields: ``["score", "caption"]``. Integers
       and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
       rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
