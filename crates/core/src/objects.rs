@@ -121,7 +121,8 @@ impl Members {
     }
 
     /// The member that holds the classes, and their names.
-    fn classes(&self) -> Option<(&str, &[String])> {
+    #[must_use]
+    pub fn classes(&self) -> Option<(&str, &[String])> {
         let mut named: Vec<(&str, &[String])> = Vec::new();
         named.extend(self.0.iter().filter_map(|it| Some((&*it.key, it.class_names.as_deref()?))));
         if let Some(at) = named.iter().position(|(key, _)| *key == CLASSES) {

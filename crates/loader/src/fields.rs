@@ -1,11 +1,11 @@
 //! The fields that batches show beside images and labels: which they are, and a sample's values of
 //! them, from the reader up to the row.
 
-use crate::{classes, follow::Role, options::Options};
+use crate::{classes, follow::Role, options::Options, transform::Crop};
 use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
-    objects::ClassNumbers,
+    objects::ClassNumbers, other_inner_class,
 };
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -95,7 +95,8 @@ impl Fields {
         let classes = list.map(ClassNumbers::new).transpose().map_err(classes::twice)?;
         let classes = classes.map(Arc::new);
         let fields = Self { specs, shown, roles, n_asked: names.len(), label, classes };
-        fields.check_fill(options.mask_fill)?;
+        fields.check_fill(options)?;
+        fields.check_inner_classes(readers)?;
         if options.mix.is_some() && fields.follow() {
             // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
             let what = "masks, further images and objects belong to one image, and rows that are \
@@ -110,8 +111,36 @@ impl Fields {
         Ok(fields)
     }
 
+    /// Refuses values in which a number is one class in one dataset and another one in another.
+    fn check_inner_classes<'a>(
+        &self,
+        readers: impl Iterator<Item = &'a Arc<dyn Reader>> + Clone,
+    ) -> Result<()> {
+        let values = self.specs.iter().zip(&self.roles).filter(|(_, role)| **role == Role::Value);
+        for (FieldSpec { name, .. }, _) in values {
+            let of = |reader: &'a Arc<dyn Reader>| {
+                let field = reader.schema().position(name);
+                (reader, field.map_or_else(Vec::new, |field| reader.inner_classes(field)))
+            };
+            let Some(((mine, is), (theirs, other))) = other_inner_class(readers.clone().map(of))
+            else {
+                continue;
+            };
+            let what = format!(
+                "`{name}` of {} has {is}, and that of {} {other}: numbers within lists and documents \
+                 stay what they are, so leave the field out, or load the datasets one by one",
+                mine.name(),
+                theirs.name()
+            );
+            return Err(Error::usage("fields", what));
+        }
+        Ok(())
+    }
+
     /// Refuses a value of masks that no field shows, or not that one.
-    fn check_fill(&self, fill: u16) -> Result<()> {
+    fn check_fill(&self, options: &Options) -> Result<()> {
+        let fill = options.mask_fill;
+        let has_frame = matches!(options.crop, Crop::Letterbox { .. });
         let is_narrow = |(_, role): &(&FieldSpec, &Role)| **role == Role::Mask { is_wide: false };
         let narrow = self.specs.iter().zip(&self.roles).find(is_narrow);
         let is_filled = |role: &Role| matches!(role, Role::Mask { .. } | Role::Depth);
@@ -120,7 +149,7 @@ impl Fields {
                 "{fill} does not fit the values of `{}`, which have 8 bits: take 0 to 255",
                 field.name
             ),
-            None if fill > 0 && !self.roles.iter().any(is_filled) => {
+            None if fill > 0 && has_frame && !self.roles.iter().any(is_filled) => {
                 "it is for `masks` and gray of 16 bits, and batches show neither: leave it out"
                     .into()
             }
