@@ -318,11 +318,11 @@ impl Column {
             let keys: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
             keys.into_iter().find_map(|key| {
                 let (mine, theirs) = class_difference(a.remove(&key), b.remove(&key))?;
-                Some([mine, theirs].map(|names| match key.as_str() {
+                let of_key = |names| match key.as_str() {
                     "" => names,
                     key => format!("{names} of `{key}`"),
-                }))
-                .map(Into::into)
+                };
+                Some((of_key(mine), of_key(theirs)))
             })
         })
     }

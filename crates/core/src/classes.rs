@@ -44,6 +44,9 @@ pub struct InnerClasses {
     pub are_told: bool,
 }
 
+/// The lists of each key, and whose they are.
+type Lists<S> = BTreeMap<String, Vec<(S, Arc<[String]>)>>;
+
 /// Finds a number within a field that stands for another class in a later source than in an earlier
 /// one: the two, and what it is in the later one and in the earlier one. Numbers of objects that
 /// documents tell the names of are left to [`Categories`](crate::Categories). One list may go on where
@@ -54,7 +57,7 @@ pub fn other_inner_class<S>(
 where
     S: Copy,
 {
-    let mut known: BTreeMap<String, Vec<(S, Arc<[String]>)>> = BTreeMap::new();
+    let mut known: Lists<S> = BTreeMap::new();
     for (source, lists) in sources {
         for InnerClasses { key, names, are_told } in lists {
             if are_told && is_class_key(&key) {
