@@ -11,8 +11,8 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Kind, Message, Result, Sample, Shard, ShardSummary, ShardWriter,
-    Skipped, Source, Value, check_json, message, named,
+    Codec, Encoded, Error, Format, Image, Kind, Message, Result, Sample, Shard, ShardSummary,
+    ShardWriter, Skipped, Source, Value, check_json, message, named,
 };
 use serde::Deserialize;
 use std::{

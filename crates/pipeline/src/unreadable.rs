@@ -85,7 +85,8 @@ mod tests {
             }
             drop(found);
             let kept = unreadable.into_reasons().into_iter();
-            let kept: Vec<_> = kept.map(|(position, reason)| (position, reason.is_some())).collect();
+            let kept: Vec<_> =
+                kept.map(|(position, reason)| (position, reason.is_some())).collect();
             assert_eq!(kept, [(1, true), (5, true), (7, false), (9, false)]);
         }
     }
