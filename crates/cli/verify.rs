@@ -58,12 +58,11 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         }
     }
     if problems.len() > SHOWN {
-        let all = match found.problems_left_out {
-            0 => "all".to_owned(),
-            _ => format!("the first {}", output::count(problems.len() as u64)),
-        };
-        let n_more = output::count(n_problems - SHOWN as u64);
-        text.push_str(&format!("... and {n_more} more; --json lists {all}\n"));
+        text.push_str(&output::more(
+            problems.len() - SHOWN,
+            problems.len(),
+            found.problems_left_out,
+        ));
     }
     if !args.common.quiet || !problems.is_empty() {
         // Plain files have no checksums that they could be compared with.

@@ -144,7 +144,8 @@ macro_rules! how_setters {
             self
         }
 
-        /// More skipped samples than this end the run with an error.
+        /// More skipped samples than this end the run with an error; by default more than 100,000,
+        /// and more than half of those so far.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
             self.how.max_failures = n.into();

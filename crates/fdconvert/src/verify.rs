@@ -66,8 +66,9 @@ pub struct Problem {
     pub error: Message,
 }
 
-/// Problems that are kept one by one: a damaged table can have one for every sample that it claims.
-const MAX_PROBLEMS: usize = 100_000;
+/// Problems that are kept one by one, here and wherever two datasets or images are compared: a
+/// damaged table can have one for every sample that it claims.
+pub(crate) const MAX_PROBLEMS: usize = 100_000;
 
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq)]

@@ -103,8 +103,10 @@ pub struct Duplicates {
     /// Images without detail, such as a single colour: with `near` they are compared by their bytes
     /// alone.
     pub flat: u64,
-    /// Samples that cannot be read or decoded: dataset, number, key, and why.
+    /// Samples that cannot be read or decoded: dataset, number, key, and why; the first 100,000.
     pub unreadable: Vec<(usize, u64, String, Message)>,
+    /// Number of further ones.
+    pub unreadable_left_out: u64,
     /// Keys that were written.
     pub kept_keys: Option<u64>,
     /// Wall-clock time.
@@ -180,16 +182,18 @@ fn find(
         false => Vec::new(),
     };
     let groups = groups::grouped(set, &scan, &exact, &near);
-    scan.unreadable.sort_by_key(|(id, _)| *id);
-    let unreadable = scan.unreadable.iter().map(|(id, why)| {
-        let (dataset, index) = set.place(*id);
-        (dataset, index, set.key(*id), why.clone())
+    let flat = scan.n_flat();
+    let (unreadable, unreadable_left_out) = scan.into_unreadable();
+    let unreadable = unreadable.into_iter().map(|(id, why)| {
+        let (dataset, index) = set.place(id);
+        (dataset, index, set.key(id), why)
     });
     Ok(Duplicates {
         samples: set.readers.iter().map(|reader| reader.len()).collect(),
         groups,
-        flat: scan.n_flat(),
+        flat,
         unreadable: unreadable.collect(),
+        unreadable_left_out,
         kept_keys: None,
         seconds: 0.0,
     })
@@ -278,6 +282,7 @@ impl Duplicates {
         fields.insert("leaks".into(), json!(self.leaks()));
         fields.insert("flat".into(), json!(self.flat));
         fields.insert("unreadable".into(), unreadable.collect());
+        fields.insert("unreadable_left_out".into(), json!(self.unreadable_left_out));
         fields.insert("kept_keys".into(), json!(self.kept_keys));
         fields.insert("seconds".into(), json!(self.seconds));
         document("duplicates", fields)
