@@ -162,4 +162,3 @@ campaign: setup ## Kill the command and fail its calls, at every point (CAMPAIGN
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
 	$(XTASK) campaign kill $(CAMPAIGN)
 	$(XTASK) campaign faults $(CAMPAIGN)
-	$(XTASK) campaign workers $(CAMPAIGN)

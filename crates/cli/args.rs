@@ -31,7 +31,6 @@ use crate::{
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use fdconvert::{
     Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Positions, Ratio, Share, SplitShare,
-    TimeSpan,
 };
 use std::path::PathBuf;
 
@@ -169,7 +168,7 @@ pub(crate) struct SampleArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N|auto | --claim] <OUT>"
+    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N|auto] <OUT>"
 )]
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
@@ -217,23 +216,6 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) parts: Option<u64>,
-    /// With --plan: share the shards with other workers, which may start and stop at any time
-    ///
-    /// A worker takes a shard that is neither done nor another's, one after the other, and takes
-    /// over those of workers that were killed. The last one completes the dataset; there is nothing
-    /// to merge.
-    #[arg(long, requires = "plan", conflicts_with_all = ["part", "overwrite"], help_heading = "Shards", hide_short_help = true)]
-    pub(crate) claim: bool,
-    /// With --claim or --engine: silence after which others take over a worker's shard, e.g. 5min
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "60s",
-        requires = "claim",
-        help_heading = "Shards",
-        hide_short_help = true
-    )]
-    pub(crate) lease: TimeSpan,
     /// With --plan: pack on a cluster; needs Ray and the Python package
     #[arg(long, value_enum, value_name = "NAME", requires = "plan", conflicts_with_all = ["part", "overwrite", "dry_run"], help_heading = "Shards", hide_short_help = true)]
     pub(crate) engine: Option<EngineArg>,

@@ -86,7 +86,6 @@ Examples:
   fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500
   fdconvert pack --plan train.fdplan --part 1/4 shards/     on the first of four machines
   fdconvert merge shards/                                   when all four are done
-  fdconvert pack --plan train.fdplan --claim shards/        or: any number of machines, no merge
 
 The bytes do not depend on how many parts there are; a part that was killed is run again.";
 

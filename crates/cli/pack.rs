@@ -52,9 +52,6 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 }
                 planned = planned.part(found.part.index, found.part.of);
             }
-            if args.claim {
-                planned = planned.claim(args.lease.0);
-            }
             planned.prepare(out, args.dry_run)?
         }
         None => {

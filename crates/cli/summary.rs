@@ -2,7 +2,7 @@
 use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
 use fdconvert::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
-use fdconvert_pipeline::{EntryPointCounts, LeaseCounts, Plan, Report};
+use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
@@ -175,9 +175,6 @@ impl Summary<'_> {
                 format!("{size} of finished files against their records, {seconds:.2} s"),
             );
         }
-        if let Some(leases) = &report.leases {
-            line("shards", leases_text(*leases));
-        }
         let codecs: Vec<_> = report
             .codecs
             .iter()
@@ -273,22 +270,6 @@ impl Summary<'_> {
         );
         head + &text
     }
-}
-
-/// `3 taken, 1 of them from a worker that had stopped; this worker completed the dataset`
-fn leases_text(leases: LeaseCounts) -> String {
-    let mut text = format!("{} taken", output::count(leases.taken));
-    if leases.taken_over > 0 {
-        text.push_str(&format!(
-            ", {} of them from workers that had stopped",
-            output::count(leases.taken_over)
-        ));
-    }
-    if leases.lost > 0 {
-        text.push_str(&format!(", {} lost to another worker", output::count(leases.lost)));
-    }
-    let by = if leases.completed { "by this worker" } else { "by another" };
-    format!("{text}; the dataset was completed {by}")
 }
 
 /// `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`

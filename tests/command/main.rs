@@ -49,10 +49,6 @@ mod kill;
 #[cfg(feature = "turbo")]
 mod layouts;
 #[cfg(feature = "turbo")]
-mod leases;
-#[cfg(all(feature = "stores", feature = "turbo"))]
-mod leases_in_stores;
-#[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]
 mod look;

@@ -195,7 +195,7 @@ fn manual_pages_name_the_arguments_and_explain_every_option() {
         [
             r"fdconvert pack [OPTIONS] <SOURCE>... <OUT>",
             ".br",
-            r"fdconvert pack \-\-plan PLAN [\-\-part I/N|auto | \-\-claim] <OUT>"
+            r"fdconvert pack \-\-plan PLAN [\-\-part I/N|auto] <OUT>"
         ]
     );
     assert!(ok(&[&"man", &"verify"]).contains("fdconvert verify [OPTIONS] <DATASET>\n"));

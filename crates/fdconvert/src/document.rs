@@ -94,7 +94,6 @@ impl Samples {
             "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
             "jpeg_index": report.entry_points,
-            "leases": report.leases,
             "shards": shards,
             "seconds": report.elapsed.as_secs_f64(),
             "stage_seconds": times,

@@ -42,7 +42,6 @@ mod inputs;
 mod inspect;
 mod keys;
 mod launcher;
-mod leased;
 mod merge;
 mod options;
 mod out;
@@ -98,7 +97,7 @@ pub use fdconvert_core::{
     Schema, Skipped, Source, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
-pub use fdconvert_pipeline::{Cancel, Dataset, LeaseCounts, Observer, OnError, Part, Plan, Report};
+pub use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Part, Plan, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::{OpenOptions, formats, open_with};
 

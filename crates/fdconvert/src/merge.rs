@@ -6,7 +6,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
 use fdconvert_pipeline::{Cancel, Checked, OnError};
-use fdconvert_storage::{clear_leases, place};
+use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,5 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
     let (shards, checked) = dataset.finished_shards()?;
     let files = dataset.complete(&shards)?;
     remove_copies(out)?;
-    // All shards are there: what workers with leases have left is of no use any more.
-    clear_leases(out)?;
     Ok(Merged { shards, files, checked })
 }

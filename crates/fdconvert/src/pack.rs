@@ -6,7 +6,7 @@ use crate::{
     formula::{self, FormulaOutput, FormulaReport},
     images,
     inputs::{Inputs, no_recipe},
-    keys, leased,
+    keys,
     options::from_object,
     out, page, ratio,
     settings::{Settings, refuse_without_images},
@@ -22,7 +22,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
 };
 
 /// A dataset to be packed: from where, to where, and how.
@@ -58,9 +57,6 @@ pub(crate) struct How {
     pub(crate) overwrite: bool,
     #[serde(skip)]
     pub(crate) part: Option<Part>,
-    /// Duration of the leases by which workers share the shards.
-    #[serde(skip)]
-    pub(crate) claim: Option<Duration>,
 }
 
 /// Fields of [`How`] as names of options.
@@ -75,7 +71,6 @@ impl Default for How {
             max_failures: None,
             overwrite: false,
             part: None,
-            claim: None,
         }
     }
 }
@@ -437,11 +432,10 @@ impl Samples {
         out::check_name(out, &*settings.format)?;
         let (format, planned) = (&*settings.format, outputs(&*settings.format, &plan, out));
         out::check_each(&planned, out, &paths, format, how.overwrite)?;
-        let shared = how.part.map(|_| named::PART).or(how.claim.map(|_| named::CLAIM));
-        if let Some(option) = shared.filter(|_| !settings.format.is_sharded()) {
+        if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(option, what));
+            return Err(Error::usage(named::PART, what));
         }
         let out = out.to_owned();
         // Samples of a program may come once only.
@@ -561,10 +555,6 @@ impl Samples {
     /// # Errors
     /// As for [`Pack::run`].
     pub fn run(&self, context: Context<'_>) -> Result<Report> {
-        if let Some(lasts) = self.how.claim {
-            return leased::run(self, lasts, context);
-        }
-        leased::refuse_leases(&self.out)?;
         let mut observer = context.progress.packing();
         fdconvert_pipeline::pack(&self.dataset(), &self.how.run()?, context.cancel, &mut *observer)
     }

@@ -1,10 +1,9 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Stage, TimeSpan,
+    Context, PackOptions, PartOf, Stage,
     choose::{self, Chosen},
     classes, document, find_part, images,
     keys::{self, ListedKeys},
-    leased,
     options::from_object,
     out,
     pack::{How, Samples, how_setters},
@@ -27,7 +26,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 /// Path of the copy of their plan that parts leave for [`merge`] to find.
@@ -53,8 +51,6 @@ struct Stored {
 struct Sharing {
     part: Option<String>,
     parts: Option<u64>,
-    claim: bool,
-    lease: Option<String>,
 }
 
 /// A plan for a dataset that several runs will write.
@@ -256,12 +252,12 @@ impl Planned {
     how_setters!();
 
     /// With these options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
-    /// `overwrite`, and, as text, `part` with `parts`, and `claim` with `lease`.
+    /// `overwrite`, and, as text, `part` with `parts`.
     ///
     /// # Errors
     /// `Usage` for unknown names and for values that mean nothing.
     pub fn with_json(mut self, mut object: Map<String, Value>) -> Result<Self> {
-        let sharing: Map<String, Value> = ["part", "parts", "claim", "lease"]
+        let sharing: Map<String, Value> = ["part", "parts"]
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), object.remove(name)?)))
             .collect();
@@ -275,16 +271,7 @@ impl Planned {
             let what = message!("it goes with {}", named::PART.with("auto"));
             return Err(Error::usage(named::PARTS, what));
         }
-        let lasts = sharing.lease.map(|text| text.parse::<TimeSpan>()).transpose();
-        let lasts = lasts.map_err(|what| Error::usage(named::LEASE, what))?;
-        match (sharing.claim, lasts) {
-            (true, lasts) => Ok(self.claim(lasts.map(|span| span.0))),
-            (false, None) => Ok(self),
-            (false, Some(_)) => {
-                let what = message!("it goes with {}", named::CLAIM);
-                Err(Error::usage(named::LEASE, what))
-            }
-        }
+        Ok(self)
     }
 
     /// Only the shards of part `index` of `of`, counted from 0.
@@ -305,15 +292,6 @@ impl Planned {
         Ok(self)
     }
 
-    /// Shares the shards with other workers by leases, each of which lasts this long without being
-    /// renewed; a minute without it. The last worker completes the dataset, so that there is
-    /// nothing to [`merge`](crate::merge).
-    #[must_use]
-    pub fn claim(mut self, lasts: impl Into<Option<Duration>>) -> Self {
-        self.how.claim = Some(lasts.into().unwrap_or(leased::LASTS));
-        self
-    }
-
     /// Writes the dataset, or its part, to `out`.
     ///
     /// # Errors
@@ -330,17 +308,7 @@ impl Planned {
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
         out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
-        if let Some(lasts) = self.how.claim {
-            leased::check(lasts)?;
-            let beside =
-                [(named::PART, self.how.part.is_some()), (named::OVERWRITE, self.how.overwrite)];
-            if let Some((option, _)) = beside.into_iter().find(|(_, is_given)| *is_given) {
-                let what = message!("{option} and other workers do not go together; leave it out");
-                return Err(Error::usage(named::CLAIM, what));
-            }
-        }
-        let is_shared = self.how.part.is_some() || self.how.claim.is_some();
-        if is_shared && self.settings.format.is_sharded() && !dry {
+        if self.how.part.is_some() && self.settings.format.is_sharded() && !dry {
             leave_copy(&self.bytes, out)?;
         }
         let how = self.how.clone();

@@ -36,8 +36,6 @@ pub struct Report {
     pub entry_points: Option<EntryPointCounts>,
     /// Finished output files of an earlier run that were compared with its records.
     pub checked: Checked,
-    /// Counts of the shards of a run that shares the dataset by leases.
-    pub leases: Option<LeaseCounts>,
     /// Time by stage.
     pub stages: Stages,
     /// Wall-clock time of the run.
@@ -61,19 +59,6 @@ pub struct EntryPointCounts {
     pub bytes: u64,
     /// JPEGs that got none, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
-}
-
-/// Shards of a run that shares a dataset with others by leases.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct LeaseCounts {
-    /// Shards that it took.
-    pub taken: u64,
-    /// Of these, shards of workers that had stopped.
-    pub taken_over: u64,
-    /// Of those taken, shards that another worker took over from it.
-    pub lost: u64,
-    /// True if this run completed the dataset.
-    pub completed: bool,
 }
 
 /// Cost of finding out whether output files of an earlier run are what it has written.

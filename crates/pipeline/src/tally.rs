@@ -83,7 +83,6 @@ impl Tally {
             fell_back: self.fell_back,
             entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,
-            leases: None,
             stages: self.stages,
             elapsed: Duration::ZERO,
         }

@@ -8,7 +8,6 @@
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
-//! [`Leases`] say which of several workers writes a shard.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -71,8 +70,6 @@ mod direct;
 #[cfg(feature = "write")]
 mod folders;
 #[cfg(feature = "write")]
-mod lease;
-#[cfg(feature = "write")]
 mod left;
 #[cfg(feature = "write")]
 mod limit;
@@ -129,7 +126,6 @@ pub use {
     appended::Appended,
     claim::Claim,
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
-    lease::{Lease, Leases, Listing, Seen, clear_leases, lease_folder, open_leases},
     left::left_files,
     limit::fail_at_size_limit,
     lock::unlocked_files,

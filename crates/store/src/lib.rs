@@ -28,7 +28,6 @@ mod address;
 mod ahead;
 mod answer;
 mod client;
-mod conditional;
 mod count;
 mod error;
 mod fetched;
@@ -50,7 +49,6 @@ mod whole;
 mod write;
 
 pub use ahead::Announcement;
-pub use conditional::{Current, Listed, Version, create, current, delete_all, list_times, update};
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_if_there, read_start};
