@@ -178,14 +178,6 @@ pub(crate) struct PackArgs {
     /// recipes`). Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Cache the listing of SOURCE in FILE for the next run
-    ///
-    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
-    /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
     /// Execute this plan (see `fdconvert plan`); it fixes sources and every option that shapes
@@ -254,14 +246,6 @@ pub(crate) struct PlanArgs {
     /// Overwrite the plan if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Cache the listing of SOURCE in FILE for the next run
-    ///
-    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
-    /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
     #[command(flatten)]

@@ -44,12 +44,6 @@ impl Progress for Listener<'_> {
         }
         match event {
             Event::Profiled { profile, kept } => self.session.say(&profiled(profile, kept)),
-            Event::ListingUnused { folder, cache, why } => self.session.say(&format!(
-                "note: {} was walked, not read from {}: {}",
-                output::path(folder),
-                output::path(cache),
-                output::message(why)
-            )),
             Event::KeysMissing { list, first, missing } => {
                 let first: Vec<_> = first.iter().map(|key| format!("`{}`", Shown(key))).collect();
                 let more = if missing > first.len() as u64 { ", ..." } else { "" };

@@ -16,9 +16,6 @@ const UNLOCKED: &str = "files written without a lock, which the file system does
                         keeps a second run from writing them at the same time";
 
 pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
-    if args.plan.is_some() && args.listing_cache.is_some() {
-        return Err(Error::usage("--listing-cache", "the plan has the listing; leave it out"));
-    }
     let (out, sources) = match args.paths.split_last() {
         Some((out, [])) if args.plan.is_some() => (out, &[][..]),
         Some((_, [])) => {
@@ -57,7 +54,6 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         None => {
             let pack = Pack::new(sources, out)
                 .options(args.options.to_options(options))
-                .listing_cache(args.listing_cache.clone())
                 .dry(args.dry_run)
                 .threads(args.threads)
                 .buffer(args.buffer.map(|bytes| bytes.0))

@@ -45,11 +45,9 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         Command::Pack(args) => {
             let is_named = args.paths.len() > 1 || args.plan.is_some();
             outputs.push(("output", args.paths.last().filter(|_| is_named)));
-            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
         }
         Command::Plan(args) => {
             outputs.push(("--output", Some(&args.output)));
-            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
         }
         Command::Profile(args) => {
             outputs.push(("--output", args.output.as_ref()));

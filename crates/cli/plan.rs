@@ -16,8 +16,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     check_plan_place(&args.output, args.overwrite)?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let options = args.options.to_options(options);
-    let cache = args.listing_cache.as_deref();
-    let planned = plan_with(&args.sources, &options, cache, listener.context())?;
+    let planned = plan_with(&args.sources, &options, listener.context())?;
     let bytes = planned.save(&args.output, args.overwrite)?;
     if args.common.json {
         session.print_document(&planned.document(&args.output, bytes))?;

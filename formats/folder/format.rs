@@ -141,21 +141,6 @@ impl Folder {
         FolderReader::open_in(path, Some(archive), self.clone())
     }
 
-    /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
-    /// says what is in it; else walks it and keeps what it found there. With it comes why the
-    /// cache was not used, if it was not.
-    ///
-    /// # Errors
-    /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
-    /// it cannot be written.
-    pub fn open_cached(
-        &self,
-        root: &Path,
-        cache: &Path,
-    ) -> Result<(FolderReader, Option<Message>)> {
-        FolderReader::open_cached(root, cache, self.clone())
-    }
-
     /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
     /// `fingerprint` are what the reader said of itself then. Files that are gone are errors of
     /// their samples.

@@ -11,7 +11,7 @@ use std::{
 const TOO_MANY_LINKS: i32 = 40;
 
 /// Target of a link, with all links on the way followed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Nothing, or nothing within reach.
     Nowhere,

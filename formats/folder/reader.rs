@@ -8,7 +8,6 @@ use crate::{
         details::details,
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
-        sizes::Cached,
         split_folders::{Division, split_of},
         table::{Cell, Table},
         walk_away,
@@ -42,7 +41,7 @@ pub struct FolderReader {
     pub(super) coming: Coming,
     pub(super) fingerprint: OnceLock<[u8; 16]>,
     pub(super) stamp: OnceLock<[u8; 16]>,
-    pub(super) cached: Option<Cached>,
+    pub(super) sizes: Option<Words>,
     /// The zip that stands for the folder.
     pub(super) archive: Option<Box<Archive>>,
     /// Samples whose annotations have something to tell.
@@ -288,7 +287,6 @@ impl FolderReader {
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
             let (header, bytes, origin) = self.read_image(&key, path, size)?;
-            self.check_cached(index, &key, bytes.len() as u64)?;
             check(&key, &header, &bytes)?;
             photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
             let ImageHeader { codec, width, height, .. } = header;
@@ -373,7 +371,7 @@ impl Source for FolderReader {
     /// Asks the system; exact for samples of one image.
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let path = self.path(index)?;
-        if let Some(size) = self.cached.as_ref().and_then(|cached| cached.size(index)) {
+        if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
             return (size != walk_away::MISSING).then_some(size);
         }
         Some(fs::metadata(join(&self.root, &path)).ok()?.len())

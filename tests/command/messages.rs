@@ -19,10 +19,9 @@ fn a_missing_folder_is_named_with_the_cure_before_any_work() {
     let inside = |name: &str| root.path().join("sub/dir").join(name);
     let (beton, shards, plan) = (inside("k.beton"), inside("k"), inside("k.fdplan"));
     let json = inside("k.json");
-    let cases: [&[&dyn AsRef<OsStr>]; 8] = [
+    let cases: [&[&dyn AsRef<OsStr>]; 7] = [
         &[&"pack", &photos, &beton],
         &[&"pack", &photos, &shards, &"--format", &"wds"],
-        &[&"pack", &photos, &root.path().join("x.beton"), &"--listing-cache", &json],
         &[&"plan", &photos, &"-o", &plan, &"--format", &"wds"],
         &[&"unpack", &photos, &shards],
         &[&"sample", &shards],

@@ -2,13 +2,14 @@ use crate::{
     Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
     Provenance, Reader, Result, Sample, Schema, Skipped,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     ops::Range,
     path::{Path, PathBuf},
 };
 
 /// A contiguous run of planned samples that becomes one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Position among the shards, from 0.
     pub number: usize,
@@ -33,7 +34,7 @@ impl Shard {
 
 /// Properties that all planned samples share, known before the first is written. Formats that name
 /// fields and keys for the dataset as a whole need them; they must not depend on threads or parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Common {
     /// The codec of all images, where one is expected for all. Single images may turn out to be
     /// of another: file names lie.
@@ -99,7 +100,7 @@ pub enum Existing {
 }
 
 /// Summary of a finished shard.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardSummary {
     /// Final path.
     pub path: PathBuf,

@@ -130,7 +130,6 @@ options! {
     KEYS: Value "keys",
     LABELS: Value "labels",
     LABEL_COLUMNS: Value "label_columns",
-    LISTING_CACHE: Value "listing_cache",
     MAX_DECOMPRESSED: Value "max_decompressed",
     MAX_FAILURES: Value "max_failures",
     MAX_FILE_BYTES: Value "max_file_bytes",

@@ -42,7 +42,7 @@ impl Inputs {
         match self {
             Self::Paths(paths) => opening.open(paths).map(Arc::from),
             Self::Source(source) => {
-                refuse_options_of_folders(opening)?;
+                refuse_options_of_folders(opening.options)?;
                 drop_fields::leave_out_of_one(&opening.options.drop_fields, Arc::clone(source))
             }
         }
@@ -50,14 +50,12 @@ impl Inputs {
 }
 
 /// Refuses what says how folders are read: it would be ignored.
-fn refuse_options_of_folders(opening: Opening<'_>) -> Result<()> {
-    let options = opening.options;
+fn refuse_options_of_folders(options: &PackOptions) -> Result<()> {
     let given = [
         (named::LABELS, options.labels.is_some()),
         (named::CLASSES, options.classes.is_some()),
         (named::PAIR, !options.pair.is_empty()),
         (named::FOLLOW_LINKS, options.follow_links),
-        (named::LISTING_CACHE, opening.cache.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),

@@ -143,5 +143,5 @@ pub fn source<P: AsRef<Path>>(
     let cancel = Cancel::default();
     let context = Context { cancel: &cancel, progress: &() };
     let options = classes::resolved(options, context)?;
-    sources::Opening { options: &options, context, cache: None }.open(&paths)
+    sources::Opening { options: &options, context }.open(&paths)
 }

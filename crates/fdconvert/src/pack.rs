@@ -41,7 +41,6 @@ pub struct Pack {
     pub(crate) out: PathBuf,
     pub(crate) options: PackOptions,
     pub(crate) how: How,
-    listing_cache: Option<PathBuf>,
     pub(crate) dry: bool,
     unpacks: bool,
 }
@@ -168,7 +167,6 @@ impl Pack {
             out: out.as_ref().to_owned(),
             options: PackOptions::default(),
             how: How::default(),
-            listing_cache: None,
             dry: false,
             unpacks: false,
         }
@@ -237,7 +235,7 @@ impl Pack {
     }
 
     /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`], and
-    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite`, `listing_cache` and `dry_run`.
+    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite` and `dry_run`.
     ///
     /// # Errors
     /// `Usage` for unknown names and for values that mean nothing.
@@ -250,11 +248,9 @@ impl Pack {
         for name in HOW {
             how.extend(object.remove(name).map(|value| (name.to_owned(), value)));
         }
-        let listing_cache = object.remove("listing_cache");
         let dry = object.remove("dry_run");
         Ok(Self {
             how: from_object(how)?,
-            listing_cache: listing_cache.and_then(|file| file.as_str().map(PathBuf::from)),
             dry: dry.and_then(|dry| dry.as_bool()).unwrap_or(false),
             options: PackOptions::from_json(object)?,
             ..Self::new(sources, out)
@@ -265,13 +261,6 @@ impl Pack {
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
         self.options = options;
-        self
-    }
-
-    /// Keeps the listing of the source in this file, so that the next run need not look again.
-    #[must_use]
-    pub fn listing_cache(mut self, file: impl Into<Option<PathBuf>>) -> Self {
-        self.listing_cache = file.into();
         self
     }
 
@@ -331,10 +320,9 @@ impl Pack {
         }
         let left = (!self.dry).then_some(&*self.out);
         let options = &*classes::resolved(&self.options, context)?;
-        let cache = self.listing_cache.as_deref();
-        let opening = Opening { options, context, cache };
-        let uncached = || self.inputs.open(Opening { cache: None, ..opening });
-        let ratio = ratio::settle(options, &uncached, left, self.how.overwrite, context)?;
+        let opening = Opening { options, context };
+        let open = || self.inputs.open(opening);
+        let ratio = ratio::settle(options, &open, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
         out::check_name(&self.out, &*settings.format)?;
         if settings.format.capabilities().formulas_only {

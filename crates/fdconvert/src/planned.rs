@@ -86,28 +86,24 @@ pub fn plan<P: AsRef<Path>>(
 ) -> Result<Planned> {
     let paths: Vec<_> = sources.into_iter().map(|path| path.as_ref().to_owned()).collect();
     let cancel = Cancel::default();
-    plan_with(&paths, options, None, Context { cancel: &cancel, progress: &() })
+    plan_with(&paths, options, Context { cancel: &cancel, progress: &() })
 }
 
-/// As [`plan`], with a file that keeps the listing of the source, and told how far it is.
+/// As [`plan`], told how far it is.
 ///
 /// # Errors
 /// As for [`plan`]; `Cancelled`.
 pub fn plan_with(
     paths: &[PathBuf],
     options: &PackOptions,
-    listing_cache: Option<&Path>,
     context: Context<'_>,
 ) -> Result<Planned> {
     let options = &*classes::resolved(options, context)?;
-    let open = || -> Result<Arc<dyn Source>> {
-        Ok(Opening { options, context, cache: None }.open(paths)?.into())
-    };
+    let opening = Opening { options, context };
+    let open = || -> Result<Arc<dyn Source>> { Ok(opening.open(paths)?.into()) };
     let ratio = ratio::settle(options, &open, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
     let list = keys::read(options)?;
-    let opening = Opening { options, context, cache: listing_cache };
-    opening.check_cache(paths)?;
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
     let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
     let source = opening.join(opened, paths)?;
@@ -155,7 +151,7 @@ impl Planned {
         let bytes = place::whole(file)?;
         let parsed = parse(&bytes, &file.display().to_string())?;
         let Stored { options, ratio, keys, chosen } = parsed.options;
-        let opening = Opening { options: &options, context, cache: None };
+        let opening = Opening { options: &options, context };
         let source = opening.open_planned(&parsed.sources)?;
         let mut settings = Settings::new(&options, ratio.as_ref(), None)?;
         if let Some(keys) = &keys {

@@ -103,15 +103,6 @@ pub enum Event<'a> {
         /// File in which an earlier run kept it.
         kept: Option<&'a Path>,
     },
-    /// A folder was walked although there is a listing of it.
-    ListingUnused {
-        /// The folder.
-        folder: &'a Path,
-        /// The listing.
-        cache: &'a Path,
-        /// Why it does not count.
-        why: &'a Message,
-    },
     /// The source does not have all keys of a list; the run continues without those.
     KeysMissing {
         /// The list.

@@ -1,7 +1,6 @@
 //! Opening what is to be packed.
 use crate::{
-    Boxes, ByteCount, Context, Event, PackOptions, Stage, classes, drop_fields, out, prefix,
-    relabel,
+    Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel,
 };
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
@@ -16,8 +15,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Opening<'a> {
     pub(crate) options: &'a PackOptions,
     pub(crate) context: Context<'a>,
-    /// File that keeps the listing of the source.
-    pub(crate) cache: Option<&'a Path>,
 }
 
 /// Carries out a recipe, which may search for categories.
@@ -46,7 +43,6 @@ pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
 impl Opening<'_> {
     /// All sources of a run, joined.
     pub(crate) fn open(self, paths: &[PathBuf]) -> Result<Box<dyn Source>> {
-        self.check_cache(paths)?;
         let sources: Result<Vec<_>> = paths.iter().map(|path| self.open_one(path)).collect();
         self.join(sources?, paths)
     }
@@ -106,7 +102,7 @@ impl Opening<'_> {
                 Err(_) => relabel::join(self.reader(path)?, table, &self.folder()),
             };
         }
-        if let Some(folder) = self.cached_folder(path)? {
+        if let Some(folder) = self.image_folder(path)? {
             return Ok(Box::new(folder));
         }
         self.reader(path)
@@ -126,33 +122,6 @@ impl Opening<'_> {
         }
         let what = format!("{} is not a folder of images; leave it out", path.display());
         Err(Error::usage(named::BESIDE, what))
-    }
-
-    /// A cache keeps the listing of one folder, and lies outside of it.
-    pub(crate) fn check_cache(self, paths: &[PathBuf]) -> Result<()> {
-        let Some(cache) = self.cache else { return Ok(()) };
-        if let [path] = paths
-            && Recipe::in_place_of(path).is_none()
-            && self.options.labels.is_none()
-        {
-            return out::check_place(named::LISTING_CACHE, cache, paths.iter(), false);
-        }
-        let what = "it keeps the listing of one folder of images; leave it out";
-        Err(Error::usage(named::LISTING_CACHE, what))
-    }
-
-    /// The folder of images at `path`, by its cached listing if there is one.
-    fn cached_folder(self, path: &Path) -> Result<Option<FolderReader>> {
-        let Some(cache) = self.cache else { return self.image_folder(path) };
-        if !self.is_image_folder(path)? {
-            let what = format!("{} is not a folder of images; leave it out", path.display());
-            return Err(Error::usage(named::LISTING_CACHE, what));
-        }
-        let (reader, why) = self.folder().open_cached(path, cache)?;
-        if let Some(why) = why {
-            self.context.progress.event(Event::ListingUnused { folder: path, cache, why: &why });
-        }
-        Ok(Some(reader))
     }
 
     /// The folder of images at `path`, or the zip of one; `None` when a table lists them or it is
@@ -191,7 +160,7 @@ impl Opening<'_> {
             Error::usage("source", what)
         })?;
         let packed = Recipe::in_place_of(path).is_some();
-        let folder = if packed { None } else { self.cached_folder(path)? };
+        let folder = if packed { None } else { self.image_folder(path)? };
         let (source, listing): (Box<dyn Source>, _) = match folder {
             Some(folder) => {
                 let listing = folder.listing()?;

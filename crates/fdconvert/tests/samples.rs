@@ -137,8 +137,6 @@ fn options_of_folders_mean_nothing_to_a_source() {
     let pack = || Pack::from_source(Squares::new(false), &out);
     let labels = PackOptions::default().labels(PathBuf::from("labels.csv"));
     assert!(refused(pack().options(labels)).starts_with("labels: it is about folders of images"));
-    let cache = pack().listing_cache(folder.path().join("cache"));
-    assert!(refused(cache).starts_with("listing_cache: it is about folders"));
     let formula = PackOptions::default().format("formula");
     assert!(refused(pack().options(formula)).contains("would keep a recipe and no samples"));
     pack().check().unwrap();

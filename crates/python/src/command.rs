@@ -70,11 +70,9 @@ fn carry_out(
         }
         "plan" => {
             let overwrite = options.remove("overwrite").is_some_and(|it| it == true);
-            let cache = options.remove("listing_cache");
-            let cache = cache.and_then(|file| file.as_str().map(PathBuf::from));
             check_plan_place(&last, overwrite)?;
             let options = PackOptions::from_json(options)?;
-            let planned = plan_with(&paths, &options, cache.as_deref(), context)?;
+            let planned = plan_with(&paths, &options, context)?;
             let bytes = planned.save(&last, overwrite)?;
             Ok(planned.document(&last, bytes))
         }

@@ -34,7 +34,7 @@ pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignor
     let (mut paths, mut ignored): (Vec<Box<[u8]>>, _) = if is_url(root) {
         away(root)?
     } else {
-        let walk::Everywhere { flat, deep, ignored, .. } = walk::everywhere(root, how, None)?;
+        let walk::Everywhere { flat, deep, ignored, .. } = walk::everywhere(root, how)?;
         let paths = [&flat, &deep].into_iter().flat_map(|listing| {
             (0..listing.len()).filter_map(|index| Some(listing.get(index)?.path().into()))
         });
