@@ -193,10 +193,6 @@ impl Summary<'_> {
                 false => format!("{bytes_in} in, {stored} stored, {file} on disk"),
             },
         );
-        if report.bytes_shared > 0 {
-            let size = output::size(report.bytes_shared);
-            line("shared", format!("{size} of it are blocks of the source's files, not copies"));
-        }
         for (name, explanation, n) in &report.notes {
             // The cost line below says more about these.
             if *name != FELL_BACK {

@@ -15,12 +15,7 @@ pub struct Beton {
     pub(crate) page_bytes: u64,
     pub(crate) compact: bool,
     pub(crate) compat: bool,
-    /// Images start at multiples of it; 1 where they start anywhere.
-    pub(crate) align: u64,
 }
-
-/// Block sizes of file systems, all of which divide every page.
-const ALIGNMENTS: &[&str] = &["4096", "16384", "65536"];
 
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
@@ -38,11 +33,6 @@ const OPTIONS: &[FormatOption] = &[
         kind: OptionKind::Choice(&["ffcv"]),
         help: "Write exactly the bytes FFCV would: no checksums, keys and class names [default: off]",
     },
-    FormatOption {
-        name: "align",
-        kind: OptionKind::Choice(ALIGNMENTS),
-        help: "Start images at multiples of so many bytes, the block size of file systems (btrfs and XFS: mostly 4096) that let an output share the blocks of files which are kept [default: off]",
-    },
 ];
 
 impl Beton {
@@ -54,7 +44,7 @@ impl Beton {
 
 impl Default for Beton {
     fn default() -> Self {
-        Self { page_bytes: 1 << 23, compact: false, compat: false, align: 1 }
+        Self { page_bytes: 1 << 23, compact: false, compat: false }
     }
 }
 
@@ -111,17 +101,6 @@ impl Format for Beton {
         if beton.compact && beton.compat {
             let what = message!("FFCV writes no compact files: drop {}", named::COMPAT);
             return Err(Error::usage(named::COMPACT, what));
-        }
-        if let Some(word) = values.choice("align") {
-            let align = ALIGNMENTS.contains(&word).then(|| word.parse().ok()).flatten();
-            beton.align = align.ok_or_else(|| {
-                let what = format!("`{word}` is none of {}", ALIGNMENTS.join(", "));
-                Error::usage(named::ALIGN, what)
-            })?;
-            if beton.compat {
-                let what = message!("FFCV aligns nothing: drop {}", named::COMPAT);
-                return Err(Error::usage(named::ALIGN, what));
-            }
         }
         Ok(Box::new(beton))
     }

@@ -8,7 +8,7 @@ use crate::beton::{
     pages::Page,
     spool::Spool,
 };
-use fdconvert_core::{Error, Origin, Result};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Parted, Scratch, hash_file, partial_path};
 use std::{io, path::Path};
 use xxhash_rust::xxh3::Xxh3Default;
@@ -55,15 +55,6 @@ impl Target {
         match self {
             Self::File(file) => file.write_all_at(bytes, offset),
             Self::Object(object) => object.write_all_at(bytes, offset),
-        }
-    }
-
-    /// Lets bytes share the blocks of another file, and returns whether they do. If not, they have to
-    /// be written. An object has no blocks.
-    pub(crate) fn share(&self, origin: &Origin, len: u64, offset: u64) -> bool {
-        match self {
-            Self::File(file) => file.share(origin, len, offset),
-            Self::Object(_) => false,
         }
     }
 

@@ -59,8 +59,6 @@ pub(crate) struct BetonWriter {
     /// Of the samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
-    /// Bytes that are blocks of other files.
-    pub(crate) bytes_shared: u64,
     /// Of an object.
     claim: Option<Claim>,
 }
@@ -117,7 +115,6 @@ impl BetonWriter {
             row_bytes: layout.row_bytes as u64,
             n_regions: layout.n_regions,
             compat: format.compat,
-            align: format.align,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
         let is_compared = format.compat && !request.overwrite && !is_url(request.out) && {
@@ -155,7 +152,6 @@ impl BetonWriter {
             rows_hash: Xxh3::new(),
             pending: Record::default(),
             resumed: 0,
-            bytes_shared: 0,
             claim,
         };
         match writer.replay() {
@@ -236,7 +232,7 @@ impl BetonWriter {
     /// Writes the page, the rows of the samples that ended in it, and then the journal's record
     /// that they are there.
     pub(crate) fn complete_page(&mut self) -> Result<()> {
-        self.bytes_shared += self.page.store(&self.target)?;
+        self.page.store(&self.target)?;
         self.target.set_len(self.page.end)?;
         let record = Record {
             page: self.page.number,
@@ -342,13 +338,13 @@ impl ShardWriter for BetonWriter {
         let bytes = self.store_tables(data_end)?;
         if self.is_compared && self.target.is_same(&self.out, bytes)? {
             let (samples, path) = (self.index.n_samples(), self.out);
-            return Ok(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped });
+            return Ok(ShardSummary { path, samples, bytes, skipped });
         }
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
-        let Self { out, target, spool, notes, index, overwrite, claim, bytes_shared, .. } = *self;
+        let Self { out, target, spool, notes, index, overwrite, claim, .. } = *self;
         let samples = index.n_samples();
-        let summary = ShardSummary { path: out, samples, bytes, bytes_shared, skipped };
+        let summary = ShardSummary { path: out, samples, bytes, skipped };
         match (target, notes) {
             (Target::File(file), Notes::File(journal)) => {
                 commit_file(file, journal, spool, &summary, overwrite)?;

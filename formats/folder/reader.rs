@@ -17,10 +17,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Origin, Provenance,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance,
     Reader, Result, Sample, Schema, Source, Splits, Value, message, named,
 };
-use fdconvert_storage::{Blob, read_with_origin};
+use fdconvert_storage::{Blob, read_file};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -162,45 +162,40 @@ impl FolderReader {
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<(ImageHeader, Bytes, Option<Origin>)> {
+    ) -> Result<(ImageHeader, Bytes)> {
         let read = self.read_bytes(key, path, size)?;
-        let (bytes, origin) = read.ok_or_else(|| Error::sample(key, MISSING))?;
+        let bytes = read.ok_or_else(|| Error::sample(key, MISSING))?;
         let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
             Error::sample(key, format!("{codec}{what}"))
         })?;
-        Ok((header, bytes, origin))
+        Ok((header, bytes))
     }
 
     /// The value of the file at `path`, beside the image of a sample.
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
-        let (bytes, origin) = self.read_bytes(key, path, None)?.ok_or_else(|| {
+        let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
             let skip = named::ON_ERROR.with("skip");
             let what = message!("{name} is missing beside it; {skip} leaves out such samples");
             Error::sample(key, what)
         })?;
-        let mut value = members::decode(kind, bytes).map_err(|what| {
+        members::decode(kind, bytes).map_err(|what| {
             let is_image = *kind == Kind::Image;
             Error::sample(key, format!("{name}{} {what}", if is_image { ":" } else { "" }))
-        })?;
-        if let Value::Image(image) = value {
-            value = Value::Image(image.with_origin(origin));
-        }
-        Ok(value)
+        })
     }
 
-    /// The bytes of a file, and what it was where it is one on a disk; `None` where it is missing.
+    /// The bytes of a file; `None` where it is missing.
     pub(super) fn read_bytes(
         &self,
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<Option<(Bytes, Option<Origin>)>> {
+    ) -> Result<Option<Bytes>> {
         if let Some(archive) = &self.archive {
-            let bytes = archive.read(key, path, &self.how.limits)?;
-            return Ok(bytes.map(|bytes| (bytes, None)));
+            return archive.read(key, path, &self.how.limits);
         }
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
@@ -220,16 +215,16 @@ impl FolderReader {
         let most = self.how.limits.max_file_bytes;
         let is_away = self.is_away();
         let bytes = match (size, is_away.then(|| self.coming.get(&path)).flatten()) {
-            (_, Some(bytes)) => Ok((bytes, None)),
+            (_, Some(bytes)) => Ok(bytes),
             // One request.
             (Some(size), None) if is_away && size <= most => {
                 let bytes = Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size));
-                bytes.map(|bytes| (bytes.unwrap_or_default(), None))
+                bytes.map(Option::unwrap_or_default)
             }
-            _ => read_with_origin(path, most),
+            _ => read_file(&path, most),
         };
-        let (bytes, origin) = match bytes {
-            Ok(read) => read,
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
             }
@@ -238,7 +233,7 @@ impl FolderReader {
         if is_away {
             self.coming.note_read(bytes.len() as u64);
         }
-        Ok(Some((bytes, origin)))
+        Ok(Some(bytes))
     }
 
     /// A sample, each of whose images passes this check.
@@ -286,12 +281,12 @@ impl FolderReader {
                 }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes, origin) = self.read_image(&key, path, size)?;
+            let (header, bytes) = self.read_image(&key, path, size)?;
             check(&key, &header, &bytes)?;
             photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
             let ImageHeader { codec, width, height, .. } = header;
             let image = Encoded::new(codec, width, height, bytes);
-            values.push(Value::Image(image.with_origin(origin)));
+            values.push(Value::Image(image));
         }
         Ok(Sample { key, values })
     }

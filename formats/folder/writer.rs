@@ -290,7 +290,7 @@ impl ShardWriter for Writer {
                 bytes += there.finish(meta.as_deref(), &is_ours)?;
             }
         }
-        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped: provenance.skipped })
+        Ok(ShardSummary { path: out, samples, bytes, skipped: provenance.skipped })
     }
 }
 
@@ -306,7 +306,6 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     ScratchDir::confirm(&out)?;
     Ok(Some(ShardSummary {
         bytes: size_below(&out)?,
-        bytes_shared: 0,
         path: out,
         samples,
         skipped,

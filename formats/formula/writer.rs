@@ -38,7 +38,6 @@ pub fn write(
         path,
         samples: source.len(),
         bytes: n_bytes,
-        bytes_shared: 0,
         skipped: Vec::new(),
     })
 }

@@ -60,7 +60,6 @@ impl Record {
             path: folder.join(&self.file),
             samples: self.samples,
             bytes: self.bytes,
-            bytes_shared: 0,
             skipped: self.skipped.clone(),
         }
     }

@@ -117,7 +117,7 @@ fn parts(
             let (samples, bytes, skipped) = (part.samples, part.bytes, Vec::new());
             parts.push((
                 (*shard).clone(),
-                ShardSummary { path, samples, bytes, bytes_shared: 0, skipped },
+                ShardSummary { path, samples, bytes, skipped },
             ));
         }
     }

@@ -196,7 +196,7 @@ impl ShardWriter for Writer {
         claim.commit(&done.to_json(), || undo(&parts))?;
         folders.keep_stamp();
         let bytes = parts.iter().map(|part| part.bytes).sum();
-        Ok(ShardSummary { path, samples: order.len(), bytes, bytes_shared: 0, skipped })
+        Ok(ShardSummary { path, samples: order.len(), bytes, skipped })
     }
 }
 
@@ -306,5 +306,5 @@ pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<Sh
     }
     let bytes = record.bytes();
     let Record { samples, skipped, .. } = record;
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

@@ -275,7 +275,7 @@ impl ShardWriter for ParquetWriter {
             }
         })?;
         let (samples, skipped) = (index.n_samples(), provenance.skipped);
-        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped })
+        Ok(ShardSummary { path: out, samples, bytes, skipped })
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn complete_file<R: Reader>(
         }
     }
     let bytes = place::file_len(&path)?.unwrap_or_default();
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
 /// Returns whether other processes of this very run may write the same shard: in a store, which

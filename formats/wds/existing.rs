@@ -170,5 +170,5 @@ pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<
         return Ok(None);
     }
     let Record { samples, bytes, skipped, .. } = record;
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

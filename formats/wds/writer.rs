@@ -222,8 +222,7 @@ impl ShardWriter for Writer {
                 path,
                 samples,
                 bytes,
-                bytes_shared: 0,
-                skipped: done.skipped,
+                    skipped: done.skipped,
             });
         }
         let index = self.with_index.then_some((
@@ -262,7 +261,7 @@ impl ShardWriter for Writer {
             index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()
         })?;
         folders.keep_stamp();
-        Ok(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped: done.skipped })
+        Ok(ShardSummary { path, samples, bytes, skipped: done.skipped })
     }
 }
 

@@ -4,8 +4,6 @@
 #[cfg(feature = "turbo")]
 mod again;
 #[cfg(feature = "turbo")]
-mod align;
-#[cfg(feature = "turbo")]
 mod annotations;
 mod bad;
 #[cfg(feature = "turbo")]

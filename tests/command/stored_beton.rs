@@ -249,7 +249,7 @@ fn every_layout_is_sent_as_it_is_written() {
     let layouts: [(&Path, &str); 8] = [
         (&photos, "--compact"),
         (&photos, "--page-size 2MiB"),
-        (&photos, "--align 4096 --page-size 2MiB --encode raw"),
+        (&photos, "--page-size 2MiB --encode raw"),
         (&photos, "--page-size 4MiB --encode raw"),
         (&photos, "--compact --page-size 2MiB --encode raw"),
         (&photos, "--compat ffcv --encode raw"),

@@ -108,9 +108,6 @@ pub struct ShardSummary {
     pub samples: u64,
     /// Its size.
     pub bytes: u64,
-    /// Bytes of it that this run did not write, as they are blocks which it shares with files of the
-    /// source.
-    pub bytes_shared: u64,
     /// Samples that were left out of it.
     pub skipped: Vec<Skipped>,
 }

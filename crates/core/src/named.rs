@@ -171,7 +171,6 @@ options! {
     WHERE: Value "where",
 
     // Of formats, which have a dash where the others have an underscore.
-    ALIGN: Value "align",
     COMPACT: Switch "compact",
     COMPAT: Value "compat",
     COMPRESSION: Value "compression",

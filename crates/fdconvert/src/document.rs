@@ -88,7 +88,6 @@ impl Samples {
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
             "bytes_out": report.bytes_out,
-            "bytes_shared": report.bytes_shared,
             "codecs": codecs,
             "notes": notes,
             "remarks": self.remarks(),

@@ -68,28 +68,6 @@ fn a_size_of_a_format_is_a_number_of_bytes_or_has_a_unit() {
 
 /// As Python's keyword gives it, and as the command does.
 #[test]
-fn images_are_aligned_to_a_number_or_its_text() {
-    let folder = tempfile::tempdir().unwrap();
-    let photos = photos(folder.path());
-    let pack = |name: &str, options: Value| {
-        let out = folder.path().join(name);
-        let Value::Object(options) = options else { panic!("no object") };
-        Pack::from_json(vec![photos.clone()], out.clone(), options)?.run()?;
-        Ok::<_, Error>(fs::read(out).unwrap())
-    };
-    let by_text = pack("a.beton", json!({"align": "4096"})).unwrap();
-    assert!(pack("b.beton", json!({"align": 4096})).unwrap() == by_text);
-    assert!(pack("c.beton", json!({})).unwrap() != by_text);
-    let options = PackOptions::default().format_option("align", "4096");
-    let out = folder.path().join("d.beton");
-    let report = Pack::new([&photos], &out).options(options).run().unwrap();
-    assert_eq!(report.bytes_shared, 0, "these PNGs are stored as raw pixels");
-    assert!(fs::read(out).unwrap() == by_text);
-    let error = pack("e.beton", json!({"align": 5000})).unwrap_err();
-    assert!(error.to_string().contains("align: `5000` is none of 4096"), "{error}");
-}
-
-#[test]
 fn parts_of_a_plan_are_the_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let photos = photos(folder.path());

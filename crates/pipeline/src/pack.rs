@@ -157,8 +157,8 @@ pub fn pack(
                         if out.exists() {
                             return Err(Error::exists("output", &out));
                         }
-                        let (samples, bytes, bytes_shared, path) = (0, 0, 0, out);
-                        let summary = ShardSummary { path, samples, bytes, bytes_shared, skipped };
+                        let (samples, bytes, path) = (0, 0, out);
+                        let summary = ShardSummary { path, samples, bytes, skipped };
                         tally.shards.push((part, summary));
                         continue;
                     }
@@ -269,7 +269,7 @@ impl<'scope> Committing<'scope> {
 type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
 
 /// The refusal of a dataset without a sample, with what was wrong with the first one.
-fn no_sample(first: Option<&Skipped>) -> Error {
+pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     let what = "none of its samples could be packed, and a dataset has at least one";
     Error::usage(
         "source",

@@ -19,9 +19,6 @@ pub struct Report {
     pub bytes_stored: u64,
     /// Size of the output files.
     pub bytes_out: u64,
-    /// Of these, blocks that the output shares with files of the source, which this run has not
-    /// written.
-    pub bytes_shared: u64,
     /// Output files.
     pub shards: Vec<ShardSummary>,
     /// The split of each of them.

@@ -75,7 +75,6 @@ impl Tally {
             bytes_in: self.bytes_in,
             bytes_stored: self.bytes_stored,
             bytes_out: shards.iter().map(|shard| shard.bytes).sum(),
-            bytes_shared: shards.iter().map(|shard| shard.bytes_shared).sum(),
             shards,
             shard_splits,
             codecs: self.codecs,

@@ -167,7 +167,6 @@ impl ShardWriter for TargetWriter {
             path: "out".into(),
             samples,
             bytes: 0,
-            bytes_shared: 0,
             skipped: std::mem::take(&mut log.reasons),
         })
     }

@@ -48,17 +48,6 @@ mod fault {
     pub(crate) fn on_write(_: &Path, _: u64) -> io::Result<()> {
         Ok(())
     }
-
-    #[cfg(feature = "write")]
-    pub(crate) fn share(
-        _: &Path,
-        _: &std::fs::File,
-        _: &std::fs::File,
-        _: u64,
-        _: u64,
-    ) -> Option<io::Result<()>> {
-        None
-    }
 }
 #[cfg(feature = "write")]
 mod appended;
@@ -86,8 +75,6 @@ pub mod place;
 mod read;
 mod record;
 #[cfg(feature = "write")]
-mod reflink;
-#[cfg(feature = "write")]
 mod rename;
 #[cfg(feature = "write")]
 mod replace;
@@ -112,7 +99,7 @@ pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::{map, map_open};
 pub use parallel::{any_of, open_all};
-pub use read::{hash_file, name_of, read_file, read_if_there, read_with_origin};
+pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]

@@ -24,7 +24,6 @@ use std::{
 use xxhash_rust::xxh3::Xxh3Default;
 
 mod room;
-mod share;
 
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
 /// appended.
@@ -131,7 +130,6 @@ impl Scratch {
                 is_ours: AtomicBool::new(created),
                 writeback: Mutex::default(),
                 away: None,
-                devices: Mutex::default(),
             };
             if !held.is_file() {
                 return Err(refuse(path, "is not a regular file; move it away"));
@@ -170,7 +168,6 @@ impl Scratch {
             is_ours: AtomicBool::new(false),
             writeback: Mutex::default(),
             away: Some(None),
-            devices: Mutex::default(),
         })
     }
 

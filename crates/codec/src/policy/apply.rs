@@ -188,7 +188,7 @@ impl Policy {
             let bytes = rewritten.map_err(|what| {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
-            let encoded = Encoded { bytes: bytes.into(), xxh3: None, beside: None, ..encoded };
+            let encoded = Encoded { bytes: bytes.into(), xxh3: None, entry_points: None, ..encoded };
             let notes = notes.without(Notes::KEPT) | Notes::BASELINE;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }
@@ -205,7 +205,7 @@ impl Policy {
         })?;
         let Some(stripped) = stripped else { return Ok(Outcome { encoded, notes, nanos }) };
         let bytes = stripped.bytes.into();
-        let encoded = Encoded { bytes, xxh3: None, beside: None, ..encoded };
+        let encoded = Encoded { bytes, xxh3: None, entry_points: None, ..encoded };
         let notes = notes.without(Notes::KEPT) | Notes::STRIPPED | stripped.notes;
         Ok(Outcome { encoded, notes, nanos })
     }

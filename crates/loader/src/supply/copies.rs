@@ -63,7 +63,7 @@ impl Copies {
 /// Hands over a sample as bytes, in four parts.
 pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> T) -> T {
     let image = &fetched.image;
-    let entry_points = image.entry_points();
+    let entry_points = image.entry_points.as_ref();
     let fields = fetched.values.fields.as_deref().map(fields::to_bytes);
     let head = Head {
         key: fetched.key.clone(),

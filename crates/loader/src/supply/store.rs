@@ -182,9 +182,9 @@ impl Store {
                 datasets.verify_row(located)?;
             }
             let mut fetched = self.fetch_with_fields(datasets, located)?;
-            let entry_points = fetched.image.entry_points();
+            let entry_points = fetched.image.entry_points.as_ref();
             let entry_points = entry_points.map(|stored| Bytes::copy_from_slice(stored));
-            fetched.image.set_entry_points(entry_points);
+            fetched.image.entry_points = entry_points;
             Ok(fetched)
         })?;
         let extent = datasets
