@@ -9,7 +9,7 @@ use rustix::buffer::spare_capacity;
 use std::{
     fs::File,
     io::{self, ErrorKind, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 use xxhash_rust::xxh3::Xxh3Default;
 

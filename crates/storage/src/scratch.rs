@@ -60,7 +60,6 @@ pub struct Scratch {
     writeback: Mutex<Writeback>,
     /// Of an object what it will be marked with.
     away: Option<Mark>,
-    devices: Mutex<share::Devices>,
 }
 
 /// Mark of an object: the fingerprint of its run.

@@ -223,7 +223,6 @@ fn backends_agree_within_nine_levels() {
                 components: 3,
                 progressive: false,
                 whole: true,
-                strict: false,
             };
             let mut out = Vec::new();
             pure::Decoder::default().decode(&jpeg, &frame, &mut out).unwrap();
