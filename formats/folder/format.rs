@@ -4,7 +4,7 @@ use crate::folder::{FolderReader, TableOfKeys, archive};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, Message,
+    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed,
     OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
 };
 use fdconvert_storage::place;

@@ -1,6 +1,5 @@
 //! What symbolic links lead to.
 use fdconvert_core::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     os::unix::ffi::OsStrExt,

@@ -6,7 +6,7 @@ use crate::folder::{
     archive::Archive,
     beside,
     labels::{self, LabelTable},
-    layout::{join, key_of_path},
+    layout::key_of_path,
     levels::Levels,
     listing::Listing,
     names::{self, Files},
@@ -18,12 +18,9 @@ use crate::folder::{
     table::Column,
     walk::{Found, walk},
     walk_away::{self, FoundAway},
-    words::Words,
 };
 
-use fdconvert_core::{
-    Error, FieldSpec, Ignored, Kind, Message, Named, Result, Schema, Source, message, named,
-};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Named, Result, Schema, Source, named};
 use fdconvert_storage::place::is_url;
 use std::{
     borrow::Cow,
@@ -278,7 +275,7 @@ impl FolderReader {
             let first = self.path(0).unwrap_or_default();
             let path = beside::path_beside(&first, extension);
             let bytes = self.read_bytes(&self.key_of(&first), &path, None)?;
-            Ok(bytes.map(|(bytes, _)| bytes).unwrap_or_default())
+            Ok(bytes.unwrap_or_default())
         };
         self.schema = beside::with_fields(&self.schema, &self.how.beside, read_first)?;
         Ok(self)

@@ -17,8 +17,8 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message, named,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
+    Result, Sample, Schema, Source, Splits, Value, message, named,
 };
 use fdconvert_storage::{Blob, read_file};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};

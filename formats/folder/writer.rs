@@ -304,12 +304,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
     let samples = reader.len();
     ScratchDir::confirm(&out)?;
-    Ok(Some(ShardSummary {
-        bytes: size_below(&out)?,
-        path: out,
-        samples,
-        skipped,
-    }))
+    Ok(Some(ShardSummary { bytes: size_below(&out)?, path: out, samples, skipped }))
 }
 
 /// Bytes of all files below a folder.

@@ -218,12 +218,7 @@ impl ShardWriter for Writer {
             drop(tar);
             claim.commit(&done.to_json(), || true)?;
             folders.keep_stamp();
-            return Ok(ShardSummary {
-                path,
-                samples,
-                bytes,
-                    skipped: done.skipped,
-            });
+            return Ok(ShardSummary { path, samples, bytes, skipped: done.skipped });
         }
         let index = self.with_index.then_some((
             index,

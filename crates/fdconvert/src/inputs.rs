@@ -1,5 +1,7 @@
 //! What a run packs: paths that it opens, or a source that the program made.
-use crate::{Pack, drop_fields, out, pack::threads, settings::Settings, sources::Opening};
+use crate::{
+    Pack, PackOptions, drop_fields, out, pack::threads, settings::Settings, sources::Opening,
+};
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
 use fdconvert_pipeline::{TOOL, recorded_params};

@@ -526,10 +526,6 @@ impl Samples {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 
-    pub(crate) fn how(&self) -> &How {
-        &self.how
-    }
-
     /// Worker threads that it will have.
     ///
     /// # Errors

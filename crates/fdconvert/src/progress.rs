@@ -1,5 +1,4 @@
 //! How a run tells what it does, and how it is stopped.
-use fdconvert_core::Message;
 use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Opening what is to be packed.
-use crate::{
-    Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel,
-};
+use crate::{Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel};
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};

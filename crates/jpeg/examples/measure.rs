@@ -7,9 +7,7 @@ mod smaller;
 
 use cpu_time::ThreadTime;
 use fdconvert_core::{Codec, Encoded};
-use fdconvert_jpeg::{
-    DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, parse, region, unstuff,
-};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, parse, region, unstuff};
 use fdconvert_testkit::{
     fixtures::Random,
     workload::{files_below, resized_crop},

@@ -24,7 +24,7 @@ impl Made {
                 continue;
             }
             match stored_entry_points(&image.bytes, grid_bits) {
-                Ok(stored) => image.set_entry_points(Some(stored.into())),
+                Ok(stored) => image.entry_points = Some(stored.into()),
                 Err(refused) => made.refused.push(refused.name()),
             }
         }

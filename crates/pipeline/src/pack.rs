@@ -239,9 +239,7 @@ fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
 /// The shard before the current one, on its way to the disk: syncing waits, and the next shard
 /// need not.
 #[derive(Default)]
-struct Committing<'scope>(
-    Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>,
-);
+struct Committing<'scope>(Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>);
 
 impl<'scope> Committing<'scope> {
     /// Commits a shard beside what follows.

@@ -16,7 +16,10 @@
 //! becomes BMP; empty where the policy is no mixture), and the listing of each source (bytes in a form
 //! of its own that spare the source from looking again; empty for none).
 use crate::{Plan, Positions, own_splits::is_part_of_file_name};
-use bincode::{config::Config, error::{DecodeError, EncodeError}};
+use bincode::{
+    config::Config,
+    error::{DecodeError, EncodeError},
+};
 use bytes::Bytes;
 use fdconvert_core::{Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -361,7 +364,7 @@ impl<I: Read> Read for Counted<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fdconvert_core::{FieldSpec, Kind};
+    use fdconvert_core::{Codec, FieldSpec, Kind};
 
     type PlanFile = super::PlanFile<serde_json::Value>;
 

@@ -1,9 +1,7 @@
 //! Damaged files: an error or the same data, never a panic, and nothing that verification misses.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::common::{
-    beton, compact, compat, image_and_text, image_and_text_sample, open, pack, read_all,
-};
+use super::common::{compact, compat, image_and_text, image_and_text_sample, open, pack, read_all};
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, Reader, Sample, Source};
 

@@ -6,7 +6,7 @@ use std::{
     num::NonZeroUsize,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use crate::{
@@ -198,18 +198,6 @@ impl Program {
     ) -> Result<Ended> {
         let output = self.command(slot, line, variables).output();
         Ok(Ended::of(output.context("cannot start the command under test")?))
-    }
-
-    /// The same, not waited for.
-    pub(super) fn start(
-        &self,
-        slot: &Slot,
-        line: &str,
-        variables: &[(&str, String)],
-    ) -> Result<Child> {
-        let mut command = self.command(slot, line, variables);
-        let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        started.context("cannot start the command under test")
     }
 
     fn command(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> Command {

@@ -188,7 +188,8 @@ impl Policy {
             let bytes = rewritten.map_err(|what| {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
-            let encoded = Encoded { bytes: bytes.into(), xxh3: None, entry_points: None, ..encoded };
+            let encoded =
+                Encoded { bytes: bytes.into(), xxh3: None, entry_points: None, ..encoded };
             let notes = notes.without(Notes::KEPT) | Notes::BASELINE;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }

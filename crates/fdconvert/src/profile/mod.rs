@@ -151,7 +151,7 @@ pub fn profile_with(
         }
     }
     let pack = PackOptions::default();
-    let opening = Opening { options: &pack, context, cache: None };
+    let opening = Opening { options: &pack, context };
     let opened = opening.open(slice::from_ref(&source.to_owned()))?;
     let report = measure(&*opened, options, &beside(source), context)?;
     if let Some(path) = &options.output {
