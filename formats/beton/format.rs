@@ -167,7 +167,7 @@ impl Format for Beton {
 #[cfg(feature = "write")]
 fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     use crate::{beton::journal, shards::existing::complete_file};
-    use fdconvert_storage::{Claim, ObjectJournal, partial_path};
+    use fdconvert_storage::{Claim, partial_path};
 
     let is_object = is_url(request.out);
     if !is_object && let Some(summary) = journal::finished(request.out, request.stamp)? {
@@ -181,8 +181,7 @@ fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let run = |reader: &BetonReader| reader.index.as_ref()?.meta().run.clone();
     let summary = complete_file(request, open, run)?;
     if is_object && summary.is_some() {
-        // The run may have been killed before it removed what it had noted, and its claim.
-        ObjectJournal::remove_of(request.out)?;
+        // The run may have been killed before it removed its claim.
         Claim::open(request.out, request.stamp, false)?.remove();
     }
     Ok(summary)

@@ -49,7 +49,7 @@ pub(crate) struct Record {
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
     /// Lengths of the entries of entry points, sample by sample, and the entries themselves. The
-    /// journal of a file has their checksum, the [`Spool`] has them; notes of objects have both.
+    /// journal has their checksum, the [`Spool`] has them.
     pub(crate) entry_lens: Vec<u64>,
     pub(crate) entries: Vec<u8>,
     pub(crate) entries_xxh3: u64,

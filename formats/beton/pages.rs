@@ -1,5 +1,4 @@
 //! Where values go: the page being filled.
-use crate::beton::target::Target;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
 use xxhash_rust::xxh3::Xxh3;
@@ -54,7 +53,7 @@ impl Page {
     }
 
     /// Writes what is there; the zeros after it are the file's own when it has been sized.
-    pub(crate) fn store(&self, file: &Target) -> Result<()> {
+    pub(crate) fn store(&self, file: &Scratch) -> Result<()> {
         file.write_all_at(&self.buffer, self.start)
     }
 
@@ -101,7 +100,7 @@ impl Page {
 }
 
 /// Writes zeros over `from..to`.
-pub(crate) fn store_zeros(file: &Target, from: u64, to: u64) -> Result<()> {
+pub(crate) fn store_zeros(file: &Scratch, from: u64, to: u64) -> Result<()> {
     let mut at = from;
     while at < to {
         let n = (to - at).min(ZEROS.len() as u64);

@@ -1,13 +1,11 @@
 use crate::beton::{
     Beton,
-    journal::{Journal, Record, RunPlan},
+    journal::{Journal, Record, RunPlan, Unfinished, open_files},
     layout::{HEADER_LEN, Header, RowLayout, Storage, VERSION, encode_descriptor},
-    notes::Notes,
     pages::{Page, store_zeros},
     room::RowsPlace,
     spool::Spool,
     stage::{check_arrays, image_cell, stage},
-    target::{Opened, Target},
 };
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
@@ -15,15 +13,15 @@ use fdconvert_core::{
     ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
-    Claim, Scratch, fingerprint_hex,
+    Claim, Scratch, fingerprint_hex, hash_file,
     place::{exists, is_object_of_run, is_url, read_start},
 };
 use std::{
-    fs, io, mem,
+    fs, mem,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, Xxh3Default};
 
 /// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
 /// entry points only those of the page, the others wait in a file beside the unfinished one.
@@ -41,10 +39,11 @@ pub(crate) struct BetonWriter {
     pub(crate) rows_place: RowsPlace,
     /// Rows that there was no room for, on their way to where the data is now.
     pub(crate) rows_left: Vec<u8>,
-    pub(crate) target: Target,
-    // Before the notes, so that it never outlives it.
+    /// In a store, a file without a name that is sent at the end.
+    pub(crate) target: Scratch,
+    // Before the journal, so that it never outlives it.
     pub(crate) spool: Option<Spool>,
-    notes: Notes,
+    journal: Journal,
     pub(crate) plan: RunPlan,
     pub(crate) schema: Schema,
     pub(crate) provenance: Provenance,
@@ -125,7 +124,9 @@ impl BetonWriter {
             refuse_existing(request.out, request.overwrite, request.stamp)?;
         }
         let claim = claim_object(request)?;
-        let Opened { target, notes, spool } = Target::open(request.out, &plan, request.overwrite)?;
+        let Unfinished { file, journal, spool } =
+            open_files(request.out, &plan, request.overwrite)?;
+        let target = file.marked(plan.fingerprint);
         let index = Builder::new(layout.n_regions);
         let index = if spool.is_some() { index.with_entry_points() } else { index };
         let mut writer = Self {
@@ -139,7 +140,7 @@ impl BetonWriter {
             rows_left: Vec::new(),
             target,
             spool,
-            notes,
+            journal,
             plan,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
@@ -156,11 +157,11 @@ impl BetonWriter {
         };
         match writer.replay() {
             Ok(()) => Ok(writer),
-            Err(error) if writer.notes.has_records() => {
+            Err(error) if writer.journal.has_records() => {
                 // What the interrupted run achieved is not given up because the disk is full.
                 writer.target.leave();
                 writer.spool.into_iter().for_each(Spool::leave);
-                writer.notes.leave();
+                writer.journal.leave();
                 Err(error)
             }
             Err(error) => Err(error),
@@ -171,19 +172,19 @@ impl BetonWriter {
     /// state this run would have left: of the old file only what a checksum covers is trusted.
     fn replay(&mut self) -> Result<()> {
         let Self {
-            notes, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
+            journal, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
         } = self;
         let (rows_left, is_open) = (&mut self.rows_left, self.is_open);
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
-        notes.replay(target, plan, |record| {
+        journal.replay(plan, |record| {
             let first = index.n_samples();
             let is_planned = first + record.keys.len() as u64 <= plan.reserved_samples;
             let known = (is_planned || is_open)
                 && record.page == page.number
-                && target.has_page(page, record.page_xxh3);
+                && page.stored_xxh3(target) == Some(record.page_xxh3);
             let spool = spool.as_mut();
-            if !known || !spool.map_or(Ok(true), |spool| spool.accept(&record))? {
+            if !known || !spool.is_none_or(|spool| spool.accept(&record)) {
                 return Ok(false);
             }
             index.push_entry_lens(&record.entry_lens);
@@ -241,7 +242,7 @@ impl BetonWriter {
         };
         self.store_rows(&record)?;
         self.store_entries(&record)?;
-        self.notes.push(&self.target, &record)?;
+        self.journal.push(&record)?;
         self.page.advance()
     }
 
@@ -336,36 +337,32 @@ impl ShardWriter for BetonWriter {
         let data_end = self.store_last_page()?;
         let data_end = self.make_room(data_end)?;
         let bytes = self.store_tables(data_end)?;
-        if self.is_compared && self.target.is_same(&self.out, bytes)? {
+        if self.is_compared && is_same(&self.target, &self.out, bytes)? {
             let (samples, path) = (self.index.n_samples(), self.out);
             return Ok(ShardSummary { path, samples, bytes, skipped });
         }
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
-        let Self { out, target, spool, notes, index, overwrite, claim, .. } = *self;
-        let samples = index.n_samples();
-        let summary = ShardSummary { path: out, samples, bytes, skipped };
-        match (target, notes) {
-            (Target::File(file), Notes::File(journal)) => {
-                commit_file(file, journal, spool, &summary, overwrite)?;
-            }
-            (Target::Object(object), Notes::Objects(notes)) => {
-                object.commit(overwrite)?;
-                notes.remove()?;
-            }
-            // They are opened as pairs.
-            (Target::File(_), Notes::Objects(_)) | (Target::Object(_), Notes::File(_)) => {
-                let cause = io::Error::other("its notes are not those of such an output");
-                return Err(Error::io("commit", &summary.path)(cause));
-            }
-        }
+        let Self { out, target, spool, journal, index, overwrite, claim, .. } = *self;
+        let summary = ShardSummary { path: out, samples: index.n_samples(), bytes, skipped };
+        commit(target, journal, spool, &summary, overwrite)?;
         claim.into_iter().for_each(Claim::remove);
         Ok(summary)
     }
 }
 
+/// Returns whether a file is there with all these bytes.
+fn is_same(file: &Scratch, path: &Path, len: u64) -> Result<bool> {
+    let mut hash = Xxh3Default::new();
+    file.each_block(|block| {
+        hash.update(block);
+        Ok(())
+    })?;
+    Ok(hash_file(path)? == (len, hash.digest()))
+}
+
 /// Gives the file its name.
-fn commit_file(
+fn commit(
     file: Scratch,
     mut journal: Journal,
     spool: Option<Spool>,

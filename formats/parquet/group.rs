@@ -26,24 +26,19 @@ pub(crate) fn write(
     samples: &[Sample<Encoded>],
 ) -> Result<Vec<Vec<Range<u64>>>> {
     let mut group = file.next_row_group()?;
-    // Columns of images in the row group, and the lengths of the images.
+    // The first column of each field of images, and the lengths of the images.
     let (mut n_columns, mut images) = (0, Vec::new());
     for (at, field) in schema.fields.iter().enumerate() {
         let values: Vec<&Value<Encoded>> =
             samples.iter().filter_map(|sample| sample.values.get(at)).collect();
-        let mut next = || {
-            n_columns += 1;
-            let column = group.next_column()?;
-            column.ok_or_else(|| ParquetError::General("the schema has fewer columns".into()))
-        };
+        let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
         if field.kind != Kind::Image {
-            let mut column = next()?;
             plain(column.untyped(), field, &values)?;
             column.close()?;
+            n_columns += 1;
             continue;
         }
-        let (number, mut lens) = (n_columns, Vec::with_capacity(values.len()));
-        let mut column = next()?;
+        let mut lens = Vec::with_capacity(values.len());
         for value in values {
             let Value::Image(image) = value else { continue };
             // One by one, so that each may end a page.
@@ -52,14 +47,15 @@ pub(crate) fn write(
             lens.push(image.bytes.len() as u64);
         }
         column.close()?;
-        let mut column = next()?;
+        let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
         names(column.untyped(), samples, images.is_empty())?;
         column.close()?;
-        images.push((number, lens));
+        images.push((n_columns, lens));
+        n_columns += 2;
     }
     let group = group.close()?;
     file.flush()?;
-    let start = |number| group.columns().get(number).map(|chunk| chunk.data_page_offset());
+    let start = |number: usize| group.columns().get(number).map(|chunk| chunk.data_page_offset());
     let places = images.into_iter().map(|(number, lens)| {
         let start = start(number).and_then(|at| u64::try_from(at).ok());
         places(file.inner(), start.ok_or_else(lost)?, &lens)
@@ -87,6 +83,10 @@ fn places(sink: &Sink, start: u64, lens: &[u64]) -> Result<Vec<Range<u64>>> {
         }
     }
     Ok(places)
+}
+
+fn too_few_columns() -> ParquetError {
+    ParquetError::General("the schema has fewer columns".into())
 }
 
 fn lost() -> ParquetError {

@@ -65,12 +65,8 @@ mod limit;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
-#[cfg(feature = "write")]
-mod object_journal;
 mod opening;
 mod parallel;
-#[cfg(feature = "write")]
-mod parted;
 pub mod place;
 mod read;
 mod record;
@@ -116,8 +112,6 @@ pub use {
     left::left_files,
     limit::fail_at_size_limit,
     lock::unlocked_files,
-    object_journal::ObjectJournal,
-    parted::{Parted, Sent},
     rename::refuse_special,
     replace::{create_new, replace, write_new, write_partial},
     scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},

@@ -40,7 +40,6 @@ mod merge;
 mod object;
 mod odd;
 mod options;
-mod parts;
 mod patience;
 mod per_process;
 mod profile;
@@ -54,12 +53,11 @@ pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_if_there, read_start};
 pub use odd::left_out;
 pub use options::set_options;
-pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 pub use patience::{ReadingStopped, stop_reading};
 use std::path::Path;
 pub use unfinished::abort_unfinished;
 pub use whole::{Expected, Wholes, WholesAhead};
-pub use write::{Place, Stat, Upload, delete, put, put_new, refuse_read_only, stat};
+pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
 
 /// Forgets what was found at a path and at the folders above it, which this process has changed.
 fn forget(path: &Path) {
