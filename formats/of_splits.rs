@@ -1,8 +1,8 @@
 //! A dataset of which only some splits are taken.
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Drawn, Encoded, Error, Extent, Ignored, Image, LanesImage, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, SplitChoice, Splits, Value, message, named,
+    Ahead, Codec, Drawn, Encoded, Error, Extent, Ignored, Image, InnerClasses, LanesImage, Message,
+    Provenance, Reader, Result, Sample, Schema, Source, SplitChoice, Splits, Value, message, named,
     split_names, split_sizes,
 };
 use std::{ops::Range, sync::OnceLock};
@@ -223,6 +223,10 @@ impl Source for OfSplits {
 
     fn keeps_pixels(&self, field: usize) -> bool {
         self.inner.keeps_pixels(field)
+    }
+
+    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
+        self.inner.inner_classes(field)
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

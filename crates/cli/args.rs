@@ -215,7 +215,7 @@ pub(crate) struct PackArgs {
     /// Handling of samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
     pub(crate) on_error: OnErrorArg,
-    /// With --on-error skip: stop with an error when more than N samples were skipped
+    /// With --on-error skip: stop with an error when more than N samples were skipped [default: 100000, or half of all]
     #[arg(long, value_name = "N", help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_failures: Option<u64>,
     /// Overwrite OUT if it exists

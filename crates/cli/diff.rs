@@ -11,7 +11,7 @@ use fdconvert::{Changed, DiffOptions, Differences, diff_with};
 use fdconvert_core::{Result, Shown};
 use std::path::{Path, PathBuf};
 
-/// Differences shown one by one on a terminal; `--json` has them all.
+/// Differences shown one by one on a terminal; `--json` has more.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
@@ -30,6 +30,7 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.pixels, "--pixels")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = DiffOptions::default();
     options.pixels = args.pixels;
@@ -50,12 +51,12 @@ pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
 fn report(datasets: [&Path; 2], found: &Differences) -> String {
     let names = datasets.map(output::path);
     let mut text = String::new();
-    shorten(&mut text, found.changed.iter().map(changed));
+    shorten(&mut text, found.changed.iter().map(changed), found.changed_left_out);
     for (name, only) in names.iter().zip(&found.only) {
         let line = |(index, key): &(u64, String)| {
             format!("only in {name}: sample {index} (`{}`)\n", Shown(key))
         };
-        shorten(&mut text, only.iter().map(line));
+        shorten(&mut text, only.iter().map(line), 0);
     }
     let [one, other] = found.samples.map(|samples| output::counted(samples, "sample"));
     let verdict = if found.is_same() { "the same" } else { "not the same" };
@@ -69,7 +70,8 @@ fn report(datasets: [&Path; 2], found: &Differences) -> String {
         output::counted(n_samples as u64, "sample")
     };
     line("equal", output::counted(found.same, "sample"));
-    line("changed", output::counted(found.changed.len() as u64, "sample"));
+    let n_changed = found.changed.len() as u64 + found.changed_left_out;
+    line("changed", output::counted(n_changed, "sample"));
     line("only", format!("{} in the first, {} in the second", of_one(0), of_one(1)));
     if found.moved > 0 {
         line("moved", format!("{} in another place", output::counted(found.moved, "sample")));
@@ -98,11 +100,11 @@ fn changed(sample: &Changed) -> String {
     format!("changed: sample {place} (`{}`): {}\n", Shown(&sample.key), what.join("; "))
 }
 
-/// The first of many lines.
-fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>) {
+/// The first of many lines, and how many there are beside them.
+fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>, left_out: u64) {
     let n_lines = lines.len();
     lines.take(SHOWN).for_each(|line| text.push_str(&line));
     if n_lines > SHOWN {
-        text.push_str(&format!("... and {} more; --json lists all\n", n_lines - SHOWN));
+        text.push_str(&output::more(n_lines - SHOWN, n_lines, left_out));
     }
 }

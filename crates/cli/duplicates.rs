@@ -11,7 +11,7 @@ use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates_wi
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
-/// Groups, and samples that cannot be read, that are shown one by one; `--json` has them all.
+/// Groups, and samples that cannot be read, that are shown one by one; `--json` has more.
 const SHOWN: usize = 20;
 /// Samples of a group that are shown.
 const MEMBERS_SHOWN: usize = 10;
@@ -43,6 +43,7 @@ pub(crate) struct DuplicatesArgs {
 }
 
 pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.near, "--near")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = DuplicatesOptions::default();
     (options.near, options.distance) = (args.near, args.distance);
@@ -77,8 +78,8 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
         text.push_str(&format!("damaged: sample {index}{of} (`{}`): {why}\n", Shown(key)));
     }
     if found.unreadable.len() > SHOWN {
-        let more = found.unreadable.len() - SHOWN;
-        text.push_str(&format!("... and {more} more; --json lists all\n"));
+        let n_listed = found.unreadable.len();
+        text.push_str(&output::more(n_listed - SHOWN, n_listed, found.unreadable_left_out));
     }
     let n_samples = output::counted(found.samples.iter().sum(), "sample");
     let of = output::counted(args.datasets.len() as u64, "dataset");
@@ -99,7 +100,8 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
         line("flat", &format!("{flat} without detail, compared by their bytes alone"));
     }
     if !found.unreadable.is_empty() {
-        let n = output::counted(found.unreadable.len() as u64, "sample");
+        let n = found.unreadable.len() as u64 + found.unreadable_left_out;
+        let n = output::counted(n, "sample");
         line("unreadable", &format!("{n}, not compared"));
     }
     if let (Some(file), Some(n)) = (&args.keys, found.kept_keys) {

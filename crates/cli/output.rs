@@ -27,6 +27,16 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{ending}", count(n))
 }
 
+/// The line below those of a list that are shown: how many there are beside them, and whether the
+/// document has all.
+pub(crate) fn more(n_more: usize, n_listed: usize, left_out: u64) -> String {
+    let n_more = count(n_more as u64 + left_out);
+    match left_out {
+        0 => format!("... and {n_more} more; --json lists all\n"),
+        _ => format!("... and {n_more} more; --json lists the first {}\n", count(n_listed as u64)),
+    }
+}
+
 /// A path in a text: on one line, whatever it is called.
 pub(crate) fn path(path: &Path) -> String {
     Shown(path.display()).to_string()

@@ -8,14 +8,18 @@ use crate::{
     output, plan,
     summary::{self, Summary},
 };
-use fdconvert::{Pack, Part, Planned, Prepared, Samples};
+use fdconvert::{Pack, PackOptions, Part, Planned, Prepared, Samples};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
+use serde_json::Value;
 use std::env;
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
                         keeps a second run from writing them at the same time";
 
 pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
+    if args.plan.is_some() {
+        refuse_beside_plan(&args.options.to_options(options))?;
+    }
     let (out, sources) = match args.paths.split_last() {
         Some((out, [])) if args.plan.is_some() => (out, &[][..]),
         Some((_, [])) => {
@@ -79,6 +83,21 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     }
     let summary = Summary { verb: summary::PACKED, samples: &samples, report: &report };
     summary::print(&summary, args.common, session)
+}
+
+/// Refuses options that the plan has fixed: they would be ignored.
+fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
+    let [given, default] = [given, &PackOptions::default()].map(serde_json::to_value);
+    let (Ok(Value::Object(given)), Ok(Value::Object(default))) = (given, default) else {
+        return Ok(());
+    };
+    let mut names = given.iter().filter(|(name, value)| default.get(*name) != Some(value));
+    let Some((name, _)) = names.next() else { return Ok(()) };
+    let what = format!(
+        "the plan fixes what shapes the output; give {} to `fdconvert plan`, and leave it out here",
+        name.replace('_', "-")
+    );
+    Err(Error::usage("--plan", what))
 }
 
 /// Says what would be done. The output is not opened.

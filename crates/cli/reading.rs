@@ -1,7 +1,7 @@
 //! Flags of commands that read whole datasets.
 use clap::Args;
 use fdconvert::ByteCount;
-use fdconvert_core::SplitChoice;
+use fdconvert_core::{Error, Limits, Result, SplitChoice};
 
 /// How whole datasets are read, to check or to compare them.
 #[derive(Debug, Args)]
@@ -18,6 +18,17 @@ pub(crate) struct ReadingArgs {
     /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
+}
+
+impl ReadingArgs {
+    /// Refuses a limit of decoding in a run that decodes only with the flag `with`.
+    pub(crate) fn check(&self, decodes: bool, with: &str) -> Result<()> {
+        if decodes || self.max_pixels == Limits::DEFAULT.max_pixels {
+            return Ok(());
+        }
+        let what = format!("it goes with {with}: nothing is decoded without");
+        Err(Error::usage("--max-pixels", what))
+    }
 }
 
 /// The splits that a command which looks at whole datasets takes.

@@ -74,7 +74,12 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
             let (rows, columns) = (made.rows, made.columns);
             let out = output::path(&args.out);
             text.push_str(&format!(
-                "wrote {out}: {n_images} in {}, {columns} in each: {}\n",
+                "{}: {n_images} in {}, {columns} in each: {}\n",
+                if made.is_new {
+                    format!("wrote {out}")
+                } else {
+                    format!("{out} was already complete")
+                },
                 output::counted(rows, "row"),
                 output::size(made.bytes)
             ));

@@ -40,6 +40,7 @@ pub(crate) struct StatsArgs {
 }
 
 pub(crate) fn run(args: &StatsArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.pixels, "--pixels")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = StatsOptions::default();
     options.pixels = args.pixels;

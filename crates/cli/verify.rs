@@ -27,6 +27,7 @@ pub(crate) struct VerifyArgs {
 const SHOWN: usize = 100;
 
 pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
+    args.reading.check(args.deep, "--deep")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = VerifyOptions::default();
     options.deep = args.deep;
@@ -57,12 +58,11 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         }
     }
     if problems.len() > SHOWN {
-        let all = match found.problems_left_out {
-            0 => "all".to_owned(),
-            _ => format!("the first {}", output::count(problems.len() as u64)),
-        };
-        let n_more = output::count(n_problems - SHOWN as u64);
-        text.push_str(&format!("... and {n_more} more; --json lists {all}\n"));
+        text.push_str(&output::more(
+            problems.len() - SHOWN,
+            problems.len(),
+            found.problems_left_out,
+        ));
     }
     if !args.common.quiet || !problems.is_empty() {
         // Plain files have no checksums that they could be compared with.

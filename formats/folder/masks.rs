@@ -22,6 +22,33 @@ use std::{
 /// Words for several images of the same, as those before and after a change.
 const SHOTS: [&str; 10] = ["a", "b", "t", "s", "im", "pre", "post", "before", "after", "time"];
 
+/// Words for an image and the better or worse one of the same, in sets for restoring images. They may
+/// be those of classes, such as weather: they only make a remark.
+const VERSIONS: [&str; 22] = [
+    "blur",
+    "blurred",
+    "blurry",
+    "clean",
+    "clear",
+    "degraded",
+    "distorted",
+    "haze",
+    "hazy",
+    "high",
+    "hq",
+    "hr",
+    "input",
+    "low",
+    "lq",
+    "lr",
+    "noisy",
+    "norain",
+    "rain",
+    "rainy",
+    "sharp",
+    "source",
+];
+
 /// Classes that may be numbered alike by chance are told up to this number of them.
 const FEW: usize = 3;
 
@@ -119,7 +146,8 @@ fn pairs(
     places: &BTreeMap<Vec<u8>, BTreeSet<&[u8]>>,
 ) -> Option<String> {
     let are_pairs = |place: &[u8], names: &BTreeSet<&[u8]>| {
-        let are_shots = names.iter().all(|name| is_shot(name));
+        let are_named = |words: &[&str]| names.iter().all(|name| is_called(name, words));
+        let are_shots = names.iter().all(|name| is_shot(name)) || are_named(&VERSIONS);
         names.iter().zip(names.iter().skip(1)).all(|two| files.are_same(place, two))
             && (are_shots || !names.iter().any(|name| files.are_numbered(place, name)))
     };
@@ -133,11 +161,15 @@ fn pairs(
 /// Returns whether a folder is called as one of several shots of the same. Small letters are what
 /// classes are called by in examples.
 fn is_shot(name: &[u8]) -> bool {
+    !matches!(name, [letter] if letter.is_ascii_lowercase()) && is_called(name, &SHOTS)
+}
+
+/// Returns whether a name has one of these words, and no others but those that tell nothing.
+fn is_called(name: &[u8], those: &[&str]) -> bool {
     let words = words(name);
     let mut bares = words.iter().map(|word| bare(word));
-    !matches!(name, [letter] if letter.is_ascii_lowercase())
-        && bares.clone().any(|word| SHOTS.contains(&word))
-        && bares.all(|word| word.is_empty() || SHOTS.contains(&word) || NEUTRAL.contains(&word))
+    bares.clone().any(|word| those.contains(&word))
+        && bares.all(|word| word.is_empty() || those.contains(&word) || NEUTRAL.contains(&word))
 }
 
 /// Relation of the files of a folder with a word for masks to those of another one.
@@ -378,6 +410,8 @@ mod tests {
             &["cat/1.jpg", "cat/2.jpg", "dog/1.jpg", "dog/2.jpg"],
             &["cat/img (1).png", "cat/img (2).png", "dog/img (1).png", "dog/img (2).png"],
             &["cat/a.png", "dog/b.png"],
+            &["clear/1.jpg", "clear/2.jpg", "rainy/1.jpg"],
+            &["clear/1.jpg", "rainy/1.jpg", "snow/1.jpg"],
         ] {
             assert_eq!(told(files).unwrap(), "", "{files:?}");
         }
@@ -389,6 +423,10 @@ mod tests {
             (&["mask/1.jpg", "normal/1.jpg"][..], "pack r/normal OUT --pair mask=r/mask`"),
             (&["A/1.png", "B/1.png"], "pack r/A OUT --pair other=r/B`"),
             (&["blur/x.png", "blur/y.png", "sharp/x.png", "sharp/y.png"], "--pair other=r/sharp`"),
+            // Numbered, as those of classes may be, and called as versions of one image.
+            (&["clear/1.png", "clear/2.png", "hazy/1.png", "hazy/2.png"], "--pair other=r/hazy`"),
+            (&["train/HR/01.png", "train/LR/01.png"], "pack r/train/HR OUT"),
+            (&["clean/1.jpg", "rainy/1.jpg"], "--pair other=r/rainy`"),
             (
                 &["train/hazy/x.png", "train/hazy/y.png", "train/ok/x.png", "train/ok/y.png"],
                 "r/train/ok",

@@ -277,7 +277,7 @@ impl ShardWriter for Writer {
         match place {
             Place::New(rows, folder) => {
                 match &meta {
-                    None => drop(rows),
+                    None => rows.discard()?,
                     Some(meta) => {
                         bytes += rows.commit(&folder.path().join(ROWS))?;
                         create_new(&folder.path().join(META), meta)?;
@@ -341,6 +341,12 @@ impl Rows {
         self.offset += self.pending.len() as u64;
         self.pending.clear();
         Ok(())
+    }
+
+    /// Removes the file: it would become one of the dataset's.
+    fn discard(self) -> Result<()> {
+        let path = self.file.path();
+        fs::remove_file(path).map_err(Error::io("remove", path))
     }
 
     /// Gives the file its name and returns its size.

@@ -5,7 +5,7 @@ use super::{
     leaf::{Leaf, LeafKind, Node, Shape},
 };
 use fdconvert_core::{
-    ArraySpec, DType, Encoded, FieldSpec, Kind, Value,
+    ArraySpec, DType, Encoded, FieldSpec, InnerClasses, Kind, Value,
     objects::{Member, Members},
 };
 use std::{
@@ -18,6 +18,8 @@ use std::{
 pub(crate) struct Column {
     pub(crate) field: FieldSpec,
     pub(crate) how: How,
+    /// Names of the classes that numbers in its lists and structs stand for.
+    pub(crate) inner: Vec<InnerClasses>,
     /// What the integers of its columns count, where they are times.
     units: Vec<Option<&'static str>>,
 }
@@ -82,10 +84,25 @@ pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
             _ => None,
         };
         let field = FieldSpec { name: name.to_string(), kind, class_names };
+        let inner = feature.map_or_else(Vec::new, |feature| inner_classes(feature, &field, &how));
         let leaves = file.leaves.get(node.leaves()).unwrap_or_default();
-        Column { field, how, units: leaves.iter().map(Leaf::unit).collect() }
+        Column { field, how, inner, units: leaves.iter().map(Leaf::unit).collect() }
     };
     file.roots.iter().map(column).collect()
+}
+
+/// The classes within a column that is not itself one of classes.
+fn inner_classes(feature: Feature<'_>, field: &FieldSpec, how: &How) -> Vec<InnerClasses> {
+    if !matches!(field.kind, Kind::Json | Kind::Array(_)) {
+        return Vec::new();
+    }
+    let told = match how {
+        How::Json(Nested { members: Some(members), .. }) => members.classes().map(|(key, _)| key),
+        _ => None,
+    };
+    let lists = feature.inner_class_names().into_iter();
+    let inner = lists.map(|(key, names)| InnerClasses { are_told: told == Some(&key), key, names });
+    inner.collect()
 }
 
 /// An array, if the column holds lists of a fixed length of numbers.
@@ -222,7 +239,7 @@ fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
 impl Column {
     /// A column of which all rows have the value that a folder's name tells.
     pub(crate) fn constant(field: FieldSpec, value: Value<Encoded>) -> Self {
-        Self { field, how: How::Constant(value), units: Vec::new() }
+        Self { field, how: How::Constant(value), inner: Vec::new(), units: Vec::new() }
     }
 
     /// Returns whether a first value decides what the column is.
@@ -294,19 +311,18 @@ impl Column {
         }
         let names = |field: &FieldSpec| field.class_names.clone();
         class_difference(names(mine), names(theirs)).or_else(|| {
-            // Classes of objects, which stand beside their numbers in each document.
             let named = |column: &Self| -> BTreeMap<String, Arc<[String]>> {
-                let How::Json(Nested { members: Some(members), .. }) = &column.how else {
-                    return BTreeMap::new();
-                };
-                let named = members.iter().map(|it| (it.key.clone(), it.class_names.clone()));
-                named.filter_map(|(key, names)| Some((key, names?))).collect()
+                column.inner.iter().map(|it| (it.key.clone(), it.names.clone())).collect()
             };
             let (mut a, mut b) = (named(self), named(other));
             let keys: BTreeSet<String> = a.keys().chain(b.keys()).cloned().collect();
             keys.into_iter().find_map(|key| {
                 let (mine, theirs) = class_difference(a.remove(&key), b.remove(&key))?;
-                Some((format!("{mine} of `{key}`"), format!("{theirs} of `{key}`")))
+                let of_key = |names| match key.as_str() {
+                    "" => names,
+                    key => format!("{names} of `{key}`"),
+                };
+                Some((of_key(mine), of_key(theirs)))
             })
         })
     }

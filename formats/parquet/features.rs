@@ -51,6 +51,32 @@ impl<'a> Feature<'a> {
         names.map(|name| Some(name.as_str()?.to_owned())).collect()
     }
 
+    /// The names of the classes of all labels within lists and structs, by the keys that lead there.
+    pub(crate) fn inner_class_names(self) -> Vec<(String, Arc<[String]>)> {
+        let mut found = Vec::new();
+        self.find_class_names(String::new(), &mut found);
+        found
+    }
+
+    fn find_class_names(self, key: String, found: &mut Vec<(String, Arc<[String]>)>) {
+        match (self.class(), self.0) {
+            (Some("ClassLabel"), _) => found.extend(self.class_names().map(|names| (key, names))),
+            // Before lists were classes they were lists of one element.
+            (Some("Sequence" | "List" | "LargeList"), _) | (None, Json::Array(_)) => {
+                if let Some(element) = self.element() {
+                    element.find_class_names(key, found);
+                }
+            }
+            (None, Json::Object(members)) => {
+                for (name, member) in members {
+                    let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                    Self(member).find_class_names(key, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The shape and the type of an array that is the same in every row.
     pub(crate) fn array(self) -> Option<ArraySpec> {
         let (mut shape, mut inner) = (Vec::new(), self);

@@ -12,7 +12,9 @@ use super::{
 };
 use crate::index::Index;
 use bytes::Bytes;
-use fdconvert_core::{Error, Kind, MaxDecompressed, Message, Result, Schema, Shard, message};
+use fdconvert_core::{
+    Error, InnerClasses, Kind, MaxDecompressed, Message, Result, Schema, Shard, message,
+};
 use fdconvert_storage::{
     Blob, open_all,
     place::{self, Kind as PlaceKind},
@@ -128,6 +130,7 @@ impl ParquetReader {
         let fields = parts::unified(&mut reader.parts)?;
         reader.schema = Schema { fields };
         reader.remark_lists();
+        reader.remark_classes();
         reader.take_indexes();
         Ok(reader)
     }
@@ -177,6 +180,20 @@ impl ParquetReader {
             if let Some(field) = fields.get(at).filter(|_| self.parts.iter().any(has_files)) {
                 self.remarks.push(message!(
                     "the files in `{}` are stored as base64 in JSON, which no loader shows as images",
+                    field.name
+                ));
+            }
+        }
+    }
+
+    /// Tells of classes that only the schema of the files has names of: values have their numbers.
+    fn remark_classes(&mut self) {
+        let columns = self.parts.first().map_or(&[][..], |part| &part.columns);
+        for Column { field, inner, .. } in columns {
+            for InnerClasses { key, .. } in inner.iter().filter(|it| !it.are_told) {
+                let within = if key.is_empty() { "" } else { &*format!("`{key}` in ") };
+                self.remarks.push(message!(
+                    "the names of the classes of {within}`{}` are left out: its values are their numbers",
                     field.name
                 ));
             }

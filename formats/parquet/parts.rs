@@ -120,6 +120,7 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
         for part in &mut *parts {
             if let Some(column) = part.columns.get_mut(at) {
                 column.field = mine.field.clone();
+                column.inner = mine.inner.clone();
             }
         }
         fields.push(mine.field);

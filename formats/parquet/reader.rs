@@ -8,8 +8,8 @@ use super::{
 };
 use crate::index::{ImageFacts, Index, Region};
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, Kind, MaxDecompressed, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message,
+    Ahead, Codec, Encoded, Error, Extent, Image, InnerClasses, Kind, MaxDecompressed, Message,
+    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message,
 };
 use fdconvert_storage::sigbus;
 use serde_json::Map;
@@ -253,6 +253,11 @@ impl Source for ParquetReader {
             Value::Int(label) => Ok(Some(label)),
             _ => Ok(None),
         }
+    }
+
+    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
+        let column = self.parts.first().and_then(|part| part.columns.get(field));
+        column.map_or_else(Vec::new, |column| column.inner.clone())
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -83,6 +83,16 @@ fn wrong_requests_are_refused_before_anything_is_written() {
         (&["--format", "wds", "--shards-multiple-of", "32"], "--shards-multiple-of: 32 shards"),
         (&["--max-side", "5", "--short-side", "5"], "short-side"),
         (&["--labels", "/nonexistent.csv"], "nonexistent.csv"),
+        // Without effect here.
+        (&["--filter", "lanczos3"], "--filter: it is for smaller images"),
+        (&["--seed", "7"], "--seed: it is for what is drawn"),
+        (&["--max-failures", "3"], "--max-failures: it goes with --on-error skip"),
+        (&["--encode", "keep", "--jpeg-quality", "80"], "--jpeg-quality: it is for JPEGs"),
+        (&["--encode", "raw", "--subsampling", "444"], "--subsampling: it is for JPEGs"),
+        (&["--restart-rows", "2"], "--restart-rows: it is for JPEGs"),
+        (&["--smart-ratio", "3"], "--smart-ratio: it is for --encode smart"),
+        (&["--by", "benefit"], "--by: it is for --ratio"),
+        (&["--max-bmp-size", "1MiB"], "--max-bmp-size: it is for --ratio"),
     ];
     for (options, word) in cases {
         let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &source, &out];
@@ -100,6 +110,47 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     assert!(fails(&[&"pack", &empty, &out]).contains("no image"));
     let message = fails(&[&"inspect", &source.join("even/PhotoCD_PCD0992_01.png")]);
     assert!(message.contains("is one image; give the folder that it lies in"), "{message}");
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = kodak_classes(folder.path());
+    let [packed, plan, out] = ["x.beton", "x.fdplan", "out"].map(|name| folder.path().join(name));
+    ok(&[&"pack", &source, &packed, &"--no-split-folders", &"--follow-links"]);
+    ok(&[&"plan", &source, &"-o", &plan, &"--format", &"beton"]);
+    let cases: &[(&[&dyn AsRef<OsStr>], &str)] = &[
+        (&[&"pack", &packed, &out, &"--format=wds", &"--follow-links"], "--follow-links: it is"),
+        (
+            &[&"plan", &packed, &"-o", &out, &"--format=wds", &"--no-split-folders"],
+            "is about folders",
+        ),
+        (&[&"plan", &source, &"-o", &out, &"--format=wds", &"--seed=1"], "--seed: it is for"),
+        (&[&"pack", &"--plan", &plan, &out, &"--max-side=9"], "give max-side to `fdconvert plan`"),
+        (&[&"pack", &"--plan", &plan, &out, &"--max-failures=1"], "goes with --on-error skip"),
+        (&[&"verify", &packed, &"--max-pixels=9"], "--max-pixels: it goes with --deep"),
+        (&[&"stats", &packed, &"--max-pixels=9"], "--max-pixels: it goes with --pixels"),
+        (&[&"bench", &packed, &"--cache-policy=liquid"], "--cache-policy: it goes with --cache"),
+    ];
+    for (args, word) in cases {
+        let message = fails(args);
+        assert!(message.contains(word), "{word}: {message}");
+        assert!(!out.exists(), "{word}");
+    }
+}
+
+#[test]
+fn pictures_and_pages_that_are_there_already_are_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = kodak_classes(folder.path());
+    let [sheet, page] = ["x.png", "x.html"].map(|name| folder.path().join(name));
+    assert!(ok(&[&"sheet", &source, &sheet]).contains("wrote"));
+    assert!(ok(&[&"sheet", &source, &sheet]).contains("was already complete"));
+    assert!(fails(&[&"sheet", &source, &sheet, &"--side", &"64"]).contains("exists"));
+    ok(&[&"stats", &source, &"--html", &page]);
+    ok(&[&"stats", &source, &"--html", &page]);
+    assert!(fails(&[&"stats", &source, &"--html", &page, &"--pixels"]).contains("exists"));
+    assert!(fails(&[&"stats", &source, &"--html", &sheet]).contains("exists"));
 }
 
 #[test]

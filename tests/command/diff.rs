@@ -45,6 +45,36 @@ fn all_formats_of_a_source_are_the_same() {
     assert!(said.contains("the same") && said.contains("12 samples in another place"), "{said}");
 }
 
+/// A file of 4 KiB: 100,002 rows of one field, which all say nothing.
+fn rows_of_nothing(path: &Path) {
+    let page = b"PAR1\x15\0\x15\x10\x15\x10,\x15\xc4\x9a\x0c\x15\0\x15\x06\x15\x06\0\0\x04\0\0\0\
+                 \xc4\x9a\x0c\0";
+    let footer = b"\x15\x02\x19,H\x06schema\x15\x02\0\x15\x0c%\x02\x18\x05image\0\x16\xc4\x9a\x0c\
+                   \x19\x1c\x19\x1c&\x08\x1c\x15\x0c\x19\x15\0\x19\x18\x05image\x15\0\x16\xc4\x9a\
+                   \x0c\x166\x166&\x08\0\0\x166\x16\xc4\x9a\x0c\0\0I\0\0\0PAR1";
+    fs::write(path, [&page[..], &[0; 4096], footer].concat()).unwrap();
+}
+
+/// Each would be kept with its reason.
+#[test]
+fn differences_without_end_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("nothing.parquet");
+    rows_of_nothing(&path);
+    let found = found(1, &path, &path, &[]);
+    assert_eq!(found["changed"].as_array().unwrap().len(), 100_000);
+    assert_eq!((&found["changed_left_out"], &found["same"]), (&json!(2), &json!(0)));
+    let said = expect(1, &[&"diff", &path, &path]);
+    assert!(said.contains("... and 99,982 more; --json lists the first 100,000"), "{said}");
+    assert!(said.contains("changed   100,002 samples"), "{said}");
+    // A run that leaves them out ends, and makes nothing.
+    let out = root.path().join("o.wds");
+    let said = fails(&[&"pack", &path, &out, &"--on-error", &"skip"]);
+    assert!(said.contains("100001 of 100001 samples failed so far"), "{said}");
+    assert!(said.contains("--max-failures N allows more"), "{said}");
+    assert!(!out.exists());
+}
+
 #[test]
 fn what_differs_is_named() {
     let root = tempfile::tempdir().unwrap();

@@ -84,6 +84,12 @@ fn objects_whose_names_cannot_be_read_are_left_out_and_noted() {
                 photos/a/2\\u{7f}.png has a control character";
     assert!(said.contains(note), "{said}");
     assert_eq!(fs::read(&here).unwrap(), fs::read(&there).unwrap());
+    for json in [&[][..], &["--json"]] {
+        let mut command = fdconvert();
+        command.args(["inspect", "s3://bucket/photos"]).args(json).envs(server.variables());
+        let said = text(&command.output().unwrap().stdout).replace(r"\\", r"\");
+        assert!(said.contains(note), "{said}");
+    }
 
     // Right in the folder, where folders are classes.
     common::tree(&photos, &["\u{7f}/1.png"]);

@@ -158,3 +158,32 @@ fn parts_that_overwrite_replace_all_of_it() {
         stage.is_as_new();
     }
 }
+
+#[test]
+fn what_a_run_replaces_is_not_called_damaged() {
+    for format in FORMATS {
+        let stage = Stage::new(format);
+        let out = stage.path("out");
+        assert_eq!(stage.pack(&out, &[]).0, 0);
+        let shards = tree(&out).into_iter().map(|(name, bytes)| (bytes.len(), name));
+        let largest = out.join(text(&shards.max().unwrap().1));
+        let cut = || {
+            let file = fs::File::options().write(true).open(&largest).unwrap();
+            file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+        };
+        // The first shard is replaced, the last cannot be.
+        (0..4).for_each(|number| stage.image(number, 60 + number as u64));
+        stage.spoil(3);
+        assert_eq!(stage.pack(&out, &["--overwrite"]).0, 2);
+        cut();
+        let said = common::fails(&[&"verify", &out]);
+        assert!(said.contains("is being written"), "{format}: {said}");
+        assert!(!said.contains("damaged"), "{format}: {said}");
+        stage.image(3, 63);
+        assert_eq!(stage.pack(&out, &["--overwrite"]).0, 0);
+        common::ok(&[&"verify", &out]);
+        // Without a run, damage is damage.
+        cut();
+        assert!(common::expect(1, &[&"verify", &out]).contains("damaged"), "{format}");
+    }
+}

@@ -6,7 +6,7 @@ mod plot;
 mod text;
 
 use crate::{Outcome, Session, progress::steps};
-use args::{BenchArgs, DTypeArg};
+use args::{BenchArgs, CacheArg, DTypeArg};
 use fdconvert::{ByteRate, threads};
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::Access;
@@ -153,6 +153,10 @@ fn check(args: &BenchArgs) -> Result<()> {
     if args.normalise && args.dtype == DTypeArg::U8 {
         let what = "bytes cannot be normalised; add --dtype f32 or --dtype f16, or leave it out";
         return Err(Error::usage("--normalise", what));
+    }
+    if args.cache_policy != CacheArg::Resident && args.cache.0 == 0 {
+        let what = "it goes with --cache: without, nothing is kept from epoch to epoch";
+        return Err(Error::usage("--cache-policy", what));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use args::{FractalArgs, FractalCommand};
 use fdconvert_core::{Encoded, Error, Result};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::{FractalSource, Recipe};
-use fdconvert_storage::{create_new, replace};
+use fdconvert_storage::{create_new, place, replace};
 use std::path::Path;
 
 pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
@@ -42,7 +42,10 @@ fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSourc
 /// Writes a picture, all or nothing.
 fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
     if !overwrite && out.exists() {
-        return Err(Error::exists("output", out));
+        // The same command has drawn it before.
+        let is_same = place::file_len(out)? == Some(picture.bytes.len() as u64)
+            && place::whole(out)? == picture.bytes;
+        return if is_same { Ok(()) } else { Err(Error::exists("output", out)) };
     }
     if !overwrite {
         return create_new(out, &picture.bytes);

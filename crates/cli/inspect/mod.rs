@@ -117,6 +117,9 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
         let values: Vec<_> = sample.values.iter().map(shown).collect();
         line("sample", &format!("{}  {}", sample.key, values.join("  ")));
     }
+    for remark in &found.remarks {
+        line("note", &remark.to_string());
+    }
     let n = output::counted(reader.len(), "sample");
     format!("{}: {n}\n{text}", output::path(&args.dataset))
 }

@@ -1,4 +1,5 @@
 //! Lists of names of classes, of several datasets that are taken together.
+use crate::objects::is_class_key;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -29,6 +30,52 @@ pub fn join_class_names<'a>(
         names.extend(list.iter());
     }
     Ok(Some(if is_shared { first.clone() } else { names.into_iter().cloned().collect() }))
+}
+
+/// Names of the classes that numbers within a field stand for: in lists, documents or arrays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InnerClasses {
+    /// The key of the numbers in documents, `parts.kind` of nested ones; empty where the field has no
+    /// keys.
+    pub key: String,
+    /// The names in the order of the numbers.
+    pub names: Arc<[String]>,
+    /// Each document tells the names, too, beside its numbers.
+    pub are_told: bool,
+}
+
+/// The lists of each key, and whose they are.
+type Lists<S> = BTreeMap<String, Vec<(S, Arc<[String]>)>>;
+
+/// Finds a number within a field that stands for another class in a later source than in an earlier
+/// one: the two, and what it is in the later one and in the earlier one. Numbers of objects that
+/// documents tell the names of are left to [`Categories`](crate::Categories). One list may go on where
+/// another one ends.
+pub fn other_inner_class<S>(
+    sources: impl IntoIterator<Item = (S, Vec<InnerClasses>)>,
+) -> Option<((S, String), (S, String))>
+where
+    S: Copy,
+{
+    let mut known: Lists<S> = BTreeMap::new();
+    for (source, lists) in sources {
+        for InnerClasses { key, names, are_told } in lists {
+            if are_told && is_class_key(&key) {
+                continue;
+            }
+            let others = known.entry(key.clone()).or_default();
+            for (other, earlier) in others.iter() {
+                let mut pairs = names.iter().zip(earlier.iter()).enumerate();
+                if let Some((number, (mine, theirs))) = pairs.find(|(_, (a, b))| a != b) {
+                    let within = if key.is_empty() { key } else { format!(" of `{key}`") };
+                    let mine = format!("`{mine}` as class {number}{within}");
+                    return Some(((source, mine), (*other, format!("`{theirs}`"))));
+                }
+            }
+            others.push((source, names));
+        }
+    }
+    None
 }
 
 /// Finds the number in `to` of each class of `from`, `None` of those that are not in it.

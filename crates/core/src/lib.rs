@@ -53,7 +53,9 @@ pub use ahead::{Ahead, Coming, Window};
 pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
 pub use categories::Categories;
-pub use classes::{join_class_names, misread_number, renumber_classes};
+pub use classes::{
+    InnerClasses, join_class_names, misread_number, other_inner_class, renumber_classes,
+};
 pub use error::{Class, Error, Result};
 pub use format::{
     Capabilities, Common, Complete, Create, Existing, Format, Layout, Shard, ShardSummary,

@@ -8,8 +8,10 @@
 //! Tables have it the other way round as often, as a list of objects with a box each, and call the
 //! classes as they like. Formats that make such documents and loaders that read them share this module.
 mod classes;
+mod numbers;
 
 pub use classes::{ClassLists, Entries, ObjectClasses};
+pub use numbers::{ClassNumbers, NumberedClass};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
@@ -119,7 +121,8 @@ impl Members {
     }
 
     /// The member that holds the classes, and their names.
-    fn classes(&self) -> Option<(&str, &[String])> {
+    #[must_use]
+    pub fn classes(&self) -> Option<(&str, &[String])> {
         let mut named: Vec<(&str, &[String])> = Vec::new();
         named.extend(self.0.iter().filter_map(|it| Some((&*it.key, it.class_names.as_deref()?))));
         if let Some(at) = named.iter().position(|(key, _)| *key == CLASSES) {

@@ -1,6 +1,6 @@
 use crate::{
-    Ahead, Codec, Encoded, Error, Ignored, Image, LanesImage, Message, Provenance, Result, Sample,
-    Schema, Splits, Value,
+    Ahead, Codec, Encoded, Error, Ignored, Image, InnerClasses, LanesImage, Message, Provenance,
+    Result, Sample, Schema, Splits, Value,
 };
 use bytes::Bytes;
 use std::{convert::Infallible, path::Path, sync::Arc};
@@ -104,6 +104,12 @@ pub trait Source: Send + Sync {
     /// they are whatever becomes of other images.
     fn keeps_pixels(&self, _field: usize) -> bool {
         false
+    }
+
+    /// Names of the classes that numbers within a field stand for, where the dataset has such beside
+    /// those of its [schema](Self::schema). They are compared where sources are taken together.
+    fn inner_classes(&self, _field: usize) -> Vec<InnerClasses> {
+        Vec::new()
     }
 
     /// Returns what the first image of sample `index` is probably stored as, without reading it:

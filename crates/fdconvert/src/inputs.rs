@@ -1,6 +1,7 @@
 //! What a run packs: paths that it opens, or a source that the program made.
 use crate::{
     Pack, PackOptions, drop_fields, out, pack::threads, settings::Settings, sources::Opening,
+    unused,
 };
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
@@ -83,6 +84,8 @@ impl Pack {
             (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
         out::check_place("output", out, inputs.iter(), overwrite)?;
         let settings = Settings::new(&self.options, None, Some(out))?;
+        unused::refuse(&self.options, &settings.policy)?;
+        unused::refuse_limit(&self.how)?;
         let format = &*settings.format;
         out::check_name(out, format)?;
         settings.policy.check_format(format)?;

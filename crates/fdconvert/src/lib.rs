@@ -53,6 +53,7 @@ mod profile;
 mod progress;
 mod ratio;
 mod relabel;
+mod replaced;
 mod root_hash;
 mod settings;
 mod sheet;
@@ -60,6 +61,7 @@ mod sources;
 mod splits;
 mod spool;
 mod stats;
+mod unused;
 mod verify;
 
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};

@@ -12,6 +12,7 @@ use crate::{
     settings::{Settings, refuse_without_images},
     sources::Opening,
     splits::{self, SplitReport},
+    unused,
 };
 use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
 use fdconvert_formats::folder::Folder;
@@ -137,7 +138,8 @@ macro_rules! how_setters {
             self
         }
 
-        /// More skipped samples than this end the run with an error.
+        /// More skipped samples than this end the run with an error; by default more than 100,000,
+        /// and more than half of those so far.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
             self.how.max_failures = n.into();
@@ -324,6 +326,8 @@ impl Pack {
         let open = || self.inputs.open(opening);
         let ratio = ratio::settle(options, &open, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
+        unused::refuse(options, &settings.policy)?;
+        unused::refuse_limit(&self.how)?;
         out::check_name(&self.out, &*settings.format)?;
         if settings.format.capabilities().formulas_only {
             if matches!(self.inputs, Inputs::Source(_)) {

@@ -10,7 +10,7 @@ use crate::{
     ratio::{self, Settled},
     settings::{Settings, refuse_without_images},
     sources::Opening,
-    splits,
+    splits, unused,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, split_names};
@@ -103,6 +103,7 @@ pub fn plan_with(
     let open = || -> Result<Arc<dyn Source>> { Ok(opening.open(paths)?.into()) };
     let ratio = ratio::settle(options, &open, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
+    unused::refuse(options, &settings.policy)?;
     let list = keys::read(options)?;
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
     let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
@@ -304,6 +305,7 @@ impl Planned {
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
         out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
+        unused::refuse_limit(&self.how)?;
         if self.how.part.is_some() && self.settings.format.is_sharded() && !dry {
             leave_copy(&self.bytes, out)?;
         }

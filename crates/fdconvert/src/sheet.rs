@@ -19,6 +19,8 @@ use std::{collections::BTreeSet, path::Path};
 
 /// Stream of random numbers.
 const DRAWN: u64 = 0x5eed_5ee7;
+/// Start of every PNG.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Options for a sheet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -88,6 +90,8 @@ pub struct Sheet {
     /// Samples on it that cannot be read or decoded, and stand there as a cross: number, key, and
     /// why.
     pub unreadable: Vec<(u64, String, Message)>,
+    /// False where the very same file was there already.
+    pub is_new: bool,
     /// Bytes of the file.
     pub bytes: u64,
 }
@@ -97,7 +101,7 @@ pub struct Sheet {
 ///
 /// # Errors
 /// Those of [`open`](crate::open); `Usage` for a dataset without images, no sample to show, sizes
-/// that mean nothing, and a file that is there; `Io` when it cannot be written.
+/// that mean nothing, and another file that is there; `Io` when it cannot be written.
 pub fn sheet(
     dataset: impl AsRef<Path>,
     out: impl AsRef<Path>,
@@ -121,7 +125,7 @@ pub fn sheet_with(
     if !(8..=1024).contains(&options.side) {
         return Err(Error::usage("side", format!("{} is not from 8 to 1024", options.side)));
     }
-    check_place("output", Some(out), options.overwrite)?;
+    check_place("output", Some(out), PNG, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
@@ -217,12 +221,13 @@ fn draw(
     let picture = places.lay_out(made.into_iter().map(Result::ok));
     let name = out.display().to_string();
     let png = Encoder::new().encode(&name, &picture, Codec::Png, &JpegOptions::default(), None)?;
-    write(out, &png.bytes, options.overwrite)?;
+    let is_new = write("output", out, &png.bytes, options.overwrite)?;
     Ok(Sheet {
         rows: places.rows(),
         columns: places.columns(),
         samples: chosen.iter().map(|index| (*index, reader.key(*index))).collect(),
         unreadable,
+        is_new,
         bytes: png.bytes.len() as u64,
     })
 }

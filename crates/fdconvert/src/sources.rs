@@ -1,5 +1,7 @@
 //! Opening what is to be packed.
-use crate::{Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel};
+use crate::{
+    Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
+};
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
@@ -51,6 +53,7 @@ impl Opening<'_> {
         sources: Vec<Box<dyn Source>>,
         paths: &[PathBuf],
     ) -> Result<Box<dyn Source>> {
+        unused::refuse_of_folders(self.options, &sources, paths)?;
         let sources = drop_fields::leave_out(&self.options.drop_fields, sources)?;
         let sources = prefix::put(self.options, sources, paths)?;
         // Only the names of masks matter, not which folder is a class or a split.

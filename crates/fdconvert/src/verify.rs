@@ -1,17 +1,17 @@
 //! Looking for damage in a dataset.
 use crate::{
     ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, pack::threads,
-    sources::opening,
+    replaced::AsOpened, sources::opening,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, check_json,
-    message, named,
+    named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
-use fdconvert_storage::place;
-use rayon::prelude::*;
+use fdconvert_reader::OpenOptions;
+use rayon::{ThreadPool, prelude::*};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::Path, time::Instant};
@@ -66,8 +66,9 @@ pub struct Problem {
     pub error: Message,
 }
 
-/// Problems that are kept one by one: a damaged table can have one for every sample that it claims.
-const MAX_PROBLEMS: usize = 100_000;
+/// Problems that are kept one by one, here and wherever two datasets or images are compared: a
+/// damaged table can have one for every sample that it claims.
+pub(crate) const MAX_PROBLEMS: usize = 100_000;
 
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +93,8 @@ pub struct Verified {
 /// Checks a dataset for damage. Damage is a result here, no error.
 ///
 /// # Errors
-/// `Io` when there is nothing there, `Usage` for what is not a dataset.
+/// `Io` when there is nothing there, `Usage` for what is not a dataset, and where a run that writes
+/// the dataset may be what is wrong with it.
 pub fn verify(dataset: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified> {
     let cancel = Cancel::default();
     verify_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
@@ -111,7 +113,23 @@ pub fn verify_with(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
-    let mut found = match fdconvert_reader::open_with(dataset, &how) {
+    let opened = AsOpened::look(dataset);
+    let found = look(dataset, &how, options, &pool, context);
+    let is_sound = found.as_ref().is_ok_and(|found| found.problems.is_empty());
+    if !is_sound && !matches!(found, Err(Error::Cancelled)) {
+        opened.refuse_to_judge().map_or(Ok(()), Err)?;
+    }
+    Ok(Verified { seconds: began.elapsed().as_secs_f64(), ..found? })
+}
+
+fn look(
+    dataset: &Path,
+    how: &OpenOptions,
+    options: &VerifyOptions,
+    pool: &ThreadPool,
+    context: Context<'_>,
+) -> Result<Verified> {
+    match fdconvert_reader::open_with(dataset, how) {
         Ok(reader) => {
             let mut found = Verified {
                 samples: reader.len(),
@@ -123,12 +141,12 @@ pub fn verify_with(
                 seconds: 0.0,
             };
             pool.install(|| check(&*reader, options, context, &mut found))?;
-            found
+            Ok(found)
         }
         // Sound, but not for this build.
-        Err(error @ Error::Unsupported { .. }) => return Err(error),
+        Err(error @ Error::Unsupported { .. }) => Err(error),
         // A file that is there and cannot be read as a dataset is what verify looks for.
-        Err(error) if error.class() == Class::Data => Verified {
+        Err(error) if error.class() == Class::Data => Ok(Verified {
             samples: 0,
             has_images: true,
             has_checksums: false,
@@ -136,24 +154,9 @@ pub fn verify_with(
             problems: vec![Problem { sample: None, error: error.message() }],
             problems_left_out: 0,
             seconds: 0.0,
-        },
-        Err(error) => return Err(error),
-    };
-    if !found.problems.is_empty() && is_being_written(dataset) {
-        let what = message!(
-            "{} is being written, or its run was stopped: what is damaged now may be whole when that \
-             run is complete",
-            dataset.display()
-        );
-        found.problems.push(Problem { sample: None, error: what });
+        }),
+        Err(error) => Err(error),
     }
-    found.seconds = began.elapsed().as_secs_f64();
-    Ok(found)
-}
-
-/// Returns whether a run has begun to write shards there, and has not completed them.
-fn is_being_written(dataset: &Path) -> bool {
-    place::exists(&dataset.join(".fdconvert/source.stamp")).unwrap_or(false)
 }
 
 impl Verified {

@@ -5,7 +5,7 @@ mod look;
 
 use fdconvert::{
     Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,
-    Prepared, Progress, VerifyOptions, inspect, merge, plan, verify,
+    Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify, verify_with,
 };
 use fdconvert_testkit::fixtures;
 use serde_json::{Value, json};
@@ -156,4 +156,65 @@ fn broken_samples_are_the_callers_choice() {
     assert!(matches!(pack.run(), Err(Error::Sample { .. })));
     let report = pack.on_error(OnError::Skip).run().unwrap();
     assert_eq!((report.samples, report.skipped.len()), (12, 1));
+}
+
+/// Does something when samples are about to be checked.
+struct OnVerifying<'a>(&'a (dyn Fn() + Sync));
+
+impl Progress for OnVerifying<'_> {
+    fn stage(&self, stage: Stage) -> Box<dyn Steps + '_> {
+        if stage == Stage::Verifying {
+            (self.0)();
+        }
+        Box::new(())
+    }
+}
+
+#[test]
+fn damage_of_a_dataset_that_was_replaced_meanwhile_is_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    let mut n_refused = 0;
+    for format in ["beton", "wds", "mds", "mixed", "parquet"] {
+        let out = folder.path().join(format!("photos.{format}"));
+        let options = PackOptions::default().format(format);
+        let pack = || {
+            Pack::new([&photos], &out).options(options.clone()).overwrite(true).run().unwrap();
+        };
+        let check = |act: &(dyn Fn() + Sync)| {
+            let cancel = Cancel::default();
+            let context = Context { cancel: &cancel, progress: &OnVerifying(act) };
+            verify_with(&out, &VerifyOptions::default(), context)
+        };
+        pack();
+        damage(&out);
+        assert_ne!(check(&|| ()).unwrap().problems, [], "{format}");
+        match check(&pack) {
+            Err(error @ Error::Usage { .. }) => {
+                n_refused += 1;
+                assert!(error.to_string().contains("was replaced or changed"), "{format}: {error}");
+            }
+            // Its files are opened when they are read, and are those of the new one.
+            found => assert_eq!(found.unwrap().problems, [], "{format}"),
+        }
+        assert_eq!(check(&|| ()).unwrap().problems, [], "{format}");
+    }
+    assert!(n_refused > 0);
+}
+
+/// Flips bits of images: they lie in the middle of the largest file.
+fn damage(dataset: &Path) {
+    let mut folders = vec![dataset.to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(path) = folders.pop() {
+        match fs::read_dir(&path) {
+            Ok(entries) => folders.extend(entries.map(|entry| entry.unwrap().path())),
+            Err(_) => files.push((fs::metadata(&path).unwrap().len(), path)),
+        }
+    }
+    let (_, largest) = files.into_iter().max().unwrap();
+    let mut bytes = fs::read(&largest).unwrap();
+    let len = bytes.len();
+    bytes[len * 3 / 8..len / 2].iter_mut().for_each(|byte| *byte ^= 1);
+    fs::write(&largest, bytes).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Numbers of classes where several datasets, or a list of names, have to agree on them.
 use fdconvert_core::{Error, FieldSpec, Reader, Result, join_class_names, renumber_classes};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 
 /// For each number of a class in a dataset that in the batches; `None` where they are the same.
 pub(crate) type Renumbered = Option<Arc<[i64]>>;
@@ -49,15 +49,19 @@ pub(crate) fn join<'a>(
 /// # Errors
 /// `Usage` for an empty list and a name that comes twice.
 pub(crate) fn check(wanted: &[String]) -> Result<()> {
-    let refuse = |what: String| Err(Error::usage("classes", what));
     if wanted.is_empty() {
-        return refuse("the list is empty".into());
+        return Err(Error::usage("classes", "the list is empty"));
     }
     let mut seen = BTreeSet::new();
     match wanted.iter().find(|name| !seen.insert(*name)) {
-        Some(twice) => refuse(format!("`{twice}` is in the list twice")),
+        Some(name) => Err(twice(name)),
         None => Ok(()),
     }
+}
+
+/// Refuses a name that comes twice.
+pub(crate) fn twice(name: impl Display) -> Error {
+    Error::usage("classes", format!("`{name}` is in the list twice"))
 }
 
 fn unknown(reader: &dyn Reader, name: &str) -> Error {

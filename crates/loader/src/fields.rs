@@ -1,10 +1,11 @@
 //! The fields that batches show beside images and labels: which they are, and a sample's values of
 //! them, from the reader up to the row.
 
-use crate::{follow::Role, options::Options};
+use crate::{classes, follow::Role, options::Options, transform::Crop};
 use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
+    objects::ClassNumbers, other_inner_class,
 };
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,6 +57,8 @@ pub(crate) struct Fields {
     n_asked: usize,
     /// Which one is the label.
     label: Option<usize>,
+    /// The list that the classes of objects go by.
+    classes: Option<Arc<ClassNumbers>>,
 }
 
 impl Fields {
@@ -88,7 +91,12 @@ impl Fields {
             );
             return Err(Error::usage("label", what));
         }
-        let fields = Self { specs, shown, roles, n_asked: names.len(), label };
+        let list = options.classes.as_ref().filter(|_| options.objects.is_some()).cloned();
+        let classes = list.map(ClassNumbers::new).transpose().map_err(classes::twice)?;
+        let classes = classes.map(Arc::new);
+        let fields = Self { specs, shown, roles, n_asked: names.len(), label, classes };
+        fields.check_fill(options)?;
+        fields.check_inner_classes(readers)?;
         if options.mix.is_some() && fields.follow() {
             // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
             let what = "masks, further images and objects belong to one image, and rows that are \
@@ -101,6 +109,53 @@ impl Fields {
             return Err(Error::usage("device", what));
         }
         Ok(fields)
+    }
+
+    /// Refuses values in which a number is one class in one dataset and another one in another.
+    fn check_inner_classes<'a>(
+        &self,
+        readers: impl Iterator<Item = &'a Arc<dyn Reader>> + Clone,
+    ) -> Result<()> {
+        let values = self.specs.iter().zip(&self.roles).filter(|(_, role)| **role == Role::Value);
+        for (FieldSpec { name, .. }, _) in values {
+            let of = |reader: &'a Arc<dyn Reader>| {
+                let field = reader.schema().position(name);
+                (reader, field.map_or_else(Vec::new, |field| reader.inner_classes(field)))
+            };
+            let Some(((mine, is), (theirs, other))) = other_inner_class(readers.clone().map(of))
+            else {
+                continue;
+            };
+            let what = format!(
+                "`{name}` of {} has {is}, and that of {} {other}: numbers within lists and documents \
+                 stay what they are, so leave the field out, or load the datasets one by one",
+                mine.name(),
+                theirs.name()
+            );
+            return Err(Error::usage("fields", what));
+        }
+        Ok(())
+    }
+
+    /// Refuses a value of masks that no field shows, or not that one.
+    fn check_fill(&self, options: &Options) -> Result<()> {
+        let fill = options.mask_fill;
+        let has_frame = matches!(options.crop, Crop::Letterbox { .. });
+        let is_narrow = |(_, role): &(&FieldSpec, &Role)| **role == Role::Mask { is_wide: false };
+        let narrow = self.specs.iter().zip(&self.roles).find(is_narrow);
+        let is_filled = |role: &Role| matches!(role, Role::Mask { .. } | Role::Depth);
+        let what = match narrow {
+            Some((field, _)) if fill > u8::MAX.into() => format!(
+                "{fill} does not fit the values of `{}`, which have 8 bits: take 0 to 255",
+                field.name
+            ),
+            None if fill > 0 && has_frame && !self.roles.iter().any(is_filled) => {
+                "it is for `masks` and gray of 16 bits, and batches show neither: leave it out"
+                    .into()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage("mask_fill", what))
     }
 
     fn specs_of<'a>(
@@ -170,6 +225,11 @@ impl Fields {
             Value::Json(document) => Some(document),
             _ => None,
         }
+    }
+
+    /// The list that the classes of objects go by, where there is one.
+    pub(crate) fn classes(&self) -> Option<&ClassNumbers> {
+        self.classes.as_deref()
     }
 
     /// Names of those that were asked for as fields.

@@ -91,7 +91,7 @@ impl Groups {
             true => Some(Owned::new(options.seed, options.n_caches())?),
             false => None,
         };
-        let all_bytes = totals.iter().map(|total| u128::from(*total)).sum();
+        let all_bytes: u128 = totals.iter().map(|total| u128::from(*total)).sum();
         for ((group, n_bytes), number) in self.groups.iter_mut().zip(totals).zip(0..) {
             let size = |position| datasets.image_len(group.at(datasets, position));
             let candidates = Candidates {
@@ -112,6 +112,14 @@ impl Groups {
             };
         }
         self.owned = owned.map(Owned::done);
+        if all_bytes > 0 && self.slots().all(|(_, n_slots)| n_slots == 0) {
+            let what = format!(
+                "{} bytes keep no image of those that have {all_bytes} together: take more, or 0 for \
+                 no cache",
+                options.cache_bytes
+            );
+            return Err(Error::usage("cache_bytes", what));
+        }
         Ok(())
     }
 

@@ -81,7 +81,8 @@ pub struct Options {
     /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
     /// Names of the classes of the label, in the order of the numbers that batches give them, such as
-    /// those of the dataset that a model was trained on. Every class of the datasets has to be among
+    /// those of the dataset that a model was trained on; those of `objects` take them, too, as when
+    /// they are packed with such a list. Every class of the datasets has to be among
     /// them; of a dataset without names they name the numbers. `None` for the list of the datasets,
     /// or the names of all of them in sorted order where they have different ones. Not part of a
     /// state.
@@ -169,7 +170,7 @@ pub struct Options {
     /// threads. 0 for none. With `exchange` as many of those that other ranks send, and, in a round,
     /// of those that are sent to them.
     pub ahead_bytes: u64,
-    /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
+    /// Batches that are made ahead, at least one, as far as `prefetch_bytes` allows.
     pub prefetch: usize,
     /// Memory for batches, those that were handed over and not dropped yet included: a consumer that
     /// keeps batches gets new memory up to here. Two batches are always allowed.
@@ -263,6 +264,9 @@ impl Options {
                 return refuse(option, format!("more than {MAX_THREADS} bring nothing"));
             }
         }
+        if self.prefetch == 0 {
+            return refuse("prefetch", "one batch is made ahead at least: take 1".into());
+        }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
         }
@@ -279,7 +283,7 @@ impl Options {
             return refuse("cache_folder", what.into());
         }
         if let Some(objects) = &self.objects {
-            objects.check()?;
+            objects.check(self.output.size)?;
         }
         if let Some(classes) = &self.classes {
             classes::check(classes)?;
@@ -293,6 +297,15 @@ impl Options {
         let row = self.output.n_bytes() as u64;
         if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {
             return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
+        }
+        // What the system refuses later ends the process.
+        let n_bytes = self.output.n_bytes().saturating_mul(self.batch as usize);
+        if self.device.is_none() && Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
+            let what = format!(
+                "there is no memory for {} rows of {row} bytes: take fewer, or a smaller `size`",
+                self.batch
+            );
+            return refuse("batch", what);
         }
         Ok(())
     }
@@ -394,7 +407,7 @@ impl Options {
     /// consumer holds.
     pub(crate) fn n_buffers(&self) -> usize {
         let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
-        let ahead = self.prefetch.saturating_add(in_flight).max(1);
+        let ahead = self.prefetch.saturating_add(in_flight);
         let affordable = usize::try_from(self.most_buffers()).unwrap_or(usize::MAX);
         // Rows that a GPU decodes are memory that is hardly ever touched.
         ahead.saturating_add(1).min(affordable)

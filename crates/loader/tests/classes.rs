@@ -113,7 +113,34 @@ fn a_list_of_classes_numbers_them() {
         assert!(said.contains(part), "{said}");
     }
     let said = refused(&both, Options { label: Label::None, ..options() });
-    assert!(said.contains("batches have none"), "{said}");
+    assert!(said.contains("labels and objects, and batches have none"), "{said}");
+}
+
+#[test]
+fn a_list_of_classes_numbers_objects_too() {
+    let with = |lists: &str| -> Arc<dyn Reader> {
+        let document = format!(r#"{{"bbox": [[0, 0, 9, 9], [0, 0, 8, 8]], {lists}}}"#);
+        let label = ("label", Value::Int(1));
+        Memory::new(1).with_fields(&[label, ("objects", Value::Json(document.into()))])
+    };
+    let classes = list(&["dog", "cat", "bird"]);
+    let options = |label| {
+        let objects = Some(ObjectOptions::of("objects"));
+        Options { label, objects, classes: classes.clone(), ..ordered(4) }
+    };
+    let named = with(r#""category": [0, -1], "category_name": ["cat", null]"#);
+    // Of datasets that number their classes in two ways, too.
+    let both = [named, with(r#""label": ["bird", "cat"]"#), with(r#""category": [2, 0]"#)];
+    for label in [Label::None, Label::Auto] {
+        let mut loader = open(&both, options(label)).unwrap();
+        let batch = loader.next_batch().unwrap().unwrap();
+        let Some(Column::Objects(objects)) = batch.field("objects") else { panic!() };
+        assert_eq!(objects.category, [1, -1, 2, 1, 2, 0]);
+        assert_eq!(loader.datasets().class_names(), classes.as_ref());
+    }
+    let unknown = with(r#""category": [0, 1], "category_name": ["cat", "cow"]"#);
+    let said = open(&[unknown], options(Label::None)).unwrap().find_map(Result::err).unwrap();
+    assert!(said.to_string().contains("`cow`, which is not on the list of 3"), "{said}");
 }
 
 #[test]

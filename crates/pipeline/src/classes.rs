@@ -2,13 +2,10 @@
 use bytes::Bytes;
 use fdconvert_core::{
     Error, FieldSpec, Kind, Result, Schema, Source, message, misread_number, named,
-    objects::{CLASS_NAMES, CLASSES, ClassLists, ObjectClasses},
+    objects::{CLASS_NAMES, CLASSES, ClassLists, ClassNumbers, NumberedClass},
 };
 use serde_json::Value as Json;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Names that an error lists one by one.
 const SHOWN: usize = 5;
@@ -24,10 +21,7 @@ const SHOWN: usize = 5;
 /// # Ok::<(), fdconvert_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct ClassList {
-    names: Arc<[String]>,
-    numbers: BTreeMap<String, i64>,
-}
+pub struct ClassList(ClassNumbers);
 
 impl ClassList {
     /// The list of these names.
@@ -36,25 +30,22 @@ impl ClassList {
     /// `Usage` for an empty list, an empty name, and one that is there twice.
     pub fn new(names: Vec<String>) -> Result<Self> {
         let wrong = |what: String| Err(Error::usage(named::CLASSES, what));
-        let mut numbers = BTreeMap::new();
-        for (number, name) in (0_i64..).zip(&names) {
-            if name.is_empty() {
-                return wrong(format!("name {} of the list is empty", number + 1));
-            }
-            if numbers.insert(name.clone(), number).is_some() {
-                return wrong(format!("`{name}` is on the list twice"));
-            }
-        }
         if names.is_empty() {
             return wrong("the list names no class; write one a line".to_owned());
         }
-        Ok(Self { names: names.into(), numbers })
+        if let Some(at) = names.iter().position(String::is_empty) {
+            return wrong(format!("name {} of the list is empty", at + 1));
+        }
+        match ClassNumbers::new(names.into()) {
+            Ok(numbers) => Ok(Self(numbers)),
+            Err(twice) => wrong(format!("`{twice}` is on the list twice")),
+        }
     }
 
     /// The names in the order of their numbers.
     #[must_use]
     pub fn names(&self) -> &[String] {
-        &self.names
+        self.0.names()
     }
 
     /// The schema with this list as the names of its label.
@@ -66,7 +57,7 @@ impl ClassList {
         }
         let mut schema = schema.clone();
         if let Some(field) = label.and_then(|at| schema.fields.get_mut(at)) {
-            field.class_names = Some(Arc::clone(&self.names));
+            field.class_names = Some(Arc::clone(self.0.names()));
         }
         Ok(schema)
     }
@@ -78,8 +69,8 @@ impl ClassList {
     /// `Usage` where the list lacks some of them.
     pub(crate) fn renumber(&self, source: &dyn Source, field: &FieldSpec) -> Result<Vec<i64>> {
         let Some(old) = &field.class_names else {
-            return match misread_number(&self.names) {
-                None => Ok((0..self.names.len() as i64).collect()),
+            return match misread_number(self.names()) {
+                None => Ok((0..self.names().len() as i64).collect()),
                 Some((number, name)) => Err(Error::usage(
                     named::CLASSES,
                     message!(
@@ -92,7 +83,7 @@ impl ClassList {
                 )),
             };
         };
-        let numbers: Vec<_> = old.iter().map(|name| self.numbers.get(name).copied()).collect();
+        let numbers: Vec<_> = old.iter().map(|name| self.0.number(name)).collect();
         let unknown = old.iter().zip(&numbers).filter(|(_, number)| number.is_none());
         let unknown: BTreeSet<&String> = unknown.map(|(name, _)| name).collect();
         if unknown.is_empty() {
@@ -106,7 +97,7 @@ impl ClassList {
             "{}{more} {are} of {} and not on the list of {}; add {them} to the list",
             shown.join(", "),
             source.name(),
-            self.names.len()
+            self.names().len()
         );
         Err(Error::usage(named::CLASSES, what))
     }
@@ -118,8 +109,8 @@ impl ClassList {
         if found.numbers.is_none() && found.names.is_none() && lists.n_objects() > 0 {
             return Ok(Renumbered::WithoutClasses);
         }
-        let classes: Vec<Class<'_>> = (0..lists.n_objects())
-            .map(|at| self.of_object(&found, at))
+        let classes: Vec<NumberedClass<'_>> = (0..lists.n_objects())
+            .map(|at| self.0.of_object(&found, at))
             .collect::<Result<_, _>>()?;
         let Ok(mut document) = serde_json::from_slice(document) else {
             return Ok(Renumbered::Kept);
@@ -152,45 +143,7 @@ impl ClassList {
         }
         Ok(Renumbered::As(document.to_string().into()))
     }
-
-    /// The class of an object by its name, or by its number where its document has no names.
-    fn of_object<'a>(&'a self, found: &ObjectClasses<'_>, at: usize) -> Result<Class<'a>, String> {
-        let n = self.names.len();
-        let name = found.names.and_then(|(_, names)| names.get(at)?.as_ref());
-        let number = found.numbers.as_ref().and_then(|numbers| numbers.get(at)).copied();
-        match (name, number.unwrap_or(-1)) {
-            (Some(name), _) => match self.numbers.get_key_value(name) {
-                Some((name, number)) => Ok((*number, Some(name))),
-                None => Err(format!(
-                    "it has an object of the class `{name}`, which is not on the list of {n}"
-                )),
-            },
-            // No name is no class.
-            (None, -1) => Ok((-1, None)),
-            (None, number) if found.names.is_some() => Err(format!(
-                "it has an object of the class {number}, which has no name beside others"
-            )),
-            (None, number)
-                if self.numbers.get(&number.to_string()).is_some_and(|it| *it != number) =>
-            {
-                Err(format!(
-                    "it has an object of the class {number} without a name, which could be the class \
-                     `{number}` of the list or the one in its place"
-                ))
-            }
-            (None, number) => {
-                let own = usize::try_from(number).ok().and_then(|at| self.names.get(at));
-                let name = own.ok_or_else(|| {
-                    format!("it has an object of the class {number} of {n}, counted from 0")
-                })?;
-                Ok((number, Some(name)))
-            }
-        }
-    }
 }
-
-/// A number of the list and its name; -1 of an object without a class.
-type Class<'a> = (i64, Option<&'a str>);
 
 /// What becomes of a document.
 #[derive(Debug, PartialEq)]

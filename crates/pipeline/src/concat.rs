@@ -1,7 +1,8 @@
 use crate::classes::{ClassList, Renumbered, label_of};
 use fdconvert_core::{
     Ahead, Categories, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample,
-    Schema, Source, Splits, Value, join_class_names, message, named, renumber_classes, split_names,
+    Schema, Source, Splits, Value, join_class_names, message, named, other_inner_class,
+    renumber_classes, split_names,
 };
 use std::{
     collections::BTreeSet,
@@ -109,6 +110,7 @@ impl Concat {
                 })?,
             };
         }
+        check_inner_classes(&sources)?;
         let mut schema = Schema::new(fields)?;
         if let Some(classes) = &classes {
             schema = classes.schema(&schema)?;
@@ -145,6 +147,26 @@ impl Concat {
         let start = source.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         (source < self.sources.len()).then(|| (source, index - start.unwrap_or(0)))
     }
+}
+
+/// Refuses sources in which a number within a field is another class than in others.
+fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
+    let fields = sources.first().map_or(&[][..], |first| &first.schema().fields);
+    for (at, FieldSpec { name, .. }) in fields.iter().enumerate() {
+        let lists = sources.iter().map(|source| (source, source.inner_classes(at)));
+        if let Some(((mine, is), (theirs, other))) = other_inner_class(lists) {
+            let what = message!(
+                "`{name}` of {} has {is}, and that of {} {other}: numbers within lists and documents \
+                 stay what they are, so write both with one list of classes, pack them one by one, or \
+                 leave the field out with {}",
+                mine.name(),
+                theirs.name(),
+                named::DROP_FIELDS.with(name)
+            );
+            return Err(Error::usage("source", what));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses sources of which only some have splits of their own.

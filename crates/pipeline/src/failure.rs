@@ -6,6 +6,10 @@ use fdconvert_core::{Error, Message, Result, message, named};
 /// run ends: after a lost mount every sample fails, and none of them is broken.
 const MAX_UNREAD_IN_A_ROW: u64 = 100;
 
+/// So many samples are skipped without a limit of the user's, and more only where as many are fine.
+/// Each is kept with its reason, and a few KB can claim millions that are broken.
+const MAX_MOSTLY_SKIPPED: u64 = 100_000;
+
 /// Why a sample was not stored.
 pub(crate) struct Failure {
     error: Error,
@@ -42,6 +46,8 @@ pub(crate) fn is_of_content(error: &Error) -> bool {
 #[derive(Default)]
 pub(crate) struct Failures {
     n_skipped: u64,
+    /// Samples that are in the output, those of an interrupted run too.
+    n_fine: u64,
     /// Samples that the system could not read since the last that it could.
     unread_in_a_row: u64,
 }
@@ -49,7 +55,13 @@ pub(crate) struct Failures {
 impl Failures {
     /// A sample was stored.
     pub(crate) fn succeeded(&mut self) {
+        self.n_fine += 1;
         self.unread_in_a_row = 0;
+    }
+
+    /// So many samples are there already.
+    pub(crate) fn resumed(&mut self, n_samples: u64) {
+        self.n_fine += n_samples;
     }
 
     /// The reason why the sample is skipped, if it may be.
@@ -86,11 +98,20 @@ impl Failures {
                 source: std::io::Error::new(source.kind(), what),
             });
         }
-        if let Some(max) = run.max_failures.filter(|max| self.n_skipped > *max) {
-            let limit = named::MAX_FAILURES.with(max);
-            let what = message!("{reason}; more samples failed than {limit} allows");
-            return Err(Error::sample(key, what));
-        }
-        Ok(reason)
+        let n_skipped = self.n_skipped;
+        let too_many = match run.max_failures {
+            Some(max) if n_skipped > max => {
+                message!("more samples failed than {} allows", named::MAX_FAILURES.with(max))
+            }
+            None if n_skipped > MAX_MOSTLY_SKIPPED.max(self.n_fine) => {
+                let (n_all, more) = (n_skipped + self.n_fine, named::MAX_FAILURES.with("N"));
+                message!(
+                    "{n_skipped} of {n_all} samples failed so far, more than half; {more} allows more"
+                )
+            }
+            _ => return Ok(reason),
+        };
+        let why = if let Error::Sample { what, .. } = error { what } else { reason };
+        Err(Error::sample(key, message!("{why}; {too_many}")))
     }
 }

@@ -11,8 +11,8 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
-    Skipped, Source, Value, check_json, message, named,
+    Codec, Encoded, Error, Format, Image, Kind, Message, Result, Sample, Shard, ShardSummary,
+    ShardWriter, Skipped, Source, Value, check_json, message, named,
 };
 use serde::Deserialize;
 use std::{
@@ -44,7 +44,8 @@ pub struct Run {
     pub ahead_bytes: u64,
     /// Replace an existing output.
     pub overwrite: bool,
-    /// More skipped samples than this end the run with an error; finished shards stay.
+    /// More skipped samples than this end the run with an error; finished shards stay. `None` for
+    /// 100,000, and for more where they are no more than half of the samples so far.
     pub max_failures: Option<u64>,
     /// Only these shards, for runs that share a dataset; `None` for all of them.
     pub part: Option<Part>,
@@ -136,6 +137,7 @@ pub fn pack(
                     let n_samples = part.samples.end - part.samples.start;
                     observer.resumed(n_samples);
                     tally.resumed += n_samples;
+                    tally.failures.resumed(n_samples);
                     tally.shards.push((part.clone(), summary));
                     part
                 }
@@ -301,6 +303,7 @@ impl Filling<'_> {
         let (mut n_written, mut left_out) = (0, Vec::new());
         let resumed = writer.resumed();
         observer.resumed(resumed);
+        tally.failures.resumed(resumed);
         let range = shard.samples.start + resumed..shard.samples.end;
         let ahead = ahead::window(dataset, self.run, range.clone());
         let first = range.start;
@@ -403,7 +406,8 @@ fn pack_one(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result
 fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
     if let Some(reason) = dataset.plan.unreadable.get(&position) {
         let key = dataset.source.key(dataset.plan.source_index(position));
-        return Err(Error::sample(key, message!("unreadable when the run was planned: {reason}")));
+        let why = reason.as_ref().map_or_else(Message::default, |reason| message!(": {reason}"));
+        return Err(Error::sample(key, message!("unreadable when the run was planned{why}")));
     }
     let began = Instant::now();
     let sample = dataset.source.read(dataset.plan.source_index(position))?;

@@ -20,10 +20,10 @@ pub struct Plan {
     pub common: Common,
     /// Positions in the order whose images become BMP; `None` unless the policy is a mixture.
     pub bmp: Option<Positions>,
-    /// Positions whose samples could not be read when the plan needed them, each with the reason.
-    /// The run leaves them out even if they can be read by then: what else is planned depends on
+    /// Positions whose samples could not be read when the plan needed them, the first 100,000 with
+    /// the reason. The run leaves them out even if they can be read by then: what else is planned depends on
     /// it. Empty unless the plan was made with [`OnError::Skip`].
-    pub unreadable: BTreeMap<u64, Message>,
+    pub unreadable: BTreeMap<u64, Option<Message>>,
 }
 
 /// Request for a plan.

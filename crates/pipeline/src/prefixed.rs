@@ -1,5 +1,6 @@
 use fdconvert_core::{
-    Ahead, Codec, Ignored, Image, Message, Result, Sample, Schema, Source, Splits, Value,
+    Ahead, Codec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema, Source, Splits,
+    Value,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -86,6 +87,10 @@ impl Source for Prefixed {
 
     fn keeps_pixels(&self, field: usize) -> bool {
         self.inner.keeps_pixels(field)
+    }
+
+    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
+        self.inner.inner_classes(field)
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -1,7 +1,7 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, misread_number, named, renumber_classes,
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema,
+    Source, Splits, Value, message, misread_number, named, renumber_classes,
 };
 use std::{
     borrow::Cow,
@@ -325,6 +325,10 @@ impl Source for Relabelled {
 
     fn keeps_pixels(&self, field: usize) -> bool {
         self.inner.keeps_pixels(field)
+    }
+
+    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
+        self.inner.inner_classes(field)
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -2,11 +2,14 @@ use crate::{
     OnError,
     failure::{Failure, is_of_content},
 };
-use fdconvert_core::{Message, Result};
+use fdconvert_core::{Error, Message, Result};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
 };
+
+/// Reasons that are kept: a few KB can claim millions of samples that cannot be read.
+const MAX_REASONS: usize = 100_000;
 
 /// Samples that a plan needed and could not read.
 ///
@@ -14,12 +17,31 @@ use std::{
 /// options would give other bytes.
 pub(crate) struct Unreadable {
     on_error: Option<OnError>,
-    reasons: Mutex<BTreeMap<u64, Message>>,
+    found: Mutex<Found>,
+}
+
+/// Positions, the first ones with their reasons, whatever the threads found first.
+#[derive(Default)]
+struct Found {
+    reasons: BTreeMap<u64, Message>,
+    others: BTreeSet<u64>,
+}
+
+impl Found {
+    fn add(&mut self, position: u64, error: &Error, max_reasons: usize) {
+        if self.reasons.contains_key(&position) || self.others.contains(&position) {
+            return;
+        }
+        self.reasons.insert(position, error.message());
+        if self.reasons.len() > max_reasons {
+            self.others.extend(self.reasons.pop_last().map(|(last, _)| last));
+        }
+    }
 }
 
 impl Unreadable {
     pub(crate) fn new(on_error: Option<OnError>) -> Self {
-        Self { on_error, reasons: Mutex::default() }
+        Self { on_error, found: Mutex::default() }
     }
 
     /// Returns what was read, or `None` where the sample has no say in the plan.
@@ -31,8 +53,8 @@ impl Unreadable {
         match self.on_error {
             Some(OnError::Skip) => {
                 let error = Failure::of_reading(error).skipped()?;
-                let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-                reasons.entry(position).or_insert_with(|| error.message());
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.add(position, &error, MAX_REASONS);
                 Ok(None)
             }
             None if is_of_content(&error) => Ok(None),
@@ -40,7 +62,32 @@ impl Unreadable {
         }
     }
 
-    pub(crate) fn into_reasons(self) -> BTreeMap<u64, Message> {
-        self.reasons.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// The positions, with the reasons that are kept.
+    pub(crate) fn into_reasons(self) -> BTreeMap<u64, Option<Message>> {
+        let Found { reasons, others } =
+            self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reasons = reasons.into_iter().map(|(position, reason)| (position, Some(reason)));
+        reasons.chain(others.into_iter().map(|position| (position, None))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reasons_are_kept_in_whatever_order_they_were_found() {
+        for order in [[1, 5, 7, 9, 5], [9, 7, 5, 1, 9]] {
+            let unreadable = Unreadable::new(Some(OnError::Skip));
+            let mut found = unreadable.found.lock().unwrap();
+            for position in order {
+                found.add(position, &Error::sample(position.to_string(), "cut"), 2);
+            }
+            drop(found);
+            let kept = unreadable.into_reasons().into_iter();
+            let kept: Vec<_> =
+                kept.map(|(position, reason)| (position, reason.is_some())).collect();
+            assert_eq!(kept, [(1, true), (5, true), (7, false), (9, false)]);
+        }
     }
 }

@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Ahead, Codec, Error, Ignored, Image, Message, Result, Sample, Schema, Source, Splits, Value,
-    named,
+    Ahead, Codec, Error, Ignored, Image, InnerClasses, Message, Result, Sample, Schema, Source,
+    Splits, Value, named,
 };
 use std::sync::Arc;
 
@@ -110,6 +110,10 @@ impl Source for Without {
 
     fn keeps_pixels(&self, field: usize) -> bool {
         self.inner_field(Some(field)).is_some_and(|field| self.inner.keeps_pixels(field))
+    }
+
+    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
+        self.inner_field(Some(field)).map_or_else(Vec::new, |field| self.inner.inner_classes(field))
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -302,6 +302,29 @@ fn more_failures_than_allowed_end_the_run() {
     }
 }
 
+/// Each of them is kept with its reason, and rows that say nothing take no bytes in a file.
+#[test]
+fn a_run_that_skips_without_end_is_ended_unless_as_many_samples_are_fine() {
+    let n_skipped = 100_001;
+    let mut deeds = vec![Deed::Bad; n_skipped];
+    deeds.push(Deed::Good);
+    for threads in [1, 4] {
+        let run = Run { threads, ..Run::default() };
+        let ends = |deeds: &[Deed], run, resume_after| {
+            run_from(deeds.to_vec(), OnError::Skip, run, None, resume_after).result
+        };
+        let error = ends(&deeds, run, 0).unwrap_err().to_string();
+        assert!(error.contains("`100000`") && error.contains("100001 of 100001"), "{error}");
+        assert!(error.contains("`max_failures=N` allows more"), "{error}");
+        assert!(ends(&deeds[1..], run, 0).is_ok());
+        let allowed = Run { max_failures: Some(u64::MAX), ..run };
+        assert_eq!(ends(&deeds, allowed, 0).unwrap().skipped.len(), n_skipped);
+        // Fine, too, is what an interrupted run has stored.
+        let both = [vec![Deed::Panic; n_skipped], deeds.clone()].concat();
+        assert!(ends(&both, run, n_skipped as u64).is_ok());
+    }
+}
+
 #[test]
 fn a_full_disk_is_nobodys_sample() {
     let mut deeds = vec![Deed::Good; 50];

@@ -89,6 +89,56 @@ def test_columns_and_rows_are_those_that_are_shown(plain: Any, tmp_path: Path) -
     assert red == green == blue
 
 
+def test_numbers_within_lists_are_not_mixed_with_those_of_other_classes(tmp_path: Path) -> None:
+    def file(name: str, names: list[str]) -> Path:
+        label = datasets.ClassLabel(names=names)
+        box = datasets.Sequence(datasets.Value("float32"))
+        features = {
+            "image": datasets.Image(),
+            "tags": datasets.Sequence(label),
+            "pair": datasets.Sequence(label, length=2),
+            "parts": {"kind": label, "shape": {"kinds": datasets.Sequence(label)}},
+            "objects": datasets.Sequence({"bbox": box, "kind": label}),
+            "both": datasets.Sequence({"bbox": box, "label": label, "kind": label}),
+        }
+        row = {
+            "image": {"bytes": png(1), "path": f"{name}.png"},
+            "tags": [0, 1],
+            "pair": [1, 0],
+            "parts": {"kind": 0, "shape": {"kinds": [1]}},
+            "objects": {"bbox": [[1, 2, 3, 4]], "kind": [0]},
+            "both": {"bbox": [[1, 2, 3, 4]], "label": [0], "kind": [0]},
+        }
+        rows = datasets.Dataset.from_list([row], features=datasets.Features(features))
+        rows.to_parquet(str(tmp_path / f"{name}.parquet"))
+        return tmp_path / f"{name}.parquet"
+
+    one, two = file("one", CLASSES), file("two", CLASSES[::-1])
+    longer = file("longer", [*CLASSES, "bird"])
+    fields = ["tags", "pair", "parts", "objects", "both"]
+    for field, place in [
+        ("tags", "class 0, and"),
+        ("pair", "class 0, and"),
+        ("parts", "class 0 of `kind`, and"),
+        ("objects", "class 0 of `kind`, and"),
+        ("both", "class 0 of `kind`, and"),
+    ]:
+        others = [other for other in fields if other != field]
+        what = f"`{field}` of two.parquet has `dog` as {place} that of one.parquet `cat`"
+        with pytest.raises(fdconvert.UsageError, match=f"{what}.*drop_fields=.{field}"):
+            fdconvert.pack([one, two], tmp_path / field, format="wds", drop_fields=others)
+        if field in ("tags", "pair", "parts"):
+            with pytest.raises(fdconvert.UsageError, match=f"fields: {what}"):
+                fdconvert.Loader([one, two], label=None, fields=[field])
+    found = fdconvert.pack([one, two], tmp_path / "none", format="wds", drop_fields=fields)
+    assert found["samples"] == 2
+    # The same numbers, of which one source has more.
+    found = fdconvert.pack([one, longer], tmp_path / "more", format="wds")
+    notes = " ".join(found["split_notes"])
+    assert "the names of the classes of `tags` are left out: its values are their numbers" in notes
+    assert "`kind` in `both`" in notes and "in `objects`" not in notes
+
+
 def test_streams_are_packed_as_they_are_shown(plain: Any, tmp_path: Path) -> None:
     stream = plain.to_iterable_dataset()
     found = packed(stream.select_columns(["image", "label"]), tmp_path / "a")

@@ -182,6 +182,13 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"segmentations": False}, ValueError, "segmentations: it is for `objects`"),
         ({"mix_prob": 0.5}, ValueError, "mix_prob: it is for `mixup` and `cutmix`"),
         ({"mixup": 0.2, "switch_prob": 0.3}, ValueError, "switch_prob: it is for .* together"),
+        ({"num_classes": 0}, ValueError, "num_classes: it is for `mixup` and `cutmix`"),
+        ({"max_failures": 0}, ValueError, "max_failures: it is for `errors` that are borne"),
+        ({"prefetch": 0}, ValueError, "prefetch: one batch is made ahead at least"),
+        ({"cache_bytes": 5}, ValueError, "cache_bytes: 5 bytes keep no image of those .* together"),
+        ({"mixup": 0.2, "num_classes": 1}, ValueError, "num_classes: .* names of 2 classes"),
+        ({"augment": ("randaugment", 0, 9)}, ValueError, "augment: 0 changes"),
+        ({"augment": ("randaugment", 4_000_000_000, 9)}, ValueError, "augment: 4000000000 changes"),
         ({"cache_policy": "liquid"}, ValueError, "cache_policy: it is for `cache_bytes`"),
         ({"decoder": "cpu"}, ValueError, "decoder: it is for `device`"),
         ({"device_cache_bytes": 5}, ValueError, "device_cache_bytes: it is for `device`"),
@@ -193,10 +200,25 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"mean": (0, 0, 0), "std": (0, 1, 1), "dtype": "f32"}, ValueError, "std above 0"),
         ({"mean": (123.7, 116.3, 103.5), "std": (58, 57, 57), "dtype": "f32"}, ValueError, "255"),
         ({"mean": (0, 0), "std": (1, 1), "dtype": "f32"}, TypeError, "mean"),
+        ({"mean": (0,) * 3, "std": (1e-5,) * 3, "dtype": "f16"}, ValueError, "numbers beyond 6.5504e4"),
+        ({"mean": (-1e30,) * 3, "std": (1e-9,) * 3, "dtype": "f32"}, ValueError, "numbers beyond"),
         ({"dtype": "bf16"}, ValueError, "dtype: bfloat16 is not made here"),
         ({"latency": float("nan")}, ValueError, "latency"),
         ({"throttle": 0}, ValueError, "throttle"),
         ({"mixup": float("inf")}, ValueError, "mixup"),
+        ({"cutmix": float("nan")}, ValueError, "cutmix: NaN is not a parameter"),
+        ({"mixup": -1e-9}, ValueError, "mixup"),
+        ({"mixup": 1, "mix_prob": float("nan")}, ValueError, "mix_prob: NaN is not a probability"),
+        ({"mixup": 1, "cutmix": 1, "switch_prob": 1.5}, ValueError, "switch_prob"),
+        ({"crop": "rrc", "ratio": (1, float("inf"))}, ValueError, "ratio"),
+        ({"prefetch": -1}, ValueError, "prefetch: -1 is out of range"),
+        ({"prefetch_bytes": -1}, ValueError, "prefetch_bytes: -1 is out of range"),
+        ({"retries": -1}, ValueError, "retries: -1 is out of range"),
+        ({"retries": 1 << 40}, ValueError, "retries: .* is out of range"),
+        ({"threads": 5000}, ValueError, "threads: more than 4096 bring nothing"),
+        ({"fetch_threads": 5000}, ValueError, "fetch_threads: more than 4096 bring nothing"),
+        ({"batch_size": (1 << 32) - 1}, ValueError, "batch_size: .* are too large"),
+        ({"size": 20_000}, ValueError, "size: 20000x20000 is not within"),
         ({"flip": float("nan")}, ValueError, "flip"),
         ({"batch_size": 13, "last": "drop"}, ValueError, "batch_size: an epoch has no batch"),
         ({"label": None, "mixup": 0.2}, ValueError, "mixup and cutmix need labels"),
@@ -229,6 +251,14 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         small(beton, **options)
+
+
+def test_batches_that_no_memory_holds_are_refused(beton: Path) -> None:
+    overcommit = Path("/proc/sys/vm/overcommit_memory")
+    if overcommit.exists() and overcommit.read_text().strip() == "1":
+        pytest.skip("the system promises any memory")
+    with pytest.raises(ValueError, match="batch_size: there is no memory for 268435456 rows"):
+        small(beton, 1 << 28)
 
 
 @pytest.mark.parametrize(

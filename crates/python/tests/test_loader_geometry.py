@@ -236,6 +236,12 @@ def test_what_cannot_be_is_said_by_name(few: tuple[Path, list[Sample]]) -> None:
         small(path, objects="objects", keypoint_flip=[0, 0])
     with pytest.raises(fdconvert.UsageError, match="min_box"):
         small(path, objects="objects", min_box=-1.0)
+    with pytest.raises(fdconvert.UsageError, match="min_box: 33 is not the side .* 32x32 pixels"):
+        small(path, objects="objects", min_box=33)
+    with pytest.raises(fdconvert.UsageError, match=f"mask_fill: 300 does not fit .*`{MASK}`"):
+        small(path, masks=[MASK], crop="letterbox", mask_fill=300)
+    with pytest.raises(fdconvert.UsageError, match="mask_fill: it is for `masks` .* neither"):
+        small(path, fields=["objects"], crop="letterbox", mask_fill=3)
     with pytest.raises(fdconvert.UsageError, match="letterbox"):
         small(path, crop="box")
     with pytest.raises(fdconvert.UsageError, match="has no field `maks`"):

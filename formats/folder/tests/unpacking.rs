@@ -180,6 +180,24 @@ fn an_interrupted_run_continues_with_what_is_there() {
     assert!(!partial.exists());
 }
 
+/// The same run would take it for a file of others, and never end.
+#[test]
+fn rows_that_cannot_be_removed_end_the_run_and_do_not_stay() {
+    let (_folder, out) = place();
+    let schema = labelled(&["a"]);
+    let samples = [sample("a/0.png", Codec::Png, 0)];
+    let mut writer = create(&out, &schema).unwrap();
+    writer.write(&samples[0]).unwrap();
+    let rows = partial_path(&out).join("labels.jsonl.partial");
+    fs::remove_file(&rows).unwrap();
+    fs::create_dir(&rows).unwrap();
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("labels.jsonl.partial"), "{error}");
+    assert!(!out.exists());
+    write(&out, &schema, &samples);
+    assert_eq!(names(&out), ["a/0.png"]);
+}
+
 #[test]
 fn another_run_and_other_folders_are_left_alone() {
     let (_folder, out) = place();

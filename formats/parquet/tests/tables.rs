@@ -338,6 +338,23 @@ fn parquet_files_that_differ_are_refused_with_what_differs() {
     let root = folder(&[("a.parquet", cats), ("b.parquet", dogs)]);
     let said = refused(root.path());
     assert!(said.contains("its column `digits` has `dog` as class 0 of `kind`"), "{said}");
+    // Classes in lists.
+    let columns = format!(
+        "{IMAGE} required group tags (LIST) {{ repeated group list {{ required int32 tag; }} }}"
+    );
+    let tags = |names: &str| {
+        let tags = (Values::Int32s(vec![0, 1]), vec![1, 1], vec![0, 1]);
+        let features = format!(
+            "\"tags\":{{\"_type\":\"List\",\"feature\":{{\"_type\":\"ClassLabel\",\"names\":[{names}]}}}}"
+        );
+        table(&columns, &features, &[[pair(1, 0)[..2].to_vec(), vec![tags]].concat()])
+    };
+    let (cats, dogs) = (tags("\"cat\",\"dog\""), tags("\"dog\",\"cat\""));
+    let inner = open(cats.clone()).unwrap().inner_classes(1);
+    assert_eq!((inner[0].key.as_str(), &*inner[0].names), ("", &["cat".into(), "dog".into()][..]));
+    let root = folder(&[("a.parquet", cats), ("b.parquet", dogs)]);
+    let said = refused(root.path());
+    assert!(said.contains("its column `tags` has `dog` as class 0, and that of"), "{said}");
     // That a column is of images one of the files need not say.
     let root = folder(&[
         ("a.parquet", table(IMAGE, "", &[pair(1, 0)[..2].to_vec()])),

@@ -244,6 +244,16 @@ impl Policy {
         }
     }
 
+    /// Returns whether JPEGs may be written by this policy.
+    #[must_use]
+    pub fn writes_jpeg(&self) -> bool {
+        match self.encode {
+            Encode::Keep => self.size.is_some(),
+            Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => true,
+            Encode::Png | Encode::Bmp | Encode::Webp | Encode::Raw => false,
+        }
+    }
+
     /// Every parameter that shapes the bytes, under stable names, for the record of how a dataset
     /// was made. Parameters that cannot matter under this policy are left out.
     #[must_use]
@@ -279,12 +289,7 @@ impl Policy {
         if self.size.is_some() {
             put("filter", self.filter.name().into());
         }
-        let writes_jpeg = match self.encode {
-            Encode::Keep => self.size.is_some(),
-            Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => true,
-            Encode::Png | Encode::Bmp | Encode::Webp | Encode::Raw => false,
-        };
-        if writes_jpeg {
+        if self.writes_jpeg() {
             put("quality", self.jpeg.quality.to_string());
             put("subsampling", self.jpeg.subsampling.name().into());
             put("optimize-huffman", self.jpeg.optimize_huffman.to_string());

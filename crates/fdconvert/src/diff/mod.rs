@@ -17,6 +17,7 @@ use crate::{
     options::from_object,
     pack::threads,
     sources::opening,
+    verify::MAX_PROBLEMS,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Ahead, Class, Error, Limits, Message, Reader, Result, SplitChoice, named};
@@ -94,8 +95,10 @@ pub struct Differences {
     pub renamed: Vec<[String; 2]>,
     /// Fields of one dataset alone, which are not compared.
     pub fields_of_one: [Vec<String>; 2],
-    /// Samples of both that differ, in the order of the first dataset.
+    /// Samples of both that differ, in the order of the first dataset: the first 100,000.
     pub changed: Vec<Changed>,
+    /// Number of further ones.
+    pub changed_left_out: u64,
     /// Number and key of the samples of one dataset alone.
     pub only: [Vec<(u64, String)>; 2],
     /// Samples of both that stand elsewhere.
@@ -139,7 +142,7 @@ pub fn diff_with(
     }
     let matched = pool.install(|| keys::matched(&*a, &*b, context.cancel))?;
     let comparison = Comparison { a: &*a, b: &*b, pairs: &pairs, options, context };
-    let changed = pool.install(|| comparison.changed(&matched.both))?;
+    let (changed, changed_left_out) = pool.install(|| comparison.changed(&matched.both))?;
     let both = matched.both.len() as u64;
     let renamed = pairs.iter().filter(|pair| pair.names[0] != pair.names[1]);
     let keys_of = |reader: &dyn Reader, only: Vec<u64>| -> Vec<(u64, String)> {
@@ -147,10 +150,11 @@ pub fn diff_with(
     };
     Ok(Differences {
         samples: [a.len(), b.len()],
-        same: both - changed.len() as u64,
+        same: both - changed.len() as u64 - changed_left_out,
         renamed: renamed.map(|pair| pair.names.clone()).collect(),
         fields_of_one,
         changed,
+        changed_left_out,
         moved: matched.both.iter().filter(|[one, other]| one != other).count() as u64,
         only: [keys_of(&*a, matched.only_a), keys_of(&*b, matched.only_b)],
         seconds: began.elapsed().as_secs_f64(),
@@ -192,6 +196,7 @@ impl Differences {
         object.insert("same".into(), json!(self.same));
         object.insert("moved".into(), json!(self.moved));
         object.insert("changed".into(), changed.collect());
+        object.insert("changed_left_out".into(), json!(self.changed_left_out));
         object.insert("only_in_first".into(), only(0));
         object.insert("only_in_second".into(), only(1));
         object.insert("renamed_fields".into(), json!(self.renamed));
@@ -211,11 +216,11 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The samples that differ, in the order of `both`.
-    fn changed(&self, both: &[[u64; 2]]) -> Result<Vec<Changed>> {
+    /// The first samples that differ, in the order of `both`, and the number of further ones.
+    fn changed(&self, both: &[[u64; 2]]) -> Result<(Vec<Changed>, u64)> {
         let steps = self.context.progress.stage(Stage::Comparing);
         steps.total(both.len() as u64);
-        let mut changed = Vec::new();
+        let (mut changed, mut left_out) = (Vec::new(), 0);
         let (mut chunk, mut rest) = self.chunk(both);
         let mut ahead = self.announce(chunk);
         while !chunk.is_empty() {
@@ -232,11 +237,13 @@ impl Comparison<'_> {
             };
             let found: Result<Vec<Changed>> =
                 chunk.par_iter().map_init(Decoder::default, compare).flatten().collect();
-            changed.extend(found?);
+            let mut found = found?.into_iter();
+            changed.extend(found.by_ref().take(MAX_PROBLEMS - changed.len()));
+            left_out += found.count() as u64;
             drop(std::mem::replace(&mut ahead, announced));
             (chunk, rest) = (next, behind);
         }
-        Ok(changed)
+        Ok((changed, left_out))
     }
 
     /// The pairs that are compared next, and the others. Of datasets in stores as many as take about

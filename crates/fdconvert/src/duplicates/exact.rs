@@ -42,12 +42,7 @@ pub(super) fn links(
     let mut links = Vec::new();
     for (equal, unreadable) in compared? {
         links.extend(equal);
-        for (id, why) in unreadable {
-            if let Some(state) = scan.states.get_mut(id as usize) {
-                *state = State::Unreadable;
-            }
-            scan.unreadable.push((id, why));
-        }
+        unreadable.into_iter().for_each(|(id, why)| scan.is_unreadable(id, why));
     }
     links.sort_unstable();
     Ok(links)

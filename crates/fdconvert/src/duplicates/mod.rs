@@ -103,8 +103,10 @@ pub struct Duplicates {
     /// Images without detail, such as a single colour: with `near` they are compared by their bytes
     /// alone.
     pub flat: u64,
-    /// Samples that cannot be read or decoded: dataset, number, key, and why.
+    /// Samples that cannot be read or decoded: dataset, number, key, and why; the first 100,000.
     pub unreadable: Vec<(usize, u64, String, Message)>,
+    /// Number of further ones.
+    pub unreadable_left_out: u64,
     /// Keys that were written.
     pub kept_keys: Option<u64>,
     /// Wall-clock time.
@@ -143,7 +145,7 @@ pub fn find_duplicates_with(
         let what = format!("{} is not from 0 to {}", options.distance, pairs::MAX_DISTANCE);
         return Err(Error::usage("distance", what));
     }
-    check_place("keys", options.keys.as_deref(), options.overwrite)?;
+    check_place("keys", options.keys.as_deref(), b"", options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
@@ -160,7 +162,7 @@ pub fn find_duplicates_with(
     })?;
     if let Some(file) = &options.keys {
         let (text, n_keys) = keep::list(&set, &found.groups);
-        write(file, text.as_bytes(), options.overwrite)?;
+        write("keys", file, text.as_bytes(), options.overwrite)?;
         found.kept_keys = Some(n_keys);
     }
     found.seconds = began.elapsed().as_secs_f64();
@@ -180,16 +182,18 @@ fn find(
         false => Vec::new(),
     };
     let groups = groups::grouped(set, &scan, &exact, &near);
-    scan.unreadable.sort_by_key(|(id, _)| *id);
-    let unreadable = scan.unreadable.iter().map(|(id, why)| {
-        let (dataset, index) = set.place(*id);
-        (dataset, index, set.key(*id), why.clone())
+    let flat = scan.n_flat();
+    let (unreadable, unreadable_left_out) = scan.into_unreadable();
+    let unreadable = unreadable.into_iter().map(|(id, why)| {
+        let (dataset, index) = set.place(id);
+        (dataset, index, set.key(id), why)
     });
     Ok(Duplicates {
         samples: set.readers.iter().map(|reader| reader.len()).collect(),
         groups,
-        flat: scan.n_flat(),
+        flat,
         unreadable: unreadable.collect(),
+        unreadable_left_out,
         kept_keys: None,
         seconds: 0.0,
     })
@@ -278,6 +282,7 @@ impl Duplicates {
         fields.insert("leaks".into(), json!(self.leaks()));
         fields.insert("flat".into(), json!(self.flat));
         fields.insert("unreadable".into(), unreadable.collect());
+        fields.insert("unreadable_left_out".into(), json!(self.unreadable_left_out));
         fields.insert("kept_keys".into(), json!(self.kept_keys));
         fields.insert("seconds".into(), json!(self.seconds));
         document("duplicates", fields)

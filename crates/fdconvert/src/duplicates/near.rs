@@ -63,12 +63,7 @@ pub(super) fn links(
     };
     let across: Vec<Vec<Link>> = near.par_iter().map(across).collect();
     links.extend(across.into_iter().flatten());
-    for (id, why) in candidates.unreadable {
-        if let Some(state) = scan.states.get_mut(id as usize) {
-            *state = State::Unreadable;
-        }
-        scan.unreadable.push((id, why));
-    }
+    candidates.unreadable.into_iter().for_each(|(id, why)| scan.is_unreadable(id, why));
     Ok(links)
 }
 

@@ -3,7 +3,7 @@ use super::{
     Datasets,
     hash::{Looker, Seen},
 };
-use crate::{Context, Stage, chunk::Chunk};
+use crate::{Context, Stage, chunk::Chunk, verify::MAX_PROBLEMS};
 use fdconvert_core::{Encoded, Error, Limits, Message, Reader, Result, Value};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
@@ -27,7 +27,9 @@ pub(super) struct Scan {
     /// Hashes of what is seen; empty where they were not asked for.
     pub(super) hashes: Vec<u64>,
     pub(super) states: Vec<State>,
-    pub(super) unreadable: Vec<(u32, Message)>,
+    unreadable: Vec<(u32, Message)>,
+    /// Further samples that cannot be read.
+    unreadable_left_out: u64,
 }
 
 impl Scan {
@@ -46,6 +48,7 @@ impl Scan {
             hashes: Vec::with_capacity(if near { n_samples } else { 0 }),
             states: Vec::with_capacity(n_samples),
             unreadable: Vec::new(),
+            unreadable_left_out: 0,
         };
         for reader in &set.readers {
             let reads = near || !has_sums(*reader);
@@ -77,8 +80,7 @@ impl Scan {
             Ok((sum, Some(Seen::Flat))) => (sum, 0, State::Flat),
             Ok((sum, Some(Seen::Hash(hash)))) => (sum, hash, State::Seen),
             Err(error) => {
-                let id = self.states.len() as u32;
-                self.unreadable.push((id, error.message()));
+                self.list(self.states.len() as u32, || error.message());
                 (0, 0, State::Unreadable)
             }
         };
@@ -87,6 +89,27 @@ impl Scan {
         if near {
             self.hashes.push(hash);
         }
+    }
+
+    /// A sample that was looked at cannot be read after all.
+    pub(super) fn is_unreadable(&mut self, id: u32, why: Message) {
+        if let Some(state) = self.states.get_mut(id as usize) {
+            *state = State::Unreadable;
+        }
+        self.list(id, || why);
+    }
+
+    fn list(&mut self, id: u32, why: impl FnOnce() -> Message) {
+        match self.unreadable.len() < MAX_PROBLEMS {
+            true => self.unreadable.push((id, why())),
+            false => self.unreadable_left_out += 1,
+        }
+    }
+
+    /// What cannot be read and why, in order, and the number of further samples.
+    pub(super) fn into_unreadable(mut self) -> (Vec<(u32, Message)>, u64) {
+        self.unreadable.sort_by_key(|(id, _)| *id);
+        (self.unreadable, self.unreadable_left_out)
     }
 
     pub(super) fn state(&self, id: u32) -> State {
@@ -136,5 +159,26 @@ fn look(
             let seen = looker.hash(&key, &image, limits)?;
             Ok((sum.unwrap_or_else(|| xxh3_64(&image.bytes)), Some(seen)))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unreadable_samples_without_end_are_counted() {
+        let n_samples = MAX_PROBLEMS as u32 + 3;
+        let mut scan = Scan {
+            sums: Vec::new(),
+            hashes: Vec::new(),
+            states: vec![State::Seen; n_samples as usize],
+            unreadable: Vec::new(),
+            unreadable_left_out: 0,
+        };
+        (0..n_samples).for_each(|id| scan.is_unreadable(id, Message::default()));
+        assert!((0..n_samples).all(|id| scan.state(id) == State::Unreadable));
+        let (listed, left_out) = scan.into_unreadable();
+        assert_eq!((listed.len(), left_out), (MAX_PROBLEMS, 3));
     }
 }

@@ -6,8 +6,9 @@ use crate::{
     sources::opening,
     stats::{UNASKED, count},
 };
-use fdconvert_core::{Encoded, Reader, Result, Sample, SplitChoice, Value, split_sizes};
+use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
 use fdconvert_pipeline::Cancel;
+use fdconvert_storage::place::left_out;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
@@ -52,6 +53,8 @@ pub struct Inspected {
     pub stats: Option<Stats>,
     /// The hash of all that its samples hold, where that was asked for.
     pub root_hash: Option<RootHash>,
+    /// How the dataset was taken, and what was left out, as packing it notes.
+    pub remarks: Vec<Message>,
 }
 
 /// Looks at a dataset.
@@ -79,7 +82,9 @@ pub fn inspect_with(
     let is_counted = options.stats || reader.len() <= UNASKED;
     let stats = is_counted.then(|| count(&*reader, options.stats, context)).transpose()?;
     let root_hash = options.hash.then(|| root_hash_with(&*reader, context)).transpose()?;
-    Ok(Inspected { reader, first, stats, root_hash })
+    let mut remarks: Vec<_> = left_out(dataset).map(Message::from).into_iter().collect();
+    remarks.extend(reader.remarks());
+    Ok(Inspected { reader, first, stats, root_hash, remarks })
 }
 
 impl Inspected {
@@ -105,6 +110,7 @@ impl Inspected {
         fields.insert("stats".into(), json!(self.stats.as_ref().map(Stats::to_json)));
         let root_hash = self.root_hash.map(|hash| hash.to_string());
         fields.insert("root_hash".into(), json!(root_hash));
+        fields.insert("remarks".into(), json!(self.remarks));
         let first: Vec<_> = self.first.iter().map(|sample| sample_json(reader, sample)).collect();
         if !first.is_empty() {
             fields.insert("first".into(), json!(first));

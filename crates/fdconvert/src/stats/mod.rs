@@ -14,7 +14,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
 use fdconvert_pipeline::Cancel;
-use fdconvert_storage::{refuse_special, replace, write_new};
+use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{
@@ -90,7 +90,7 @@ pub struct DatasetStats {
 /// Counts what the samples of a dataset are. Samples that cannot be read are counted.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` where the page exists; `Io` when it cannot be written.
+/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written.
 pub fn stats(dataset: impl AsRef<Path>, options: &StatsOptions) -> Result<DatasetStats> {
     let cancel = Cancel::default();
     stats_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
@@ -106,7 +106,7 @@ pub fn stats_with(
     context: Context<'_>,
 ) -> Result<DatasetStats> {
     let began = Instant::now();
-    check_place("html", options.html.as_deref(), options.overwrite)?;
+    check_place("html", options.html.as_deref(), page::START, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
@@ -128,15 +128,17 @@ pub fn stats_with(
         seconds: began.elapsed().as_secs_f64(),
     };
     if let Some(file) = &options.html {
-        write(file, page::page(dataset, &found).as_bytes(), options.overwrite)?;
+        write("html", file, page::page(dataset, &found).as_bytes(), options.overwrite)?;
     }
     Ok(found)
 }
 
-/// Refuses a file that is there already, before any work.
+/// Refuses a file that is there already and does not start as the one that would be written, before
+/// any work.
 pub(crate) fn check_place(
     option: &'static str,
     file: Option<&Path>,
+    start: &[u8],
     overwrite: bool,
 ) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
@@ -144,12 +146,25 @@ pub(crate) fn check_place(
     if file.is_dir() {
         return Err(Error::usage(option, format!("{} is a folder; name a file", file.display())));
     }
-    if !overwrite && file.exists() { Err(Error::exists(option, file)) } else { Ok(()) }
+    let is_another = !overwrite && file.exists() && place::read_start(file, start.len())? != start;
+    if is_another { Err(Error::exists(option, file)) } else { Ok(()) }
 }
 
-/// Writes a file as a whole.
-pub(crate) fn write(file: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
-    if overwrite { replace(file, bytes) } else { write_new(file, bytes) }
+/// Writes a file as a whole; false where the same command has written it before, byte for byte.
+pub(crate) fn write(
+    option: &'static str,
+    file: &Path,
+    bytes: &[u8],
+    overwrite: bool,
+) -> Result<bool> {
+    if overwrite {
+        return replace(file, bytes).map(|()| true);
+    }
+    match place::file_len(file)? {
+        None => write_new(file, bytes).map(|()| true),
+        Some(len) if len == bytes.len() as u64 && place::whole(file)? == bytes => Ok(false),
+        Some(_) => Err(Error::exists(option, file)),
+    }
 }
 
 impl DatasetStats {

@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// Classes that the page lists from each end.
 const CLASSES_SHOWN: usize = 20;
+/// Start of every page.
+pub(super) const START: &[u8] = b"<!DOCTYPE html>";
 
 /// The page, which needs nothing else.
 pub(super) fn page(dataset: &Path, found: &DatasetStats) -> String {

@@ -138,6 +138,9 @@ fn keys_to_keep_are_what_packing_takes() {
     assert_eq!(Pack::new([&folder], &out).options(pack).run().unwrap().samples, 72);
     assert_eq!(find(&[&out], false, 1).groups, []);
 
+    // The same list may be there already.
+    assert_eq!(find_duplicates([&folder], &options).unwrap().kept_keys, Some(72));
+    fs::write(&list, "precious").unwrap();
     let there = find_duplicates([&folder], &options).unwrap_err().to_string();
     assert!(there.contains("keep.txt exists"), "{there}");
     options.overwrite = true;

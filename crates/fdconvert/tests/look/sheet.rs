@@ -53,6 +53,8 @@ fn a_sheet_has_the_first_images_and_the_same_bytes_whatever_the_threads() {
     one_row.columns = Some(9);
     assert_eq!(make(&folder, &out, &one_row).0.rows, 1);
     one_row.overwrite = false;
+    assert!(!sheet(&folder, &out, &one_row).unwrap().is_new);
+    one_row.columns = Some(3);
     let there = sheet(&folder, &out, &one_row).unwrap_err().to_string();
     assert!(there.contains("sheet.png exists"), "{there}");
 }

@@ -90,8 +90,12 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     let html = fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<svg").count(), 5, "{html}");
     assert!(html.contains("<td>cat</td><td>5</td>") && html.contains("standard deviation"));
+    // The same command is complete already; another one has to say that it overwrites.
+    stats(&out, &options).unwrap();
+    options.pixels = false;
     assert!(stats(&out, &options).unwrap_err().to_string().contains("page.html exists"));
-    options.overwrite = true;
+    assert_eq!(fs::read_to_string(&page).unwrap(), html);
+    (options.pixels, options.overwrite) = (true, true);
     stats(&out, &options).unwrap();
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
 }

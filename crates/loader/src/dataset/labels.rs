@@ -43,9 +43,15 @@ impl Datasets {
     /// Numbers the classes of all labels together.
     pub(super) fn number_labels(&mut self, options: &Options) -> Result<()> {
         let wanted = options.classes.as_ref();
-        if wanted.is_some() && self.labels().next().is_none() {
-            let what = "it numbers labels, and batches have none that are classes";
-            return Err(Error::usage("classes", what));
+        if let Some(names) = wanted
+            && self.labels().next().is_none()
+        {
+            if options.objects.is_none() {
+                let what = "it numbers labels and objects, and batches have none that are classes";
+                return Err(Error::usage("classes", what));
+            }
+            self.class_names = Some(names.clone());
+            return Ok(());
         }
         let (names, numbers) = classes::join("label", self.labels(), wanted)?;
         self.class_names = names;
@@ -66,7 +72,7 @@ impl Datasets {
     /// The names of the classes that labels are numbers of, in their order. Of several datasets
     /// they are one list: that of all of them, or the names of all in sorted order where they
     /// differ. `None` without labels, for those that are not integers, and for numbers without
-    /// names.
+    /// names; but with objects [`classes`](Options::classes) in any case.
     #[must_use]
     pub fn class_names(&self) -> Option<&Arc<[String]>> {
         self.class_names.as_ref()

@@ -41,7 +41,9 @@ impl Setup {
         options.check()?;
         let datasets = datasets.showing(&options)?;
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
-        let categories = has_several.then(Categories::default);
+        // By a list of classes they are the same everywhere.
+        let are_compared = has_several && options.classes.is_none();
+        let categories = are_compared.then(Categories::default);
         let mixing = Mixing::new(&datasets, &options)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),

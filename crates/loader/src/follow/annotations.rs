@@ -10,7 +10,7 @@
 //! says the same. `document` finds them and says which list holds the classes. Bytes from outside:
 //! nothing is taken for granted.
 use super::document::{Document, Flag};
-use fdconvert_core::{RunLengths, StoredRunLengths, Turn};
+use fdconvert_core::{RunLengths, StoredRunLengths, Turn, objects::ClassNumbers};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
@@ -57,23 +57,38 @@ impl Annotations {
     /// classes that are texts or in a list that is not known for one, numbers that are not finite or no coordinates, and run lengths that do not add up or are of
     /// another size.
     pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
+        Self::numbered(json, segmentations, None)
+    }
+
+    /// The same with the numbers of a list of classes.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), and a class that is not on the list.
+    pub(crate) fn numbered(
+        json: &[u8],
+        segmentations: bool,
+        classes: Option<&ClassNumbers>,
+    ) -> Result<Self, String> {
         if json.len() > MAX_BYTES {
             return Err(format!("{} bytes of JSON, more than {MAX_BYTES}", json.len()));
         }
         if segmentations {
-            let (found, segmentations) = Self::of(Document::<Segmentation>::parse(json)?)?;
+            let (found, segmentations) = Self::of(Document::<Segmentation>::parse(json)?, classes)?;
             let shapes = segmentations.map(shapes).transpose()?;
             let (polygons, run_lengths) = shapes.unzip();
             let run_lengths = run_lengths.filter(|masks| masks.iter().any(Option::is_some));
             Self { polygons, run_lengths, ..found }.checked()
         } else {
-            Self::of(Document::<IgnoredAny>::parse(json)?)?.0.checked()
+            Self::of(Document::<IgnoredAny>::parse(json)?, classes)?.0.checked()
         }
     }
 
     /// All but the segmentations, and these beside it.
-    fn of<S>(mut document: Document<S>) -> Result<(Self, Option<Vec<S>>), String> {
-        let category = document.classes()?;
+    fn of<S>(
+        mut document: Document<S>,
+        classes: Option<&ClassNumbers>,
+    ) -> Result<(Self, Option<Vec<S>>), String> {
+        let category = document.classes(classes)?;
         let flag = |flag: &Flag| match *flag {
             Flag::Bool(is) => i64::from(is),
             Flag::Int(flag) => flag,

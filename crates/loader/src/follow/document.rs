@@ -1,5 +1,7 @@
 //! The lists of a document of objects, and which of them holds the classes.
-use fdconvert_core::objects::{BOXES, CLASS_NAMES, CLASSES, Entries, ObjectClasses, transposed};
+use fdconvert_core::objects::{
+    BOXES, CLASS_NAMES, CLASSES, ClassNumbers, Entries, ObjectClasses, transposed,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor},
@@ -98,9 +100,12 @@ impl<S> Document<S> {
         known.into_iter().chain(others).filter(|(_, len)| *len > 0).map(|(name, _)| name).collect()
     }
 
-    /// The numbers of the classes; `None` where nothing could be one. Lists of other lengths than that
-    /// of the boxes are refused.
-    pub(super) fn classes(&mut self) -> Result<Option<Vec<i64>>, String> {
+    /// The numbers of the classes, by a list of names where there is one; `None` where nothing could be
+    /// one. Lists of other lengths than that of the boxes are refused.
+    pub(super) fn classes(
+        &mut self,
+        wanted: Option<&ClassNumbers>,
+    ) -> Result<Option<Vec<i64>>, String> {
         let n_objects = self.bbox.as_ref().map_or(0, Vec::len);
         let check = |name: &str, len: Option<usize>| match len {
             Some(len) if len != n_objects => {
@@ -114,14 +119,22 @@ impl<S> Document<S> {
         check("keypoints", self.keypoints.as_ref().map(Vec::len))?;
         check("segmentation", self.segmentation.as_ref().map(Vec::len))?;
         let lists = std::mem::take(&mut self.others);
-        let ObjectClasses { numbers, names, .. } = ObjectClasses::find(&lists, n_objects)?;
+        let found = ObjectClasses::find(&lists, n_objects)?;
+        if let Some(wanted) = wanted
+            && (found.numbers.is_some() || found.names.is_some())
+        {
+            let number = |at| wanted.of_object(&found, at).map(|(number, _)| number);
+            return (0..n_objects).map(number).collect::<Result<_, _>>().map(Some);
+        }
+        let ObjectClasses { numbers, names, .. } = found;
         if numbers.is_some() || n_objects == 0 {
             return Ok(numbers);
         }
         if let Some((name, _)) = names {
             return Err(format!(
                 "its classes, `{name}`, are texts, and batches have numbers: give each class a number, \
-                 in a list `{CLASSES}`; the texts can stay beside it as `{CLASS_NAMES}`"
+                 in a list `{CLASSES}`, and let the texts stay beside it as `{CLASS_NAMES}`, or give the names \
+                 in the order of their numbers (`classes`)"
             ));
         }
         let may_be_classes = |(_, entries): &&(String, Entries)| {
@@ -195,7 +208,7 @@ mod tests {
     use serde::de::IgnoredAny;
 
     fn classes(json: &str) -> Result<Option<Vec<i64>>, String> {
-        Document::<IgnoredAny>::parse(json.as_bytes())?.classes()
+        Document::<IgnoredAny>::parse(json.as_bytes())?.classes(None)
     }
 
     #[test]

@@ -99,7 +99,8 @@ impl Follower {
                 (Value::Image(image), _) => self.image(decoder, &named, image, leader, options)?,
                 (Value::Json(json), Role::Objects) => {
                     if let Some(options) = &options.objects {
-                        let objects = Annotations::parse(json, options.segmentations)
+                        let (segmentations, classes) = (options.segmentations, fields.classes());
+                        let objects = Annotations::numbered(json, segmentations, classes)
                             .and_then(|objects| leader.in_frame(objects, orient))
                             .and_then(|objects| objects.shown((&geometry, &self.nearest), options));
                         followed.objects = Some(objects.map_err(|what| named.error(&what))?);

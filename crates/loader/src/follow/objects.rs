@@ -25,13 +25,16 @@ impl ObjectOptions {
         Self { field, min_box: 1.0, keypoint_flip, segmentations: true }
     }
 
-    /// Refuses what cannot be.
+    /// Refuses what cannot be in rows of that size.
     ///
     /// # Errors
     /// `Usage`, naming the option.
-    pub(crate) fn check(&self) -> Result<()> {
-        if !(self.min_box >= 0.0 && self.min_box.is_finite()) {
-            let what = format!("{} is not the side of a box", self.min_box);
+    pub(crate) fn check(&self, (width, height): (u32, u32)) -> Result<()> {
+        if !(0.0..=width.min(height) as f32).contains(&self.min_box) {
+            let what = format!(
+                "{} is not the side of a box in rows of {width}x{height} pixels",
+                self.min_box
+            );
             return Err(Error::usage("min_box", what));
         }
         let mut sorted = self.keypoint_flip.clone();

@@ -109,11 +109,15 @@ impl SoftLabels {
 
 /// The number of classes, by the options or by the names of all datasets.
 fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
-    if let Some(n_classes) = mix.num_classes {
-        return Ok(n_classes as usize);
-    }
-    if let Some(names) = datasets.class_names().filter(|names| !names.is_empty()) {
-        return Ok(names.len());
+    let names = datasets.class_names().filter(|names| !names.is_empty());
+    match (mix.num_classes, names) {
+        (Some(n_classes), Some(names)) if (n_classes as usize) < names.len() => {
+            let what = format!("the label has names of {} classes: leave it out", names.len());
+            return Err(Error::usage("num_classes", what));
+        }
+        (Some(n_classes), _) => return Ok(n_classes as usize),
+        (None, Some(names)) => return Ok(names.len()),
+        (None, None) => {}
     }
     let Some((reader, field)) = datasets.labels().next() else { return Ok(1) };
     let what = format!(

@@ -83,8 +83,8 @@ impl Output {
     ///
     /// # Errors
     /// `Usage` for a side of 0 or over [`Self::MAX_SIDE`], for normalised bytes, and for a
-    /// normalisation that divides by 0, holds something that is not a number, or is for values up to
-    /// 255.
+    /// normalisation that divides by 0, holds something that is not a number, makes numbers that the
+    /// type cannot hold, or is for values up to 255.
     pub fn check(&self) -> Result<()> {
         let (width, height) = self.size;
         if !(1..=Self::MAX_SIDE).contains(&width) || !(1..=Self::MAX_SIDE).contains(&height) {
@@ -105,6 +105,15 @@ impl Output {
             let what = format!(
                 "mean {mean:?} and std {std:?} are for values from 0 to 255, and here they are from 0 \
                  to 1: divide both by 255"
+            );
+            return Err(Error::usage("normalise", what));
+        }
+        let most = if self.dtype == DType::F16 { f16::MAX.to_f32() } else { f32::MAX };
+        let mut ends = (0..3).flat_map(|channel| [0, 255].map(|byte| self.value(channel, byte)));
+        if ends.any(|end| end.abs() > most) {
+            let what = format!(
+                "mean {mean:?} and std {std:?} make numbers beyond {most:e}, which `dtype` cannot hold: \
+                 take those of values from 0 to 1"
             );
             return Err(Error::usage("normalise", what));
         }

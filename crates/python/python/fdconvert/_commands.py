@@ -200,7 +200,8 @@ def diff(
     """Compare two datasets by keys and contents, with ``pixels`` images by what they show.
 
     ``changed`` lists samples that both have and that differ, ``only_in_first`` and
-    ``only_in_second`` those of one alone. Differences are a result here, no exception.
+    ``only_in_second`` those of one alone; ``changed_left_out`` counts changed ones beyond 100,000.
+    Differences are a result here, no exception.
     """
     named: dict[str, Option] = {
         "split": split,

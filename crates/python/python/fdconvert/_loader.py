@@ -51,8 +51,8 @@ class Loader:
       refused. The name of a field takes that one, of any kind but images: the labels are an array of
       ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
       text and JSON. ``None`` is for no labels.
-    - ``classes``: the names of the classes, in the order of the numbers that labels have. By default
-      those of the dataset; of several datasets with different classes all names, sorted.
+    - ``classes``: the names of the classes, in the order of the numbers that labels and objects have.
+      By default those of the dataset; of several datasets with different classes all names, sorted.
     - ``fields``: names of further fields: ``["score", "caption"]``. Integers
       and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
       rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
@@ -98,15 +98,15 @@ class Loader:
 
     A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
-    ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. More than
-    ``max_failures`` in an epoch are an error in any case. ``retries`` are for reads that failed for
+    ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. With these, more
+    than ``max_failures`` in an epoch are an error. ``retries`` are for reads that failed for
     a reason that may pass. ``verify`` checks stored checksums. A file that is cut or cannot be read
     while it is mapped is a failure of the samples in it like any other (on Linux).
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
     takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
     read, near ones together, with up to 128 requests in flight whatever the threads.
-    ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
+    ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``, but one in any case.
     ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
     for each read) simulate slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of

@@ -11,12 +11,12 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
     let crop: Option<String> = get(options, "crop")?;
     let [rrc, letterbox] = ["rrc", "letterbox"].map(|name| crop.as_deref() == Some(name));
     let has = |name: &str| options::value(options, name)?.is_truthy();
-    let follows = has("masks")? || has("fields")?;
     let objects = has("objects")?;
     let (mixup, cutmix) = (get::<f64>(options, "mixup")?, get::<f64>(options, "cutmix")?);
     let (mixes, switches) = (mixup != 0.0 || cutmix != 0.0, mixup != 0.0 && cutmix != 0.0);
     let caches = has("cache_bytes")?;
-    let on_device = !options::value(options, "device")?.is_none();
+    let given = |name: &str| PyResult::Ok(!options::value(options, name)?.is_none());
+    let on_device = given("device")?;
     let text = |name: &str| get::<String>(options, name);
     let changed = [
         ("scale", options::pair(options, "scale")? != (0.08, 1.0), rrc, "crop=\"rrc\""),
@@ -25,7 +25,7 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
         (
             "mask_fill",
             get::<u16>(options, "mask_fill")? != 0,
-            letterbox && follows,
+            letterbox,
             "`masks` with crop=\"letterbox\"",
         ),
         ("min_box", get::<f32>(options, "min_box")? != 1.0, objects, "`objects`"),
@@ -38,7 +38,13 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
             switches,
             "`mixup` and `cutmix` together",
         ),
-        ("num_classes", has("num_classes")?, mixes, "`mixup` and `cutmix`"),
+        ("num_classes", given("num_classes")?, mixes, "`mixup` and `cutmix`"),
+        (
+            "max_failures",
+            get::<u64>(options, "max_failures")? != 100,
+            text("errors")? != "raise",
+            "`errors` that are borne: with \"raise\" the first one ends the epoch",
+        ),
         ("cache_policy", text("cache_policy")? != "resident", caches, "`cache_bytes`"),
         ("decoder", text("decoder")? != "auto", on_device, "`device`"),
         ("device_cache_bytes", has("device_cache_bytes")?, on_device, "`device`"),

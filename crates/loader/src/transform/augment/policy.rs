@@ -73,8 +73,15 @@ impl Augment {
     /// Checks the numbers, once for a run.
     ///
     /// # Errors
-    /// `Usage` when there are fewer than two strengths, or not the one that is asked for.
+    /// `Usage` when there are fewer than two strengths, or not the one that is asked for, and for no
+    /// change, or so many that nothing is left of the image.
     pub fn check(&self) -> Result<()> {
+        if let Self::RandAugment { n_ops, .. } = *self
+            && !(1..=MAX_CHANGES).contains(&n_ops)
+        {
+            let what = format!("{n_ops} changes of an image are not from 1 to {MAX_CHANGES}");
+            return Err(Error::usage("augment", what));
+        }
         let (n_bins, magnitude) = match *self {
             Self::AutoAugment(_) => return Ok(()),
             Self::RandAugment { n_bins, magnitude, .. } => (n_bins, magnitude),
@@ -148,6 +155,9 @@ impl Augment {
 
 /// Strengths that torchvision's policies have when they are not told.
 const USUAL_BINS: u32 = 31;
+
+/// More changes leave nothing of an image, and take seconds.
+const MAX_CHANGES: u32 = 100;
 
 /// Changes that RandAugment and TrivialAugment choose from.
 const N_OPS: u64 = 14;
