@@ -153,15 +153,6 @@ mod tests {
     }
 
     #[test]
-    fn names_of_earlier_versions_lead_to_the_same_keys() {
-        for name in ["jack-o%27-lantern/1%20%282%29", "jack-o'-lantern/1%20(2)"] {
-            assert_eq!(decode(name.as_bytes()), "jack-o'-lantern/1 (2)");
-        }
-        // Neither version has written this one.
-        assert_eq!(decode(b"a'%27"), "a'%27");
-    }
-
-    #[test]
     fn any_extension_of_an_image_is_left_out() {
         let codec = KeyCodec { omitted: Omitted::AnyImage, max_bytes: 90 };
         for (key, name) in [
