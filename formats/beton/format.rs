@@ -3,8 +3,8 @@ use crate::beton::{
     layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
 };
 use fdconvert_core::{
-    Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind,
-    OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
+    Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
+    OptionKind, OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
 };
 use fdconvert_storage::place::{self, is_url};
 use std::{ffi::OsStr, path::Path};
@@ -158,7 +158,7 @@ impl Format for Beton {
         Ok(Box::new(crate::beton::writer::BetonWriter::create(self, request)?))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Ok(Box::new(BetonReader::open(path)?))
     }
 }

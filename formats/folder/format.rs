@@ -4,8 +4,8 @@ use crate::folder::{FolderReader, TableOfKeys, archive};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed,
-    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
+    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, OpenOptions,
+    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, SplitChoice, Splits,
 };
 use fdconvert_storage::place;
 use std::path::Path;
@@ -229,11 +229,11 @@ impl Format for Folder {
         writer::finished(request)
     }
 
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.clone().max_decompressed(limit).open(path)
-    }
-
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(self.open_folder(path)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        let mut folder = self.clone().max_decompressed(options.max_decompressed);
+        if let SplitChoice::Named(wanted) = &options.splits {
+            folder = folder.select_splits(wanted.clone());
+        }
+        Ok(Box::new(folder.open_folder(path)?))
     }
 }

@@ -18,7 +18,9 @@ use crate::shards::{
     record::is_missing,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Message, Result, Schema, message, named};
+use fdconvert_core::{
+    Error, FieldSpec, MaxDecompressed, Message, OpenOptions, Result, Schema, message, named,
+};
 use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -52,7 +54,7 @@ impl MdsReader {
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_without(path, MaxDecompressed::default(), &[])
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with this limit for each compressed shard, and without the columns of
@@ -60,11 +62,8 @@ impl MdsReader {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) fn open_without(
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Self> {
+    pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
         if place::is_file(path) {
             let what = format!(
                 "{} is one shard; give the folder that it lies in, in which there is its index.json",

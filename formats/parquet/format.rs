@@ -7,7 +7,7 @@ use super::{
 };
 use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, MaxDecompressed,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
     OptionValues, Reader, Result, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
@@ -99,21 +99,8 @@ impl Format for Parquet {
         Ok(Box::new(ParquetWriter::create(request, self.croissant)?))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.open_within(path, MaxDecompressed::default())
-    }
-
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open_without(path, limit, &[])
-    }
-
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(ParquetReader::open_without(path, limit, dropped)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(ParquetReader::open_with(path, options)?))
     }
 }
 

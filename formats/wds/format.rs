@@ -10,7 +10,7 @@ use crate::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
-    ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,
+    ImageHeader, Kind, Layout, Message, OpenOptions, OptionKind, OptionValues, Reader, Result,
     Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
@@ -88,7 +88,7 @@ impl Wds {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for a compressed shard that is too large.
     pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
-        WdsReader::open(path, MaxDecompressed::default(), &[])
+        WdsReader::open(path, &OpenOptions::default())
     }
 }
 
@@ -228,21 +228,8 @@ impl Format for Wds {
         fields::remarks(self, schema, common)
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.open_within(path, MaxDecompressed::default())
-    }
-
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open_without(path, limit, &[])
-    }
-
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(WdsReader::open(path, limit, dropped)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, options)?))
     }
 }
 

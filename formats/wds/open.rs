@@ -15,7 +15,7 @@ use crate::wds::{
     strangers,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
+use fdconvert_core::{Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, named};
 use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
@@ -64,7 +64,9 @@ impl WdsReader {
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(path: &Path, limit: MaxDecompressed, dropped: &[String]) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let OpenOptions { max_decompressed: limit, drop_fields: dropped, .. } = options;
+        let limit = *limit;
         let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {

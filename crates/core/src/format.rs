@@ -1,6 +1,6 @@
 use crate::{
     Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
-    Provenance, Reader, Result, Sample, Schema, Skipped,
+    Provenance, Reader, Result, Sample, Schema, Skipped, SplitChoice,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -221,30 +221,6 @@ pub trait Format: Send + Sync {
         Vec::new()
     }
 
-    /// Opens a dataset under this limit. The default has nothing compressed.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open); `Limit`.
-    fn open_within(&self, path: &Path, _limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open(path)
-    }
-
-    /// Opens a dataset without the fields of these names, for formats in which a field may keep
-    /// others from being read: it need not be readable, nor be there in every sample. What was left
-    /// out is then among the [dropped fields](crate::Source::dropped_fields). The default opens the
-    /// dataset with all fields.
-    ///
-    /// # Errors
-    /// As for [`open_within`](Self::open_within).
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        _dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        self.open_within(path, limit)
-    }
-
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
     /// leaves an unfinished file under another name, which the same run continues.
     ///
@@ -330,11 +306,52 @@ pub trait Format: Send + Sync {
         Ok(false)
     }
 
-    /// Opens a dataset.
+    /// Opens a dataset with the default options.
     ///
     /// # Errors
-    /// `Corrupt`, `Version` or `Io`.
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>>;
+    /// As for [`open_with`](Self::open_with).
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        self.open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a dataset with all its splits: choosing among them is the caller's part.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Version`, `Io` or `Limit`.
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>>;
+}
+
+/// Options for opening a dataset.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Limit for what is compressed.
+    pub max_decompressed: MaxDecompressed,
+    /// Splits that are taken.
+    pub splits: SplitChoice,
+    /// Fields that are left out, in formats in which a field may keep others from being read: they need
+    /// not be readable, nor be in every sample. What was left out is then among the
+    /// [dropped fields](crate::Source::dropped_fields).
+    pub drop_fields: Vec<String>,
+}
+
+impl OpenOptions {
+    /// The same with other splits.
+    #[must_use]
+    pub fn splits(self, splits: SplitChoice) -> Self {
+        Self { splits, ..self }
+    }
+
+    /// The same without these fields.
+    #[must_use]
+    pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
+        Self { drop_fields, ..self }
+    }
+
+    /// The same with another limit for what is compressed; `None` for the default one.
+    #[must_use]
+    pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
+        Self { max_decompressed: MaxDecompressed(bytes), ..self }
+    }
 }
 
 /// Receives one shard's samples, in order, from one thread.

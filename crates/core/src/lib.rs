@@ -58,8 +58,8 @@ pub use classes::{
 };
 pub use error::{Class, Error, Result};
 pub use format::{
-    Capabilities, Common, Complete, Create, Existing, Format, Layout, Shard, ShardSummary,
-    ShardWriter,
+    Capabilities, Common, Complete, Create, Existing, Format, Layout, OpenOptions, Shard,
+    ShardSummary, ShardWriter,
 };
 pub use ignored::Ignored;
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};

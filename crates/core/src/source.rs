@@ -11,7 +11,7 @@ pub trait Source: Send + Sync {
     fn schema(&self) -> &Schema;
 
     /// Names of fields that it has and leaves out because that was asked for when it was
-    /// [opened](crate::Format::open_without).
+    /// [opened](crate::OpenOptions::drop_fields).
     fn dropped_fields(&self) -> &[String] {
         &[]
     }

@@ -1,6 +1,6 @@
 //! Columns that are not read, images that Pillow's pixels are, and folders that are no dataset.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-use crate::{OpenOptions, mds::Mds, open, open_with};
+use crate::{mds::Mds, open, open_with};
 use fdconvert_core::*;
 use fdconvert_testkit::fixtures;
 use serde_json::json;

@@ -27,7 +27,7 @@ fn said(result: Result<Box<dyn Reader>>) -> String {
 
 fn without(path: &Path, dropped: &[&str]) -> Box<dyn Reader> {
     let dropped: Vec<String> = dropped.iter().map(|name| (*name).to_owned()).collect();
-    Wds::default().open_without(path, MaxDecompressed::default(), &dropped).unwrap()
+    Wds::default().open_with(path, &OpenOptions::default().drop_fields(dropped)).unwrap()
 }
 
 #[test]
