@@ -43,7 +43,7 @@ fn missing(reader: &dyn Reader, unknown: &str, names: &[&str]) -> Error {
     let what = match names {
         [] => message!("{of} has no splits, so none is called `{unknown}`; leave it out"),
         [only] => message!("`{unknown}` is no split of {of}, which has only {only}"),
-        _ => message!("`{unknown}` is none of the splits of {of}: {}", names.join(", ")),
+        _ => message!("`{unknown}` is not one of the splits of {of}: {}", names.join(", ")),
     };
     Error::usage(named::SPLIT, what)
 }

@@ -204,7 +204,7 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
                 }),
                 Some(0) => {}
                 Some(_) if *page.get_or_insert(pointer / page_bytes) != pointer / page_bytes => {
-                    problems.add(at, || format!("sample {sample} lies in several pages"));
+                    problems.add(at, || format!("sample {sample} is in several pages"));
                 }
                 Some(_) => {}
             }

@@ -140,8 +140,8 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
         Some("txt") => rows::parse_list,
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .txt; annotations of COCO, YOLO and Pascal VOC \
-                 are read from outside of archives: unpack the one that they, or the images, lie in",
+                "{} is not one of: .csv, .tsv, .jsonl, .txt; annotations of COCO, YOLO and Pascal VOC \
+                 are read from outside of archives: unpack the one that they, or the images, are in",
                 file.display()
             );
             return Err(Error::usage(OPTION, what));

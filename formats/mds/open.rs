@@ -66,10 +66,8 @@ impl MdsReader {
         dropped: &[String],
     ) -> Result<Self> {
         if place::is_file(path) {
-            let what = format!(
-                "{} is one shard; give the folder that it lies in, in which there is its index.json",
-                path.display()
-            );
+            let what =
+                format!("{} is one shard; give its folder, with the index.json", path.display());
             return Err(Error::usage("dataset", what));
         }
         let at = path.join(manifest::NAME);

@@ -84,7 +84,7 @@ pub(super) fn refuse_summary(metadata: &ParquetMetaData, path: &Path) -> Result<
         return Ok(());
     }
     let what = "it is the summary of other Parquet files, which hold its rows: give the folder that \
-                they lie in";
+                they are in";
     Err(Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() })
 }
 

@@ -130,7 +130,9 @@ fn has_croissant(list: &str) -> Result<bool> {
             "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
              Parquet file in the file; leave it out"
         ),
-        Some(word) => format!("`{word}` is none of croissant, none, which Parquet files can have"),
+        Some(word) => format!(
+            "unknown `{word}`; expected one of croissant, none, which Parquet files can have"
+        ),
         None => "either `none`, or `croissant`".to_owned(),
     };
     Err(Error::usage(named::SIDECARS, what))

@@ -218,7 +218,7 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
         match rest.first_chunk().map(Header::parse) {
             Some(Ok(_)) => {
                 let what = format!(
-                    "another archive of {} bytes lies behind the end of this one, where few \
+                    "another archive of {} bytes is behind the end of this one, where few \
                      programs look: join them by `tar --concatenate`, or unpack all by `tar \
                      --ignore-zeros` and make one of the files",
                     rest.len()

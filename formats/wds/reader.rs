@@ -272,8 +272,8 @@ impl Source for WdsReader {
         });
         let beside = match self.n_images_beside {
             0 => None,
-            1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
-            n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
+            1 => Some(message!("1 image next to the shards of {} is left out", self.name)),
+            n => Some(message!("{n} images next to the shards of {} are left out", self.name)),
         };
         let classes = self.may_be_classes().then(|| {
             message!(

@@ -737,7 +737,7 @@ fn lists_of_classes_give_their_numbers() {
     fs::create_dir(at("val/b")).unwrap();
     ok(&[&"pack", &at("train"), &at("train.beton")]);
     let said = ok(&[&"pack", &at("val"), &at("plain.beton")]);
-    assert!(said.contains("no image lies in the folder b"), "{said}");
+    assert!(said.contains("no image is in the folder b"), "{said}");
     let labels = |dataset: &Path| {
         let reader = fdconvert_reader::open(dataset).unwrap();
         let names = reader.schema().fields[1].class_names.clone().unwrap().to_vec();

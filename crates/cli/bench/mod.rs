@@ -46,7 +46,7 @@ pub(crate) struct Measured {
     pub(crate) bytes_per_image: f64,
     /// Requests to stores for an image.
     pub(crate) requests_per_image: f64,
-    /// Share of the bytes from stores that lie between images which were fetched together.
+    /// Share of the bytes from stores that are between images which were fetched together.
     pub(crate) over_fetched: f64,
     /// Share of the images that came from the cache.
     pub(crate) hits: f64,

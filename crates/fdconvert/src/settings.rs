@@ -284,7 +284,10 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
                 format.name() == name.as_str() || format.aliases().contains(&name.as_str())
             })
             .ok_or_else(|| {
-                Error::usage(named::FORMAT, format!("`{name}` is none of: {}", names()))
+                Error::usage(
+                    named::FORMAT,
+                    format!("unknown `{name}`; expected one of: {}", names()),
+                )
             }),
         None => {
             let out = out.ok_or_else(|| {

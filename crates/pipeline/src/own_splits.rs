@@ -68,8 +68,8 @@ pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<
     let missing = wanted.iter().find(|name| !names.contains(&name.as_str()));
     if let Some(name) = missing {
         let what = match &names[..] {
-            [] => "the source has no splits of its own; leave it out".to_owned(),
-            _ => format!("`{name}` is none of the source's splits, {}", names.join(", ")),
+            [] => "the source has no splits; leave it out".to_owned(),
+            _ => format!("`{name}` is not one of the source's splits, {}", names.join(", ")),
         };
         return Err(Error::usage(SELECT_SPLITS, what));
     }

@@ -114,7 +114,7 @@ impl Paired {
             let cure =
                 longer.find(|(end, _)| is_end(end)).map_or_else(String::new, |(end, mask)| {
                     let mask = self.masks.key(mask);
-                    format!(": {mask} is there, so leave `{end}` out of the names in {name}")
+                    format!(": {mask} exists, so leave `{end}` out of the names in {name}")
                 });
             Error::sample(key, format!("there is no {field} of its name in {name}{cure}"))
         })

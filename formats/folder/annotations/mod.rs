@@ -85,7 +85,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
         Some("csv" | "tsv" | "jsonl" | "ndjson" | "txt") => Ok(None),
         _ if is_url(labels) => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
+                "{} is not one of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
                  from this machine, so copy it here first",
                 labels.display()
             );
@@ -97,7 +97,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
         _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .txt (names and classes), .json (COCO), .yaml or \
+                "{} is not one of: .csv, .tsv, .jsonl, .txt (names and classes), .json (COCO), .yaml or \
                  .data (YOLO), a folder of .txt files (YOLO), of .xml files (Pascal VOC) or with \
                  metadata.csv or metadata.jsonl",
                 labels.display()

@@ -52,7 +52,7 @@ pub(crate) fn tables_in(folder: &Path) -> Result<Tables> {
     }
     if !tables.files.is_empty() {
         tables.remarks.extend(missing.iter().map(|split| {
-            format!("no {CSV} or {JSONL} lies in {}, so its images are not listed", split.display())
+            format!("no {CSV} or {JSONL} is in {}, so its images are not listed", split.display())
         }));
     }
     Ok(tables)

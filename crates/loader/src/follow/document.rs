@@ -133,7 +133,7 @@ impl<S> Document<S> {
         if let Some((name, _)) = names {
             return Err(format!(
                 "its classes, `{name}`, are texts, and batches have numbers: give each class a number, \
-                 in a list `{CLASSES}`, and let the texts stay beside it as `{CLASS_NAMES}`, or give the names \
+                 in a list `{CLASSES}`, and keep the texts as `{CLASS_NAMES}`, or give the names \
                  in the order of their numbers (`classes`)"
             ));
         }

@@ -143,7 +143,7 @@ impl Follower {
             (_, Role::Depth) => {
                 return Err(named.error(
                     "it has values of 8 bits or fewer, and the first sample of the dataset, which \
-                     tells what the column holds, has 16: store all of them alike",
+                     says what the column holds, has 16: store all of them alike",
                 ));
             }
             // Labels of one byte in a column of two.
@@ -173,7 +173,7 @@ impl Follower {
     ) -> Result<FieldValue> {
         if is_gray16(image) {
             return Err(named.error(
-                "it has gray of 16 bits, and the first sample of the dataset, which tells what the \
+                "it has gray of 16 bits, and the first sample of the dataset, which says what the \
                  column holds, has not: store all of them alike",
             ));
         }
@@ -221,7 +221,7 @@ impl Named<'_> {
             return Ok(());
         }
         let what = format!(
-            "it is {}x{} beside an image of {}x{}, and only images of one size take the same crop: \
+            "it is {}x{} next to an image of {}x{}, and only images of one size take the same crop: \
              store both at the same size, or leave the field out",
             size.0, size.1, leader.0, leader.1
         );

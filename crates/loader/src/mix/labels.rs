@@ -96,7 +96,7 @@ impl SoftLabels {
         let place = usize::try_from(label).ok().and_then(|class| numbers.get_mut(class));
         let Some(place) = place else {
             let what = format!(
-                "sample {sample} has the label {label}, which is none of {} classes that are \
+                "sample {sample} has the label {label}, which is not one of {} classes that are \
                  counted from 0",
                 self.n_classes
             );

@@ -66,7 +66,7 @@ class Loader:
     - ``objects``: the field of JSON that tells boxes, keypoints, polygons and run lengths: an
       ``Objects`` with coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
       ``keypoint_flip`` says which keypoint takes the place of each when left and right change, and
-      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches tell how
+      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches say how
       rows show their images.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage

@@ -92,7 +92,7 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
     if not names or not all(isinstance(it, str) for it in names):
         raise UsageError(f"schema: the class names of `{name}` are not texts")
     if len(set(names)) < len(names):
-        raise UsageError(f"schema: a class name of `{name}` is there twice")
+        raise UsageError(f"schema: a class name of `{name}` occurs twice")
     return {"kind": "int", "class_names": names}
 
 

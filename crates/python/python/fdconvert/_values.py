@@ -115,7 +115,7 @@ def array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
     if _dtype_of(found) != dtype:
         raise Unfit("array.astype(dtype) converts it")
     if tuple(found.__array_interface__["shape"]) != shape:
-        raise Unfit("all samples have one shape; others are what json is for")
+        raise Unfit("arrays of a field must all have one shape; store ragged ones as bytes (np.save)")
     content: bytes = found.tobytes()
     return content
 

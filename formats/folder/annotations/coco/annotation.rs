@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for Keys {
             map: &mut A,
         ) -> Result<(), A::Error> {
             if place.is_some() {
-                return Err(A::Error::custom(format_args!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format_args!("the key `{key}` occurs twice")));
             }
             *place = map.next_value()?;
             Ok(())
