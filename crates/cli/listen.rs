@@ -12,7 +12,6 @@ pub(crate) struct Listener<'a> {
     pub(crate) session: &'a Session,
     /// Neither bars nor notes.
     pub(crate) quiet: bool,
-    /// What is said while samples are packed.
     pub(crate) packing: &'static str,
 }
 

@@ -24,14 +24,12 @@ use std::{
 /// A dataset with its loader, and what the rounds gave so far.
 pub(super) struct Lane {
     name: String,
-    /// What it is called in the table.
     label: String,
     loader: Loader,
     /// Whole epochs, or rounds of some seconds.
     rounds: Vec<Round>,
     /// Whether they are epochs.
     is_whole: bool,
-    /// Those of each round.
     stats: Vec<Stats>,
     /// Images/s that training takes, where that is played.
     consumer_rate: Option<f64>,
