@@ -38,7 +38,6 @@ struct Job<'a> {
     size: (u32, u32),
     source: ImageHeader,
     goal: Goal,
-    /// The JPEG that the pixels come from.
     jpeg: Option<&'a [u8]>,
 }
 
