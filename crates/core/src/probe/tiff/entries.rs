@@ -171,7 +171,6 @@ impl<'a> File<'a> {
 /// The values of an entry, which are read where they stand.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'a> {
-    /// Of the values alone.
     file: File<'a>,
     value_bytes: usize,
 }
