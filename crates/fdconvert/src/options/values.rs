@@ -411,8 +411,7 @@ impl FromStr for Encoding {
                 let share = share.and_then(Share::new).ok_or_else(|| {
                     format!(
                         "unknown `{text}`; expected one of: keep, jpeg, png, bmp, webp, raw, smart, \
-                         mix:P (P from \
-                         0 to 1)"
+                         mix:P (P from 0 to 1)"
                     )
                 })?;
                 Self::Mix(share)
