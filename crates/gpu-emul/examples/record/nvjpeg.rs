@@ -32,9 +32,7 @@ pub(crate) struct Case {
     pub(crate) batch: usize,
     /// Images per second of every round.
     pub(crate) wall: Vec<f64>,
-    /// Images of a batch that it does not decode.
     pub(crate) n_left: usize,
-    /// Of the samples of images as they are stored.
     pub(crate) difference: Option<Difference>,
 }
 
