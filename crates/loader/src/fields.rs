@@ -55,9 +55,7 @@ pub(crate) struct Fields {
     roles: Vec<Role>,
     /// Number of them, from the first on, that were asked for as fields.
     n_asked: usize,
-    /// Which one is the label.
     label: Option<usize>,
-    /// The list that the classes of objects go by.
     classes: Option<Arc<ClassNumbers>>,
 }
 

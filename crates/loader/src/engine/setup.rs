@@ -24,7 +24,6 @@ pub(crate) struct Setup {
     pub(crate) mixing: Option<Mixing>,
     /// Images that a GPU decodes, if there is one.
     pub(crate) offload: Option<Arc<Offload>>,
-    /// Statistics of all epochs.
     pub(crate) counters: Counters,
     fingerprint: u64,
 }

@@ -39,7 +39,6 @@ struct State {
     begun: Option<(Arc<Epoch>, Cursor)>,
     /// Rows of it are being made.
     is_running: bool,
-    /// Batches of it that were handed over.
     n_delivered: u64,
     /// The same among all steps of the epoch.
     delivered: Standing,
@@ -47,7 +46,6 @@ struct State {
     planned: u64,
     /// Those of them that were asked for, by position.
     rows: BTreeMap<u64, Row>,
-    /// Bytes of these.
     n_bytes: u64,
     is_closing: bool,
     /// Why there are no rounds any more.
@@ -80,7 +78,6 @@ pub(super) struct Session {
 
 /// State of a rank in the rounds.
 pub(super) struct Part {
-    /// The epoch whose rows are being made.
     pub(super) session: Option<Session>,
     pub(super) standing: Standing,
     /// Heads of the other ranks in the last round.

@@ -21,7 +21,6 @@ pub(crate) struct Followed {
 pub(crate) struct Follower {
     renderer: Renderer,
     nearest: Nearest,
-    /// Of the image at hand.
     pixels: Vec<u8>,
     /// Images that were rounded to 8 bits since this was looked at.
     pub(crate) n_rounded: u64,
@@ -29,9 +28,7 @@ pub(crate) struct Follower {
 
 /// The row that is made.
 pub(crate) struct Leader<'a> {
-    /// Number of its dataset.
     pub(crate) dataset: u32,
-    /// That of its sample.
     pub(crate) key: &'a str,
     pub(crate) geometry: &'a Geometry,
     /// The size of its image, upright.

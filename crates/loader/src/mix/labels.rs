@@ -20,11 +20,9 @@ pub(crate) struct SoftLabels {
 
 /// The label of a row, and what there is to know of it.
 pub(crate) struct LabelRow<'a> {
-    /// The number of its sample, for messages.
     pub(crate) sample: u64,
     /// The label where that is a class.
     pub(crate) label: i64,
-    /// The values of its fields.
     pub(crate) fields: Option<&'a [FieldValue]>,
     /// False where it shows no sample: its numbers are all 0.
     pub(crate) is_filled: bool,

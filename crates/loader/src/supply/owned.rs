@@ -10,7 +10,6 @@ pub(crate) struct Owned {
     owners: Owners,
     /// Bytes that are left in each cache.
     left: Vec<u64>,
-    /// Bytes of all that is owned.
     n_bytes: u64,
 }
 

@@ -97,11 +97,8 @@ pub(crate) trait Method: Sync {
 
 /// A group of samples to choose from.
 pub(crate) struct Candidates<'a> {
-    /// Number of the group.
     pub(crate) group: u64,
-    /// Number of samples.
     pub(crate) len: u64,
-    /// The bytes of their images.
     pub(crate) n_bytes: u64,
     /// The budget of all groups, and the bytes of all their images.
     pub(crate) budget: u64,
