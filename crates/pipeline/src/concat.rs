@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::Xxh3;
 /// by name, in sorted order, and labels renumbered.
 pub struct Concat {
     sources: Vec<Box<dyn Source>>,
-    /// End of each source's indices.
     ends: Vec<u64>,
     schema: Schema,
     /// For each source and field: the new number of every class, where it changed.
