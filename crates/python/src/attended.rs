@@ -91,7 +91,6 @@ pub(crate) struct Work {
     worker: Option<JoinHandle<()>>,
     /// Process that has the thread.
     process: u32,
-    /// What the progress callback was told last.
     shown: Option<(u64, u64)>,
     looked: Instant,
 }

@@ -33,7 +33,6 @@ pub(crate) struct DeviceArray {
     streams: Mutex<Vec<usize>>,
     /// The process that opened the GPU.
     process: u32,
-    /// Number of batches that are lent.
     lent: Arc<AtomicUsize>,
 }
 

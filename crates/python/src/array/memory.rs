@@ -35,7 +35,6 @@ struct Lent {
     batch: Option<Batch>,
     /// The process whose loader it is of.
     process: u32,
-    /// Number of batches that are lent.
     count: Arc<AtomicUsize>,
 }
 
