@@ -47,7 +47,6 @@ fn known() -> String {
 /// An object, or a folder of objects, in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// As it was given.
     pub(crate) path: PathBuf,
     pub(crate) scheme: Scheme,
     /// The part before the key: one client serves all objects with the same.

@@ -168,7 +168,6 @@ pub struct Upload {
     client: Client,
     mark: Option<String>,
     len: u64,
-    /// Bytes that are not sent yet.
     buffer: Vec<u8>,
     parts: Option<Parts>,
 }
