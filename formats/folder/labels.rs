@@ -44,7 +44,6 @@ pub(crate) struct LabelTable {
     pub(crate) remarks: Vec<String>,
     /// Those of its column `split`.
     pub(crate) splits: Splits,
-    /// The files that were read.
     pub(crate) files: Vec<PathBuf>,
 }
 

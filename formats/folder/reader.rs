@@ -42,7 +42,6 @@ pub struct FolderReader {
     pub(super) fingerprint: OnceLock<[u8; 16]>,
     pub(super) stamp: OnceLock<[u8; 16]>,
     pub(super) sizes: Option<Words>,
-    /// The zip that stands for the folder.
     pub(super) archive: Option<Box<Archive>>,
     /// Samples whose annotations have something to tell.
     pub(super) notices: Notices,

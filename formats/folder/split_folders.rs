@@ -17,7 +17,6 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
-    /// Remarks on it for the user.
     pub(crate) remarks: Vec<String>,
     /// Where the labels come from, or why there are none.
     pub(crate) labels: Option<String>,

@@ -33,9 +33,7 @@ pub(crate) struct Annotated {
     pub(crate) identity: Bytes,
     /// Splits that the annotations name; `None` where the folders say what they are.
     pub(crate) division: Option<Division>,
-    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
-    /// Entries passed over in the folder of images.
     pub(crate) ignored: Ignored,
     /// The annotations say which images there are, by names.
     pub(crate) lists: bool,

@@ -18,7 +18,6 @@ const JSONL: &str = "metadata.jsonl";
 pub(crate) struct Tables {
     /// Each with the folder that its names are relative to.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 

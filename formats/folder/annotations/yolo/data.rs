@@ -18,9 +18,7 @@ const KEYS: [&str; 7] = ["names", "nc", "train", "val", "validation", "test", "k
 /// Contents of a file.
 #[derive(Debug, PartialEq)]
 pub(in crate::folder::annotations) struct Data {
-    /// Names of classes by number.
     pub(super) names: Vec<String>,
-    /// Splits with their folders and lists of files.
     pub(super) splits: Vec<(&'static str, Vec<String>)>,
     /// `kpt_shape`.
     pub(super) keypoints: Option<[usize; 2]>,
