@@ -40,7 +40,6 @@ const MAX_GIVEN_BYTES: u64 = 1 << 26;
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// The column of each field.
     pub(crate) columns: Vec<usize>,
     pub(crate) key: Option<usize>,
 }

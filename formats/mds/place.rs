@@ -27,7 +27,6 @@ use std::{
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) out: PathBuf,
-    /// The folder of the split.
     pub(crate) folder: PathBuf,
     stem: String,
 }

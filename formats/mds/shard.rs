@@ -25,7 +25,6 @@ pub(crate) struct ShardFile {
     pub(crate) folder: PathBuf,
     /// Its columns, where they are not those of the first shard.
     pub(crate) own: Option<Own>,
-    /// Position of its first sample in the dataset.
     pub(crate) first: u64,
     /// In place of a file.
     given: Option<Bytes>,
