@@ -41,7 +41,6 @@ pub(crate) struct File {
     pub(crate) note: Option<Note>,
     /// Of the footer.
     pub(crate) xxh3: u128,
-    /// Program that wrote it.
     pub(crate) created_by: Option<String>,
     /// The pages of each column of each row group, once they were looked for.
     tables: Vec<OnceLock<Arc<Table>>>,
@@ -64,7 +63,6 @@ pub(crate) struct Chunk {
     /// Values that it is said to have, nulls among them.
     pub(crate) n_values: u64,
     pub(crate) compression: Compression,
-    /// Place of its offset index.
     pub(crate) offset_index: Option<(u64, u64)>,
 }
 

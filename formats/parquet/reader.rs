@@ -38,7 +38,6 @@ pub struct ParquetReader {
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
     pub(crate) keys: OnceLock<Keys>,
-    /// Notes on how the columns were taken.
     pub(crate) remarks: Vec<Message>,
 }
 
