@@ -36,7 +36,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) header: u64,
     /// Offset of its bytes, which are within the archive.
     pub(crate) data: u64,
-    /// Length of its bytes.
     pub(crate) len: u64,
 }
 
