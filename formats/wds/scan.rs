@@ -93,7 +93,6 @@ pub(crate) struct Scanned {
     /// The number of each sample's shape.
     shape: Vec<u32>,
     shapes: Vec<Shape>,
-    /// Files that belong to no sample.
     pub(crate) ignored: Ignored,
     /// For each field, what is wrong with samples that lack it.
     missing: Vec<Message>,
