@@ -25,7 +25,6 @@ pub(super) struct Checkout {
     /// Results of cargo, in a folder for each of the two that name linkers.
     target: PathBuf,
     cargo_home: PathBuf,
-    /// Intermediate files.
     work: PathBuf,
     files: PathBuf,
     version: String,
