@@ -10,7 +10,6 @@ use std::path::Path;
 /// Listens for a session.
 pub(crate) struct Listener<'a> {
     pub(crate) session: &'a Session,
-    /// Neither bars nor notes.
     pub(crate) quiet: bool,
     pub(crate) packing: &'static str,
 }
