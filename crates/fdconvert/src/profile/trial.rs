@@ -20,7 +20,6 @@ use tempfile::TempDir;
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     pub(crate) threads: usize,
-    /// Reading threads.
     pub(crate) queue_depth: usize,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
