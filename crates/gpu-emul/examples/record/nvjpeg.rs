@@ -19,7 +19,6 @@ const N_COMPARED: usize = 256;
 pub(crate) struct Rivals {
     pub(crate) version: (i32, i32, i32),
     pub(crate) hardware: Option<(u32, u32)>,
-    /// Why an engine is not there.
     pub(crate) skipped: Vec<(LibraryUse, GpuError)>,
     pub(crate) cases: Vec<Case>,
 }
