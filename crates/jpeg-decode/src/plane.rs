@@ -30,7 +30,6 @@ pub(crate) struct Plane {
     n_columns: usize,
     shape: Shape,
     factors: Factors,
-    /// The cells of a row of blocks.
     row: Vec<u32>,
 }
 
