@@ -48,7 +48,6 @@ pub(crate) struct RowValues {
 /// integer: it is a column like them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
-    /// As they are stored.
     specs: Vec<FieldSpec>,
     /// The same as batches show them.
     shown: Vec<FieldSpec>,

@@ -20,7 +20,6 @@ use std::{
 pub(super) struct Producer {
     setup: Arc<Setup>,
     supply: Arc<Supply>,
-    /// Samples of moved rows, if ranks exchange them.
     board: Option<Arc<Board>>,
     state: State,
     running: Option<Running>,

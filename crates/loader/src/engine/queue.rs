@@ -30,7 +30,6 @@ pub(crate) struct Task {
     pub(crate) fetched: Option<Result<Fetched>>,
     /// True if a GPU has failed with it, so that it must be decoded on the host.
     pub(crate) on_host: bool,
-    /// The row as a GPU is to make it, where it is left to one.
     pub(crate) device_row: Option<DeviceRow>,
 }
 

@@ -44,7 +44,6 @@ pub(crate) struct RowMaker {
     pub(super) decoder: Decoder,
     pub(super) renderer: Renderer,
     pub(super) pixels: Vec<u8>,
-    /// Lets fields follow the image, where any do.
     follower: Option<Follower>,
 }
 

@@ -27,7 +27,6 @@ pub(crate) struct Board {
     n_ahead: u64,
     /// Bytes of samples that are asked for, and not taken yet.
     max_bytes: u64,
-    /// The process that the thread belongs to.
     process: u32,
 }
 
@@ -40,7 +39,6 @@ struct State {
     /// Rows of it are being made.
     is_running: bool,
     n_delivered: u64,
-    /// The same among all steps of the epoch.
     delivered: Standing,
     /// All rows that moved at positions below were looked at.
     planned: u64,
@@ -80,7 +78,6 @@ pub(super) struct Session {
 pub(super) struct Part {
     pub(super) session: Option<Session>,
     pub(super) standing: Standing,
-    /// Heads of the other ranks in the last round.
     pub(super) others: Vec<Head>,
     pause: Duration,
 }

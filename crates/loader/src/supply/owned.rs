@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// Owners in the making, stratum by stratum.
 pub(crate) struct Owned {
     owners: Owners,
-    /// Bytes that are left in each cache.
     left: Vec<u64>,
     n_bytes: u64,
 }

@@ -104,7 +104,6 @@ pub(crate) struct Candidates<'a> {
     pub(crate) budget: u64,
     pub(crate) all_bytes: u128,
     pub(crate) seed: u64,
-    /// The bytes of the image of a sample.
     pub(crate) size: &'a dyn Fn(u64) -> Result<u64>,
 }
 
@@ -119,7 +118,6 @@ impl Candidates<'_> {
 
 /// Parameters of a cache.
 pub(crate) struct Slotted<'a> {
-    /// The samples of each group, and how many of them are kept.
     pub(crate) slots: &'a [(u64, u64)],
     pub(crate) seed: u64,
     /// With several ranks a sample that is read ahead of its draw may be drawn by another one.
