@@ -18,9 +18,7 @@ pub struct Paired {
     /// Index in `masks` by name without extension.
     by_stem: BTreeMap<String, u64>,
     schema: Schema,
-    /// What does not fit, by the names.
     remarks: Vec<Message>,
-    /// Samples whose mask has another size than the image.
     unlike: Mutex<BTreeSet<u64>>,
 }
 
