@@ -89,7 +89,6 @@ pub(crate) struct Work {
     meter: Arc<Meter>,
     desk: Arc<Desk>,
     worker: Option<JoinHandle<()>>,
-    /// Process that has the thread.
     process: u32,
     shown: Option<(u64, u64)>,
     looked: Instant,

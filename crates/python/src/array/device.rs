@@ -31,7 +31,6 @@ pub(crate) struct DeviceArray {
     shape: Box<[isize]>,
     strides: Box<[isize]>,
     streams: Mutex<Vec<usize>>,
-    /// The process that opened the GPU.
     process: u32,
     lent: Arc<AtomicUsize>,
 }

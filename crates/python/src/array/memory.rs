@@ -33,7 +33,6 @@ enum Owner {
 /// A batch whose memory the loader wants back.
 struct Lent {
     batch: Option<Batch>,
-    /// The process whose loader it is of.
     process: u32,
     count: Arc<AtomicUsize>,
 }
