@@ -66,7 +66,6 @@ pub(crate) struct Journal {
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
-    /// Spool of the entry points, if they are stored.
     pub(crate) spool: Option<Spool>,
 }
 

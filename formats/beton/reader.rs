@@ -34,7 +34,6 @@ pub struct BetonReader {
     pub(crate) schema: Schema,
     pub(crate) table: Table,
     pub(crate) index: Option<Index>,
-    /// Why the index block that is there is not used.
     pub(crate) index_problem: Option<String>,
     /// Set once tables and rows were found to be what was written. Damage is not remembered: a page
     /// that cannot be read now may be readable later.
