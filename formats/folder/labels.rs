@@ -42,7 +42,6 @@ pub(crate) struct LabelTable {
     /// Its bytes, to tell tables apart.
     pub(crate) bytes: Bytes,
     pub(crate) remarks: Vec<String>,
-    /// Those of its column `split`.
     pub(crate) splits: Splits,
     pub(crate) files: Vec<PathBuf>,
 }

@@ -35,7 +35,6 @@ pub struct FolderReader {
     pub(super) samples: Samples,
     pub(super) ignored: Ignored,
     pub(super) provenance: Option<Provenance>,
-    /// Splits that the folders are or that the table records.
     pub(super) division: Division,
     pub(super) how: Folder,
     pub(super) coming: Coming,

@@ -18,7 +18,6 @@ use std::{
 pub(crate) struct Division {
     pub(crate) splits: Splits,
     pub(crate) remarks: Vec<String>,
-    /// Where the labels come from, or why there are none.
     pub(crate) labels: Option<String>,
 }
 

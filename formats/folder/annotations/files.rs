@@ -130,7 +130,6 @@ impl LabelFiles {
 
 /// The annotations of images.
 pub(super) struct Pairs<'a> {
-    /// Those of each image.
     pub(super) files: Vec<Option<&'a Path>>,
     n_files: usize,
     /// Files whose names have other forms of accented letters than those of their images.

@@ -27,7 +27,6 @@ pub(super) struct Annotation<'a> {
     caption: Option<&'a RawValue>,
     /// Only panoptic ones have it.
     pub(super) segments_info: Option<IgnoredAny>,
-    /// Keys that are not packed.
     pub(super) others: Vec<Cow<'a, str>>,
 }
 
