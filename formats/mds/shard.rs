@@ -31,7 +31,6 @@ pub(crate) struct ShardFile {
     mapped: OnceLock<Bytes>,
     /// The raw file or object, opened when it is first needed.
     opened: OnceLock<Blob>,
-    /// Its index block, if the manifest names one.
     pub(crate) index: ShardIndex,
     /// So that two threads do not decompress the same.
     busy: Mutex<()>,
