@@ -37,7 +37,6 @@ pub(crate) struct File {
     pub(crate) features: Features,
     /// Columns of lists of a fixed length, which the features need not name.
     pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
-    /// Note of this tool about it.
     pub(crate) note: Option<Note>,
     /// Of the footer.
     pub(crate) xxh3: u128,

@@ -18,7 +18,6 @@ const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
 /// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parquet {
-    /// A description in Croissant is written beside each file.
     pub(crate) croissant: bool,
 }
 

@@ -55,7 +55,6 @@ pub(crate) struct ParquetWriter {
     index: Builder,
     ranges: Vec<Range>,
     group_start: u64,
-    /// A description in Croissant goes beside the file.
     croissant: bool,
     /// A run of the same stamp may have left its description.
     resumes: bool,
