@@ -302,7 +302,6 @@ struct ShardFile {
     path: PathBuf,
     /// Its length, where a manifest tells it: our shards, which are not compressed.
     len: Option<u64>,
-    /// Its position in the manifest, if there is one.
     number: usize,
 }
 

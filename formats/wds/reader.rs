@@ -36,7 +36,6 @@ pub struct WdsReader {
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
-    /// Names of the fields that were left out when it was opened.
     pub(crate) dropped_fields: Vec<String>,
     /// Members that belong to no field, with their number, in shards without an index.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,

@@ -88,7 +88,6 @@ pub(crate) struct Scanned {
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
-    /// The first place of each sample.
     starts: Vec<usize>,
     /// The number of each sample's shape.
     shape: Vec<u32>,

@@ -61,7 +61,6 @@ pub(crate) struct Shards<'a> {
     pub(crate) members: &'a [String],
     /// By which shards in a store are walked, where they have indexes.
     pub(crate) outline: Option<&'a Outline>,
-    /// Record of how it was made, where that is known.
     pub(crate) provenance: Option<&'a Provenance>,
 }
 
