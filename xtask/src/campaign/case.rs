@@ -70,7 +70,6 @@ pub(super) struct Reference {
     pub(super) configuration: &'static Configuration,
     pub(super) output: Tree,
     pub(super) source: Tree,
-    /// The calls of that run.
     pub(super) points: Vec<Point>,
 }
 
