@@ -187,7 +187,7 @@ impl BetonReader {
         let index =
             self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
         let said = index.region(sample, region).map_err(|error| self.bad_sample(sample, error))?;
-        let no_image = || self.bad_sample(sample, "its index says of no image what it is");
+        let no_image = || self.bad_sample(sample, "its index does not describe its images");
         let ImageFacts { codec, width, height } = said.image.ok_or_else(no_image)?;
         if width == 0 || height == 0 {
             let what = format!("its image is {width}x{height}: no pixels");

@@ -333,9 +333,9 @@ fn refuse_splits_among_classes(
     };
     let folder = unpacked(root);
     let what = message!(
-        "{}: {} are called as splits or much like them{beside}: call splits `train`, `val` and \
-         `test` and move all else out of their folder, {}give one of the folders as the source, such \
-         as {}, or make a class of each with {}",
+        "{}: {} have names of splits or similar ones{beside}: call splits `train`, `val` and \
+         `test` and move all else out of their folder, {}give one of the folders as the source, \
+         such as {}, or make a class of each with {}",
         shown(root, above),
         listed(like.iter().copied()),
         if folder.is_some() { "unpack the source and " } else { "" },
@@ -360,9 +360,9 @@ fn refuse_splits_in_classes(
         return Ok(());
     }
     let what = message!(
-        "{}: the classes {} hold folders that are called as splits ({}), which would not be kept \
-         apart: folders of splits are above those of classes; move them, list files and labels in a \
-         table and give it with {}, or mix them with {}",
+        "{}: the classes {} hold folders with names of splits ({}), which would not be kept apart: \
+         folders of splits are above those of classes; move them, list files and labels in a table \
+         and give it with {}, or mix them with {}",
         shown(root, above),
         listed(names.iter().copied()),
         listed(splits),

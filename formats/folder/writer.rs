@@ -110,7 +110,7 @@ impl Writer {
             if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
                 let what = message!(
                     "its file `{}` was already written; a beton or mds can hold both samples, and \
-                     {} tells those of several sources apart",
+                     {} distinguishes those of several sources",
                     key_of_path(path),
                     named::PREFIX.with("auto")
                 );

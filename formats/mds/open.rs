@@ -386,7 +386,7 @@ fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fiel
         return Err(format!("it counts {} samples, the index {n_samples}", manifest.samples));
     }
     if manifest.fingerprint.len() != hex([0; 16]).len() {
-        return Err("its fingerprint is none".to_owned());
+        return Err("its fingerprint is invalid".to_owned());
     }
     Ok(Fields { schema, columns: of_fields, key })
 }

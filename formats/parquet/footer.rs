@@ -147,9 +147,7 @@ pub(super) fn refuse_unread(
             _ => None,
         });
         let what = match (codec, leaf.kind) {
-            _ if encrypted.contains(&at) => {
-                "is encrypted, and what is encrypted is not read".into()
-            }
+            _ if encrypted.contains(&at) => "is encrypted, which is not supported".into(),
             (Some(codec), _) => format!(
                 "is compressed with {codec}, which is not read; write the file again with zstd, \
                  snappy, gzip or lz4"

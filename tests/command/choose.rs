@@ -259,7 +259,7 @@ fn names_in_front_tell_sources_apart() {
     }
     let (left, right) = (path("left"), path("right"));
     let said = fails(&[&"pack", &left, &right, &path("x.wds")]);
-    assert!(said.contains("--prefix auto tells the samples of several sources apart"), "{said}");
+    assert!(said.contains("--prefix auto distinguishes the samples of several sources"), "{said}");
     ok(&[&"pack", &left, &right, &path("auto.wds"), &"--prefix", &"auto"]);
     assert_eq!(
         keys(&path("auto.wds")),

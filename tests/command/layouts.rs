@@ -252,7 +252,7 @@ const LAYOUTS: &[Layout] = &[
         args: &[],
         status: REFUSED,
         says: &[
-            "Test, Training, test-multiple_fruits are called as splits or much like them",
+            "Test, Training, test-multiple_fruits have names of splits or similar ones",
             "move all else out of their folder",
         ],
     },

@@ -93,7 +93,7 @@ pub(crate) fn check_place<'a>(
 ) -> Result<()> {
     if out == Path::new("-") {
         let what = "nothing is packed to standard output; name a file or a folder (./- for one \
-                    that is called so)";
+                    with that name)";
         return Err(Error::usage(option, what));
     }
     if !is_url(out) {

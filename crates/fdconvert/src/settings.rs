@@ -135,8 +135,8 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         .map(|field| format!("`{}` ({})", field.name, field.kind.name()))
         .collect();
     let what = format!(
-        "the source has no field of images, only {}: leave the option out; a column of bytes is one \
-         of images if all values looked at are",
+        "the source has no field of images, only {}: leave the option out; a column of bytes \
+         counts as images only if all inspected values are",
         fields.join(", ")
     );
     Err(Error::usage(option, what))

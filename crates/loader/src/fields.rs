@@ -82,8 +82,8 @@ impl Fields {
             && *role != Role::Value
         {
             let what = format!(
-                "`{}` tells of objects, which come as a field and are not a label: name another field, \
-                 or none",
+                "`{}` describes objects, which are a field and not a label: name another field, or \
+                 none",
                 specs.get(label).map_or("", |field| &field.name)
             );
             return Err(Error::usage("label", what));

@@ -83,8 +83,8 @@ pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
     let one = SELECT_SPLITS.with(first);
     let what = message!(
-        "the source has splits of its own ({names}), which dividing again would mix: leave {SPLIT} \
-         out to keep them, divide one of them with {one}, or mix those of a packed dataset with \
+        "the source has splits ({names}), which dividing again would mix: leave {SPLIT} out to \
+         keep them, divide one of them with {one}, or mix those of a packed dataset with \
          {NO_SPLIT_FOLDERS} and those of a folder by giving its split folders as sources"
     );
     Error::usage(SPLIT, what)

@@ -77,8 +77,8 @@ impl Paired {
             let (n, key) = (masks.len(), masks.key(first));
             let (belong, are) = if n_left == 1 { ("belongs", "is") } else { ("belong", "are") };
             remarks.push(message!(
-                "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such as {key}: \
-                 a sample has the {field} of its own name"
+                "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such \
+                 as {key}: a sample has the {field} of the same name"
             ));
         }
         if let Some((first, key, mask)) = shared {

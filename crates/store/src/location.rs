@@ -75,7 +75,7 @@ impl Location {
         let shown = path.display();
         let text = path.to_str().ok_or_else(|| refuse(format!("{shown} is not UTF-8")))?;
         let (start, scheme) = scheme_of(path)
-            .ok_or_else(|| refuse(format!("{shown} begins with none of {}", known())))?;
+            .ok_or_else(|| refuse(format!("{shown} must begin with one of {}", known())))?;
         let rest = text.get(start.len()..).unwrap_or_default();
         let (base, key) = match scheme {
             Scheme::Http => host(text).ok_or_else(|| refuse(format!("{shown} names no host")))?,
@@ -176,6 +176,6 @@ mod tests {
             assert!(said.contains("is not the name of one"), "{said}");
         }
         let said = Location::parse(Path::new("ftp://h/x")).unwrap_err().chain();
-        assert!(said.contains("begins with none of s3://, "), "{said}");
+        assert!(said.contains("must begin with one of s3://, "), "{said}");
     }
 }

@@ -229,8 +229,8 @@ impl Notices {
         }
         if scaled > 0 {
             remarks.push(message!(
-                "annotations of {} are of another size of the image, which `size` in its objects \
-                 tells",
+                "annotations of {} are for another size of the image, given by `size` in its \
+                 objects",
                 photos(scaled)
             ));
         }

@@ -126,7 +126,7 @@ fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
         (false, true) => voc::read(root, folder, &found.xml, how),
         (true, true) => refuse(
             "both .txt files (YOLO) and .xml files (Pascal VOC) of images; move those of one kind \
-             into a folder of their own",
+             into a separate folder",
         ),
         (false, false) if has_text => refuse(
             "both .txt files (YOLO) and .xml files (Pascal VOC), and none has the name of an image \

@@ -88,7 +88,7 @@ fn relative(path: &Path, at: u64, name: &[u8]) -> Result<Vec<u8>> {
     let shown = || String::from_utf8_lossy(name);
     if name.starts_with(b"/") {
         let what = format!(
-            "`{}` is an absolute name, as `tar -P` writes it, and files of a dataset are called by \
+            "`{}` is an absolute name, as `tar -P` writes it, and files of a dataset are named by \
              their place in it: pack the archive again without -P",
             shown()
         );

@@ -149,7 +149,7 @@ impl<S> Document<S> {
         let names: Vec<_> = unknown.iter().map(|name| format!("`{name}`")).collect();
         Err(format!(
             "no list of classes is known among {}: call the one with their numbers `{CLASSES}`, or \
-             leave out what is none",
+             leave the others out",
             names.join(", ")
         ))
     }

@@ -151,8 +151,8 @@ impl Follower {
             (1, _) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
             _ => {
                 return Err(named.error(
-                    "it has values of 16 bits, and the first sample of the dataset, which tells \
-                     what the column holds, has 8: store all of them alike",
+                    "it has values of 16 bits, and the first sample of the dataset, which decides \
+                     about the column, has 8: store all of them alike",
                 ));
             }
         };

@@ -178,7 +178,7 @@ impl Parser<'_> {
     fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
         let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
         let (Type::Number | Type::Text) = wanted.kind else {
-            return wrong(wanted.at, "what is looked for in a list is a number or a text");
+            return wrong(wanted.at, "elements of a list have to be numbers or texts");
         };
         match self.next() {
             (_, Token::OpenList) => {}
