@@ -484,7 +484,7 @@ fn boxes_of_the_stored_image_are_turned_with_a_photo() {
     // A copy of another size of the same shape.
     let (object, said) = objects(1, Some([150, 100]), &[]);
     assert_eq!((&object["size"], &object["bbox"]), (&json!([150, 100]), &json!([[0, 0, 32, 16]])));
-    assert!(said.contains("annotations of 1 photo are of another size"), "{said}");
+    assert!(said.contains("annotations of 1 photo are for another size"), "{said}");
 }
 
 #[test]

@@ -420,7 +420,7 @@ fn parquet_configurations_are_named_and_one_alone_is_taken() {
         (".git/x.parquet", file()),
     ]);
     let said = refused(root.path());
-    assert!(said.contains("its folders `large`, `small` are datasets of their own"), "{said}");
+    assert!(said.contains("its folders `large`, `small` are separate datasets"), "{said}");
     assert!(said.contains(&format!("as {}", root.path().join("large").display())), "{said}");
     fs::remove_dir_all(root.path().join("large")).unwrap();
     assert_eq!(ParquetReader::open(root.path()).unwrap().len(), 1);
