@@ -412,7 +412,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an object": (
         [{"a": object}],
         {},
-        "schema: field `a` of the first sample is type, which tells no kind; give a schema",
+        "schema: field `a` of the first sample is type, which has no kind; give a schema",
     ),
     "a number": (
         [3],
@@ -450,7 +450,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a path": (
         "somewhere",
         {"schema": SCHEMA},
-        "schema: it is for samples; what has a path has fields of its own",
+        "schema: it is for samples; datasets with a path have their own fields",
     ),
     "an encoding": (
         [IMAGE],

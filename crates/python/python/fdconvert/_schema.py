@@ -145,7 +145,7 @@ def _kind(name: str, value: Any) -> FieldKind:
     array = _array_of(value)
     if array is None:
         raise UsageError(
-            f"schema: field `{name}` of the first sample is {described(value)}, which tells no kind;"
+            f"schema: field `{name}` of the first sample is {described(value)}, which has no kind;"
             " give a schema"
         )
     interface = array.__array_interface__
