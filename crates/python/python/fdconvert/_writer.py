@@ -28,7 +28,7 @@ class Writer:
     Samples are packed as they come. Where they have names of their own, an option chooses, shuffles or
     divides them, ``memory_budget`` is given, or, without ``n_samples``, an output is replaced or begins
     with the number of samples (a mixed set, a compact beton or one in a store), they wait until all are
-    there instead, images as their bytes or as pixels, in a file without a name next to ``path``; those
+    there instead, images as their bytes or as pixels, in a file without a name beside ``path``; those
     within ``memory_budget``, such as ``"4GiB"``, in memory.
 
     Threads may share a writer: samples are stored in the order in which they come. Processes may not:
