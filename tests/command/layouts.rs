@@ -207,7 +207,7 @@ const LAYOUTS: &[Layout] = &[
         source: "",
         args: &[],
         status: PACKED,
-        says: &["the classes `Cat` and `cat` differ in nothing but case", "2 of 3 classes lie"],
+        says: &["the classes `Cat` and `cat` differ in nothing but case", "2 of 3 classes are"],
     },
     Layout {
         name: "CUB_200_2011",

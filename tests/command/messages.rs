@@ -60,7 +60,7 @@ fn a_selection_of_nothing_says_of_how_many() {
     let photos = photos(root.path());
     let out = root.path().join("x.beton");
     let message = fails(&[&"pack", &photos, &out, &"--sample", &"1%"]);
-    assert!(message.contains("--sample: a share of 0.01 of 12 samples is none"), "{message}");
+    assert!(message.contains("--sample: a share of 0.01 of 12 samples is empty"), "{message}");
     let both: [&dyn AsRef<OsStr>; 7] =
         [&"pack", &photos, &out, &"--sample", &"1%", &"--select", &"0..2"];
     let message = fails(&both);
