@@ -150,7 +150,7 @@ fn requests_that_would_do_something_else_are_refused_with_the_cure() {
     let replace: &[&dyn AsRef<std::ffi::OsStr>] =
         &[&"pack", source, &above, &"--format", &"wds", &"--overwrite"];
     check(replace, &["--overwrite replaces"]);
-    check(&[&"pack", &root.join("a/1.png"), &beton], &["one image", "give the folder"]);
+    check(&[&"pack", &root.join("a/1.png"), &beton], &["one image", "give its folder"]);
     assert_eq!(names(&root), ["a", "b"]);
     let said = ok(&[&"pack", source, &out("plain")]);
     assert!(said.contains("folder (by default)"), "{said}");
