@@ -84,7 +84,7 @@ fn recorded_recipes_make_the_same_dataset() {
 #[test]
 fn mistakes_are_named() {
     for (recipe, words) in [
-        ("fractal:fractldb", "none of: fractaldb"),
+        ("fractal:fractldb", "expected one of: fractaldb"),
         ("fractal:fractaldb?sise=3", "no key `sise`"),
         ("fractal:fractaldb?size=3&size=4", "twice"),
         ("fractal:fractaldb?size=big", "size: `big`"),
