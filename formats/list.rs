@@ -45,7 +45,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
         Some(format) => format.open_with(path, options),
         #[cfg(feature = "folder")]
         None if is_file && crate::folder::is_image_name(path) => {
-            let what = format!("{} is one image; give the folder that it lies in", path.display());
+            let what = format!("{} is one image; give its folder", path.display());
             Err(Error::usage("source", what))
         }
         None => {
@@ -60,7 +60,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
                 None if is_file && crate::tarball::starts_bare(path) => {
                     format!("{shown} is a tar that is not called one: let its name end in .tar")
                 }
-                None => format!("{shown} is none of: {names}"),
+                None => format!("{shown} is not one of: {names}"),
             };
             Err(Error::usage("dataset", what))
         }

@@ -89,7 +89,7 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
     let surplus = output::counted(found.surplus(), "sample");
     match found.groups.len() {
         0 => line("duplicates", "none"),
-        _ => line("duplicates", &format!("{surplus} in {groups}, beside the first of each")),
+        _ => line("duplicates", &format!("{surplus} in {groups}, besides the first of each")),
     }
     if found.leaks() > 0 {
         let pairs = output::counted(found.leaks(), "pair");

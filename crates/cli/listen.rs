@@ -10,9 +10,7 @@ use std::path::Path;
 /// Listens for a session.
 pub(crate) struct Listener<'a> {
     pub(crate) session: &'a Session,
-    /// Neither bars nor notes.
     pub(crate) quiet: bool,
-    /// What is said while samples are packed.
     pub(crate) packing: &'static str,
 }
 

@@ -8,9 +8,8 @@ pub(crate) struct SelectionArgs {
     /// Only the samples whose keys FILE lists, one key a line
     ///
     /// A key is the name of a sample as `fdconvert inspect` lists it: of a folder, the path below
-    /// SOURCE. FILE is text in UTF-8, whose empty lines are ignored; a key that is there twice is an
-    /// error. The order stays that of the source, and other choices of samples take their part of
-    /// what is listed.
+    /// SOURCE. FILE is text in UTF-8, whose empty lines are ignored; a key that occurs twice is an
+    /// error. The order stays that of the source, and other options choose among the listed samples.
     #[arg(long, value_name = "FILE", help_heading = "Samples", hide_short_help = true)]
     pub(crate) keys: Option<PathBuf>,
     /// With --keys: handling of listed keys that the source lacks, fail or skip
@@ -22,7 +21,7 @@ pub(crate) struct SelectionArgs {
         hide_short_help = true
     )]
     pub(crate) missing_keys: MissingKeys,
-    /// With --sample: take the share of every class by itself: class
+    /// With --sample: stratify by class: class
     ///
     /// Each class keeps its share of the samples within one: numbers are rounded half up, and of a
     /// class that has samples one is taken at least.
@@ -36,7 +35,7 @@ pub(crate) struct SelectionArgs {
     pub(crate) per: Option<Per>,
     /// Only samples for which an expression holds, e.g. 'width >= 256 && label == "cat"'
     ///
-    /// Names: width, height (of the first image as it lies in the source), bytes, codec, label (a
+    /// Names: width, height (of the first image in the source), bytes, codec, label (a
     /// class by its name), key, split, and the fields of integers, floats and text. Values: numbers,
     /// and texts in double or single quotes. Operators, those that bind most first: ! and - in front
     /// of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains, starts_with, ends_with;

@@ -107,7 +107,7 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
     classes(counts, &mut line);
     if counts.n_unreadable > 0 {
         let n = output::counted(counts.n_unreadable, "sample");
-        line("unreadable", &format!("{n}; `fdconvert verify` tells which and why"));
+        line("unreadable", &format!("{n}; `fdconvert verify` says which and why"));
     }
     text
 }
@@ -130,7 +130,7 @@ fn channels(pixels: &PixelStats, line: &mut dyn FnMut(&str, &str)) {
     line("of", &format!("{} of {n_images}{gray}", output::counted(n_pixels, "pixel")));
     if pixels.unreadable > 0 {
         let n = output::counted(pixels.unreadable, "image");
-        line("not decoded", &format!("{n}; `fdconvert verify --deep` tells which and why"));
+        line("not decoded", &format!("{n}; `fdconvert verify --deep` says which and why"));
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// Returns what lies in the source and will not lie in the output, for people; `told` samples of it
+/// Returns what is in the source and will not be in the output, for people; `told` samples of it
 /// were left out by what they are, which has notes of its own.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
@@ -51,24 +51,25 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
         };
         let names = named(&ignored.folders);
         notes.push(format!(
-            "no image lies in the {folder} {names}, which {is} then; --classes numbers classes by a list"
+            "no image is in the {folder} {names}, which {is} then; --classes numbers classes by a list"
         ));
     }
     let (parquet, others): (Vec<String>, Vec<String>) =
         ignored.tables.iter().cloned().partition(|it| it.ends_with(".parquet"));
     if !parquet.is_empty() {
         let names = named(&parquet);
-        notes
-            .push(format!("{names} beside the images is not read; --labels reads .csv and .jsonl"));
+        notes.push(format!(
+            "{names} next to the images is not read; --labels reads .csv and .jsonl"
+        ));
     }
     let (of_splits, tables): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| it.contains('/'));
     for table in tables {
-        notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
+        notes.push(format!("{table} is next to the images and was not read; --labels reads it"));
     }
     if !of_splits.is_empty() {
         let names = named(&of_splits);
         notes.push(format!(
-            "{names} beside the images were not read; --labels with the source itself reads them"
+            "{names} next to the images were not read; --labels with the source itself reads them"
         ));
     }
     let n_others = source.len().saturating_sub(plan.len()).saturating_sub(told);
@@ -117,7 +118,7 @@ fn listed(places: &[PathBuf]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Prints it as text or JSON and tells how the data was.
+/// Prints it as text or JSON and says how the data was.
 pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
         session.print_document(&summary.samples.document(summary.verb, summary.report))?;

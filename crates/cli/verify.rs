@@ -83,7 +83,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));
         // Of plain files nothing else is expected.
         if found.samples > 0 && !found.has_checksums && !found.is_plain_folder {
-            text.push_str("note: its samples have no checksums of their own: a value that was changed may pass\n");
+            text.push_str("note: its samples have no checksums: a changed value may pass\n");
         }
     }
     session.print(&text)

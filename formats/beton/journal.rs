@@ -66,7 +66,6 @@ pub(crate) struct Journal {
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
-    /// Spool of the entry points, if they are stored.
     pub(crate) spool: Option<Spool>,
 }
 
@@ -146,7 +145,7 @@ pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<Shard
     }
     let journal = Scratch::open(&path)?;
     let Some(end) = End::read(&journal, fingerprint) else { return Ok(None) };
-    let found = fs::symlink_metadata(out).map_err(Error::io("look at", out))?;
+    let found = fs::symlink_metadata(out).map_err(Error::io("access", out))?;
     if (found.ino(), found.len()) != (end.number, end.bytes) {
         return Ok(None);
     }

@@ -16,7 +16,6 @@ pub(crate) struct Page {
     /// Offset of its first byte that values may take. Only the first page of a compact file
     /// starts inside a page: right after the rows.
     pub(crate) start: u64,
-    /// Offset after its last byte.
     pub(crate) end: u64,
     buffer: Vec<u8>,
 }

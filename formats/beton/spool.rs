@@ -39,7 +39,7 @@ impl Spool {
         }
         match fs::symlink_metadata(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(cause) => Err(Error::io("look at", &path)(cause)),
+            Err(cause) => Err(Error::io("access", &path)(cause)),
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
             Ok(_) => {
                 let what = message!(

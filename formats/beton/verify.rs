@@ -204,7 +204,7 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
                 }),
                 Some(0) => {}
                 Some(_) if *page.get_or_insert(pointer / page_bytes) != pointer / page_bytes => {
-                    problems.add(at, || format!("sample {sample} lies in several pages"));
+                    problems.add(at, || format!("sample {sample} is in several pages"));
                 }
                 Some(_) => {}
             }
@@ -300,7 +300,7 @@ fn check_index(
 fn check_file(image: &Encoded) -> Result<(), String> {
     let header = fdconvert_core::probe::probe(&image.bytes)?;
     if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
-        return Err("its index and its image disagree on what it is".into());
+        return Err("its index and its image disagree".into());
     }
     fdconvert_core::probe::check_complete(&image.bytes, &header).map(|_| ())
 }

@@ -51,7 +51,7 @@ fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
         Err(cause) => match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             _ if cause.raw_os_error() == Some(TOO_MANY_LINKS) => Ok(None),
-            _ => Err(Error::io("look at", link)(cause)),
+            _ => Err(Error::io("access", link)(cause)),
         },
     }
 }

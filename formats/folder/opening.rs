@@ -237,7 +237,7 @@ impl FolderReader {
         (reader.division, reader.ignored) = (division, ignored);
         reader.division.labels = match reader.schema.label() {
             Some(_) => None,
-            None => Some("annotations are fields of their own".into()),
+            None => Some("annotations are separate fields".into()),
         };
         reader.with_table(listed)
     }

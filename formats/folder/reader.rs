@@ -35,14 +35,12 @@ pub struct FolderReader {
     pub(super) samples: Samples,
     pub(super) ignored: Ignored,
     pub(super) provenance: Option<Provenance>,
-    /// Splits that the folders are or that the table records.
     pub(super) division: Division,
     pub(super) how: Folder,
     pub(super) coming: Coming,
     pub(super) fingerprint: OnceLock<[u8; 16]>,
     pub(super) stamp: OnceLock<[u8; 16]>,
     pub(super) sizes: Option<Words>,
-    /// The zip that stands for the folder.
     pub(super) archive: Option<Box<Archive>>,
     /// Samples whose annotations have something to tell.
     pub(super) notices: Notices,
@@ -119,7 +117,7 @@ impl FolderReader {
             Samples::Walked(listing) => {
                 let label = listing.get(index).ok_or_else(missing)?.label;
                 if label == UNLABELLED {
-                    let what = "it lies right in the folder of its split and has no class";
+                    let what = "it is directly in the folder of its split and has no class";
                     return Err(Error::sample(self.key_of(&path), what));
                 }
                 let mut cells = vec![Cell::FirstImage];
@@ -178,7 +176,7 @@ impl FolderReader {
         let name = key_of_path(path);
         let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
             let skip = named::ON_ERROR.with("skip");
-            let what = message!("{name} is missing beside it; {skip} leaves out such samples");
+            let what = message!("{name} is missing next to it; {skip} leaves out such samples");
             Error::sample(key, what)
         })?;
         members::decode(kind, bytes).map_err(|what| {
@@ -399,7 +397,7 @@ impl Source for FolderReader {
                 Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
                 // Reading it fails, or leaves it out.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
-                Err(cause) => return Err(Error::io("look at", path)(cause)),
+                Err(cause) => return Err(Error::io("access", path)(cause)),
             };
             hash.update(&times.0.to_le_bytes());
             hash.update(&times.1.to_le_bytes());

@@ -29,7 +29,7 @@ impl FolderReader {
                 Err(Error::sample(self.key_of(path), MISSING))
             }
             // Also where permission is missing: that is the folder's, not the file's.
-            Err(cause) => Err(Error::io("look at", file)(cause)),
+            Err(cause) => Err(Error::io("access", file)(cause)),
         }
     }
 

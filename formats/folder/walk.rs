@@ -243,7 +243,7 @@ impl Walker<'_> {
         let folder = join(&self.root, &place.path);
         let mut names = Entries::default();
         if let Some(seen) = &mut self.seen {
-            let metadata = fs::metadata(&folder).map_err(Error::io("look at", &folder))?;
+            let metadata = fs::metadata(&folder).map_err(Error::io("access", &folder))?;
             if !seen.insert((metadata.dev(), metadata.ino())) {
                 // Linked twice, or in a circle.
                 self.ignored.repeats += 1;
@@ -280,7 +280,7 @@ impl Walker<'_> {
     /// Returns what an entry is to us. What is passed over is counted.
     fn judge(&mut self, place: &Place, entry: &DirEntry, name: &[u8]) -> Result<Judged> {
         // Linux says the kind along with the name: no `stat` for anything but links.
-        let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+        let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             return Ok(Judged::Folder);
         }
@@ -382,9 +382,9 @@ fn packed(ignored: &Ignored) -> Option<&'static str> {
     } else if has(".xz") || has(".bz2") {
         Some("tars that xz or bzip2 compressed are not read, decompress them first")
     } else if has(".tar") || has(".tgz") {
-        Some("the tars lie in its folders: give the one that they lie in")
+        Some("the tars are in its folders: give theirs")
     } else if has(".parquet") {
-        Some("Parquet files are a dataset by the folder that they lie in: give that one")
+        Some("Parquet files are a dataset by their folder: give that one")
     } else if has(".arrow") {
         Some(
             "files that Hugging Face `datasets` saved are not read as they are: open them in Python \
@@ -400,7 +400,7 @@ pub(crate) fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
     let what = message!(
-        "{} has {} beside its class folders, without a class ({}{}; a folder is e.g. \
+        "{} has {} next to its class folders, without a class ({}{}; a folder is e.g. \
          `{class_name}`); move them into a folder, or list samples and labels in a file and give \
          it with {}",
         root.display(),

@@ -42,7 +42,6 @@ const MAX_GIVEN_BYTES: u64 = 1 << 26;
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// The column of each field.
     pub(crate) columns: Vec<usize>,
     pub(crate) key: Option<usize>,
 }
@@ -65,10 +64,8 @@ impl MdsReader {
     pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
         let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
         if place::is_file(path) {
-            let what = format!(
-                "{} is one shard; give the folder that it lies in, in which there is its index.json",
-                path.display()
-            );
+            let what =
+                format!("{} is one shard; give its folder, with the index.json", path.display());
             return Err(Error::usage("dataset", what));
         }
         let at = path.join(manifest::NAME);
@@ -388,7 +385,7 @@ fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fiel
         return Err(format!("it counts {} samples, the index {n_samples}", manifest.samples));
     }
     if manifest.fingerprint.len() != hex([0; 16]).len() {
-        return Err("its fingerprint is none".to_owned());
+        return Err("its fingerprint is invalid".to_owned());
     }
     Ok(Fields { schema, columns: of_fields, key })
 }

@@ -18,7 +18,6 @@ const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
 /// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parquet {
-    /// A description in Croissant is written beside each file.
     pub(crate) croissant: bool,
 }
 
@@ -117,7 +116,9 @@ fn has_croissant(list: &str) -> Result<bool> {
             "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
              Parquet file in the file; leave it out"
         ),
-        Some(word) => format!("`{word}` is none of croissant, none, which Parquet files can have"),
+        Some(word) => format!(
+            "unknown `{word}`; expected one of croissant, none, which Parquet files can have"
+        ),
         None => "either `none`, or `croissant`".to_owned(),
     };
     Err(Error::usage(named::SIDECARS, what))

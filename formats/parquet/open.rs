@@ -34,11 +34,8 @@ pub(crate) struct Part {
     /// Samples of the dataset before it.
     pub(crate) first: u64,
     pub(crate) split: String,
-    /// How its columns become the fields, in their order.
     pub(crate) columns: Vec<Column>,
-    /// The index block, of a file of ours.
     pub(crate) index: Option<Index>,
-    /// Why the index block that is there is not used.
     pub(crate) problem: Option<String>,
 }
 

@@ -21,7 +21,6 @@ struct State {
     file: Option<Scratch>,
     /// Bytes so far.
     at: u64,
-    /// Why the last write failed.
     failed: Option<Error>,
 }
 

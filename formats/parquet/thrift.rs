@@ -24,7 +24,6 @@ pub(crate) enum PageKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     pub(crate) kind: PageKind,
-    /// Bytes of the header itself.
     pub(crate) len: u64,
     /// Bytes of the page behind it.
     pub(crate) stored_bytes: u64,

@@ -44,7 +44,6 @@ pub(crate) struct ParquetWriter {
     out: PathBuf,
     overwrite: bool,
     fingerprint: [u8; 16],
-    /// Destination of the file.
     sink: Sink,
     /// None once the footer is written.
     file: Option<SerializedFileWriter<Sink>>,
@@ -55,9 +54,7 @@ pub(crate) struct ParquetWriter {
     max_pending: usize,
     index: Builder,
     ranges: Vec<Range>,
-    /// Start of the row group that is filled.
     group_start: u64,
-    /// A description in Croissant goes beside the file.
     croissant: bool,
     /// A run of the same stamp may have left its description.
     resumes: bool,

@@ -129,7 +129,7 @@ pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
 
 /// The refusal of a record that does not say any more of which run it is.
 pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
-    let what = message!("{error}; it does not say any more whose shard it is: {cure}");
+    let what = message!("{error}; it has no readable owner record: {cure}");
     Err(Error::usage("output", what))
 }
 

@@ -253,7 +253,7 @@ fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
     if let Some(unknown) = unknown {
-        let what = format!("`{unknown}` is none of {}, none", SIDECARS.join(", "));
+        let what = format!("unknown `{unknown}`; expected one of {}, none", SIDECARS.join(", "));
         return Err(Error::usage(named::SIDECARS, what));
     }
     if words.is_empty() || words.contains(&"none") && words.len() > 1 {

@@ -38,9 +38,9 @@ fn shards_among_images(folder: &Path) -> Result<Vec<PathBuf>> {
     let (shown, n_tars) = (folder.display(), shards.len());
     let tars = if n_tars == 1 { "tar" } else { "tars" };
     let what = format!(
-        "{shown} holds {least}{n_images} images, and {least}{n_samples} samples in {n_tars} {tars}, \
-         and which of them are the dataset is not clear: move the ones or the others into a folder \
-         of their own, and give that, or a tar"
+        "{shown} holds {least}{n_images} images, and {least}{n_samples} samples in {n_tars} \
+         {tars}, and which of them are the dataset is not clear: move the ones or the others into \
+         a separate folder, and give that, or a tar"
     );
     Err(Error::usage("source", what))
 }
@@ -304,7 +304,6 @@ struct ShardFile {
     path: PathBuf,
     /// Its length, where a manifest tells it: our shards, which are not compressed.
     len: Option<u64>,
-    /// Its position in the manifest, if there is one.
     number: usize,
 }
 

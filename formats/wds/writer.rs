@@ -138,7 +138,7 @@ impl Writer {
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
             let what = message!(
                 "another sample of the shard is called `{key}` already; a beton or mds can hold \
-                 both, and {} tells the samples of several sources apart",
+                 both, and {} distinguishes the samples of several sources",
                 named::PREFIX.with("auto")
             );
             return Err(Error::sample(&sample.key, what));

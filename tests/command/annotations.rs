@@ -484,7 +484,7 @@ fn boxes_of_the_stored_image_are_turned_with_a_photo() {
     // A copy of another size of the same shape.
     let (object, said) = objects(1, Some([150, 100]), &[]);
     assert_eq!((&object["size"], &object["bbox"]), (&json!([150, 100]), &json!([[0, 0, 32, 16]])));
-    assert!(said.contains("annotations of 1 photo are of another size"), "{said}");
+    assert!(said.contains("annotations of 1 photo are for another size"), "{said}");
 }
 
 #[test]
@@ -737,7 +737,7 @@ fn lists_of_classes_give_their_numbers() {
     fs::create_dir(at("val/b")).unwrap();
     ok(&[&"pack", &at("train"), &at("train.beton")]);
     let said = ok(&[&"pack", &at("val"), &at("plain.beton")]);
-    assert!(said.contains("no image lies in the folder b"), "{said}");
+    assert!(said.contains("no image is in the folder b"), "{said}");
     let labels = |dataset: &Path| {
         let reader = fdconvert_reader::open(dataset).unwrap();
         let names = reader.schema().fields[1].class_names.clone().unwrap().to_vec();

@@ -109,7 +109,7 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     fs::create_dir(&empty).unwrap();
     assert!(fails(&[&"pack", &empty, &out]).contains("no image"));
     let message = fails(&[&"inspect", &source.join("even/PhotoCD_PCD0992_01.png")]);
-    assert!(message.contains("is one image; give the folder that it lies in"), "{message}");
+    assert!(message.contains("is one image; give its folder"), "{message}");
 }
 
 #[test]

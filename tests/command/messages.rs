@@ -60,7 +60,7 @@ fn a_selection_of_nothing_says_of_how_many() {
     let photos = photos(root.path());
     let out = root.path().join("x.beton");
     let message = fails(&[&"pack", &photos, &out, &"--sample", &"1%"]);
-    assert!(message.contains("--sample: a share of 0.01 of 12 samples is none"), "{message}");
+    assert!(message.contains("--sample: a share of 0.01 of 12 samples is empty"), "{message}");
     let both: [&dyn AsRef<OsStr>; 7] =
         [&"pack", &photos, &out, &"--sample", &"1%", &"--select", &"0..2"];
     let message = fails(&both);
@@ -207,11 +207,11 @@ fn manual_pages_name_the_arguments_and_explain_every_option() {
 fn folders_are_not_blamed_for_having_no_checksums() {
     let root = tempfile::tempdir().unwrap();
     let photos = photos(root.path());
-    assert!(!ok(&[&"verify", &photos]).contains("checksums of their own"));
+    assert!(!ok(&[&"verify", &photos]).contains("its samples have no checksums"));
     // Shards that could have them are.
     let out = root.path().join("bare");
     ok(&[&"pack", &photos, &out, &"--format", &"wds", &"--sidecars", &"none"]);
-    assert!(ok(&[&"verify", &out]).contains("checksums of their own"));
+    assert!(ok(&[&"verify", &out]).contains("its samples have no checksums"));
 }
 
 #[test]

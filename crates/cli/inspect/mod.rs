@@ -21,7 +21,7 @@ pub(crate) struct InspectArgs {
     /// Count classes, codecs and sizes of all samples; by default only where there are up to 20,000
     ///
     /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
-    /// looked at: files of a folder are opened, fractals are rendered.
+    /// read: files of a folder are opened, fractals are rendered.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
@@ -96,7 +96,7 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
     }
     match stats {
         Some(stats) => stats::lines(stats).iter().for_each(|(name, what)| line(name, what)),
-        None => line("classes, sizes", "not counted for so many samples; --stats counts them"),
+        None => line("classes, sizes", "not counted for this many samples; --stats counts them"),
     }
     if let Some(provenance) = reader.provenance() {
         line("made by", &provenance.tool);

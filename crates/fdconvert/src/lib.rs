@@ -1,4 +1,4 @@
-//! Packs image datasets once so that training reads them fast: the library behind the command
+//! Packs image datasets for fast training: the library behind the command
 //! `fdconvert` and the Python package of that name.
 //!
 //! A source is a folder of images, a packed dataset, or a recipe for fractals
@@ -6,8 +6,8 @@
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
 //! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
-//! come one after another, by a [`SampleSpool`]. What is in a dataset tell [`inspect`](fn@inspect),
-//! [`stats`](fn@stats), [`sheet`](fn@sheet) and [`find_duplicates`].
+//! come one after another, by a [`SampleSpool`]. [`inspect`](fn@inspect), [`stats`](fn@stats),
+//! [`sheet`](fn@sheet) and [`find_duplicates`] describe a dataset.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;

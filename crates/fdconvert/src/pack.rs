@@ -116,37 +116,38 @@ pub fn threads(asked: Option<usize>) -> Result<usize> {
 /// Setters of how a dataset is packed, for [`Pack`] and [`Planned`](crate::Planned).
 macro_rules! how_setters {
     () => {
-        /// Worker threads; one per core without it. The output does not depend on it.
+        /// Sets the number of worker threads; the default is one per core. The output does not
+        /// depend on it.
         #[must_use]
         pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
             self.how.threads = n.into();
             self
         }
 
-        /// Encoded bytes that may wait for the writer; without it 8 MiB for each thread, and at
-        /// most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
+        /// Sets how many encoded bytes may wait for the writer; the default is 8 MiB for each
+        /// thread, at most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
         #[must_use]
         pub fn buffer(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.how.buffer = bytes.into().map($crate::ByteCount);
             self
         }
 
-        /// Returns what becomes of samples that cannot be read, decoded or stored.
+        /// Sets the reaction to samples that cannot be read, decoded or stored.
         #[must_use]
         pub fn on_error(mut self, on_error: OnError) -> Self {
             self.how.on_error = on_error;
             self
         }
 
-        /// More skipped samples than this end the run with an error; by default more than 100,000,
-        /// and more than half of those so far.
+        /// Sets how many samples may be skipped before the run ends with an error; the default is
+        /// 100,000, or half of those so far if that is more.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
             self.how.max_failures = n.into();
             self
         }
 
-        /// An existing output is replaced.
+        /// Allows replacing an existing output.
         #[must_use]
         pub fn overwrite(mut self, overwrite: bool) -> Self {
             self.how.overwrite = overwrite;
@@ -259,14 +260,14 @@ impl Pack {
         })
     }
 
-    /// Returns what is packed and how it is stored.
+    /// Sets what is packed and how it is stored.
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Nothing is written, not even by [`prepare`](Self::prepare).
+    /// Makes it a dry run: nothing is written, not even by [`prepare`](Self::prepare).
     #[must_use]
     pub fn dry(mut self, dry: bool) -> Self {
         self.dry = dry;

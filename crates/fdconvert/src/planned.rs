@@ -248,11 +248,11 @@ impl Planned {
 
     how_setters!();
 
-    /// With these options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
+    /// Sets options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
     /// `overwrite`, and, as text, `part` with `parts`.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and invalid values.
     pub fn with_json(mut self, mut object: Map<String, Value>) -> Result<Self> {
         let sharing: Map<String, Value> = ["part", "parts"]
             .into_iter()
@@ -271,15 +271,15 @@ impl Planned {
         Ok(self)
     }
 
-    /// Only the shards of part `index` of `of`, counted from 0.
+    /// Restricts the run to the shards of part `index` of `of`, counted from 0.
     #[must_use]
     pub fn part(mut self, index: u64, of: u64) -> Self {
         self.how.part = Some(Part { index, of });
         self
     }
 
-    /// Only the shards of the part whose number the launcher of this process has left in the
-    /// environment, see [`find_part`]; `parts` is how many there are, where it does not tell.
+    /// Restricts the run to the part that the launcher of this process has put into the
+    /// environment, see [`find_part`]; `parts` is their number, where it does not give it.
     ///
     /// # Errors
     /// As for [`find_part`].
@@ -299,7 +299,8 @@ impl Planned {
         self.prepare(out.as_ref(), false)?.run(context)
     }
 
-    /// Samples that [`run`](Self::run) would write; nothing is left in `out` if it is `dry`.
+    /// Prepares the samples that [`run`](Self::run) would write; nothing is left in `out` if it
+    /// is `dry`.
     ///
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.

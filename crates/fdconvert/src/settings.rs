@@ -135,8 +135,8 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         .map(|field| format!("`{}` ({})", field.name, field.kind.name()))
         .collect();
     let what = format!(
-        "the source has no field of images, only {}: leave the option out; a column of bytes is one \
-         of images if all values looked at are",
+        "the source has no field of images, only {}: leave the option out; a column of bytes \
+         counts as images only if all inspected values are",
         fields.join(", ")
     );
     Err(Error::usage(option, what))
@@ -284,7 +284,10 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
                 format.name() == name.as_str() || format.aliases().contains(&name.as_str())
             })
             .ok_or_else(|| {
-                Error::usage(named::FORMAT, format!("`{name}` is none of: {}", names()))
+                Error::usage(
+                    named::FORMAT,
+                    format!("unknown `{name}`; expected one of: {}", names()),
+                )
             }),
         None => {
             let out = out.ok_or_else(|| {

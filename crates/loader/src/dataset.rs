@@ -23,9 +23,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Clone)]
 pub struct Datasets {
     parts: Vec<Part>,
-    /// Fields that batches show beside images and labels.
     fields: Arc<Fields>,
-    /// Names of the classes of labels, as batches number them.
     class_names: Option<Arc<[String]>>,
 }
 

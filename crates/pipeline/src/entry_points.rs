@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// Result of making entry points for the JPEGs of one sample.
 #[derive(Default)]
 pub(crate) struct Made {
-    /// Why JPEGs got none.
     pub(crate) refused: Vec<&'static str>,
     pub(crate) time: Duration,
 }

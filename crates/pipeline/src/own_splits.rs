@@ -68,8 +68,8 @@ pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<
     let missing = wanted.iter().find(|name| !names.contains(&name.as_str()));
     if let Some(name) = missing {
         let what = match &names[..] {
-            [] => "the source has no splits of its own; leave it out".to_owned(),
-            _ => format!("`{name}` is none of the source's splits, {}", names.join(", ")),
+            [] => "the source has no splits; leave it out".to_owned(),
+            _ => format!("`{name}` is not one of the source's splits, {}", names.join(", ")),
         };
         return Err(Error::usage(SELECT_SPLITS, what));
     }
@@ -83,8 +83,8 @@ pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
     let one = SELECT_SPLITS.with(first);
     let what = message!(
-        "the source has splits of its own ({names}), which dividing again would mix: leave {SPLIT} \
-         out to keep them, divide one of them with {one}, or mix those of a packed dataset with \
+        "the source has splits ({names}), which dividing again would mix: leave {SPLIT} out to \
+         keep them, divide one of them with {one}, or mix those of a packed dataset with \
          {NO_SPLIT_FOLDERS} and those of a folder by giving its split folders as sources"
     );
     Error::usage(SPLIT, what)

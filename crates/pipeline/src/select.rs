@@ -45,7 +45,7 @@ impl Selection {
             return Error::usage("source", "no sample was written");
         }
         if let ([_], Some((share, _))) = (&given[..], self.share) {
-            let what = format!("a share of {share} of {n_samples} samples is none; take more");
+            let what = format!("a share of {share} of {n_samples} samples is empty; take more");
             return Error::usage(named::SAMPLE, what);
         }
         let given = given.into_iter().map(|option| message!("{option}"));

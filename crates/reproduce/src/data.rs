@@ -103,7 +103,7 @@ impl Maker<'_> {
         let (began, cpu) = (Instant::now(), ProcessTime::try_now().map_err(clock)?);
         make(&path)?;
         let (seconds, cpu) = (began.elapsed(), cpu.try_elapsed().map_err(clock)?);
-        let (files, bytes) = extent(&path).map_err(Error::io("look at", &path))?;
+        let (files, bytes) = extent(&path).map_err(Error::io("access", &path))?;
         let (seconds, cpu_seconds) = (seconds.as_secs_f64(), cpu.as_secs_f64());
         Ok(Made { path, seconds, cpu_seconds, bytes, files })
     }

@@ -26,7 +26,7 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
         return away::read(path, max_bytes);
     }
     let file = opening::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
@@ -98,7 +98,7 @@ const HASH_BLOCK: usize = 4 << 20;
 /// `Io`, also when it is not a regular file.
 pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
     let mut file = opening::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));

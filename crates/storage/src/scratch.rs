@@ -89,7 +89,7 @@ fn create_or_open(path: &Path) -> Result<(File, bool)> {
             }
             Ok(_) => {}
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            Err(cause) => return Err(Error::io("look at", path)(cause)),
+            Err(cause) => return Err(Error::io("access", path)(cause)),
         }
         match options.open(path) {
             Ok(file) => return Ok((file, false)),
@@ -119,7 +119,7 @@ impl Scratch {
         // then the lock is on a file that has lost its name, and we look again.
         loop {
             let (file, created) = create_or_open(path)?;
-            let held = file.metadata().map_err(Error::io("look at", path))?;
+            let held = file.metadata().map_err(Error::io("access", path))?;
             // Dropped from here on, a file that was created now is removed.
             let mut this = Self {
                 file,
@@ -144,7 +144,7 @@ impl Scratch {
                 return Err(error);
             }
             // Its size may have changed while another run held it.
-            let held = this.file.metadata().map_err(Error::io("look at", path))?;
+            let held = this.file.metadata().map_err(Error::io("access", path))?;
             match fs::symlink_metadata(path) {
                 Ok(named) if identity(&named) == this.identity => {
                     this.existing = held.len();
@@ -152,7 +152,7 @@ impl Scratch {
                 }
                 Ok(_) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                Err(cause) => return Err(Error::io("look at", path)(cause)),
+                Err(cause) => return Err(Error::io("access", path)(cause)),
             }
         }
     }
@@ -210,7 +210,7 @@ impl Scratch {
     /// # Errors
     /// `Io`.
     pub fn size(&self) -> Result<u64> {
-        Ok(self.file.metadata().map_err(Error::io("look at", &self.path))?.len())
+        Ok(self.file.metadata().map_err(Error::io("access", &self.path))?.len())
     }
 
     /// Its path.
@@ -383,7 +383,7 @@ pub(crate) fn unnamed() -> Result<File> {
 }
 
 /// Folder in which the bytes of objects lie until they are sent.
-#[allow(clippy::disallowed_methods, reason = "an object has no folder to lie in before it is sent")]
+#[allow(clippy::disallowed_methods, reason = "an object has no folder before it is sent")]
 fn staging_folder() -> PathBuf {
     std::env::temp_dir()
 }
@@ -398,7 +398,7 @@ pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let folder = staging_folder();
     move |cause| {
         let what = format!(
-            "{cause}: until it is sent it lies in {}; TMPDIR names another folder",
+            "{cause}: until it is sent it is in {}; TMPDIR names another folder",
             folder.display()
         );
         Error::io("write", path)(io::Error::new(cause.kind(), what))
@@ -453,7 +453,7 @@ pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
         Ok(_) => Err(refuse_unclaimed(&path)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::io("look at", &path)(cause)),
+        Err(cause) => Err(Error::io("access", &path)(cause)),
     }
 }
 

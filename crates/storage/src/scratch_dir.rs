@@ -161,7 +161,7 @@ impl Drop for ScratchDir {
 fn sync_files_below(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
-        let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+        let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             sync_files_below(&entry.path())?;
         } else {
@@ -199,7 +199,7 @@ fn empty_but_mark(folder: &Path) -> Result<()> {
             continue;
         }
         let path = entry.path();
-        let kind = entry.file_type().map_err(Error::io("look at", &path))?;
+        let kind = entry.file_type().map_err(Error::io("access", &path))?;
         let removed =
             if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io("remove", &path))?;

@@ -51,7 +51,7 @@ pub fn stat(path: &Path) -> Result<Option<Stat>> {
     count::request();
     let options = GetOptions { head: true, ..GetOptions::default() };
     let found = client.wait(client.store.get_opts(&location.key, options));
-    match found.map_err(|cause| error::of("look at", &location, cause)) {
+    match found.map_err(|cause| error::of("access", &location, cause)) {
         Ok(found) => {
             let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
             Ok(Some(Stat { len: found.meta.size, mark: mark.map(|mark| mark.to_string()) }))
@@ -168,7 +168,6 @@ pub struct Upload {
     client: Client,
     mark: Option<String>,
     len: u64,
-    /// Bytes that are not sent yet.
     buffer: Vec<u8>,
     parts: Option<Parts>,
 }

@@ -56,7 +56,7 @@ impl FromStr for Subsampling {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::S420, Self::S422, Self::S444, Self::Keep];
         let found = all.into_iter().find(|value| value.name() == text);
-        found.ok_or_else(|| format!("`{text}` is none of: 420, 422, 444, keep"))
+        found.ok_or_else(|| format!("unknown `{text}`; expected one of: 420, 422, 444, keep"))
     }
 }
 

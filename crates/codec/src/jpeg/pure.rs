@@ -48,7 +48,7 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
         if chroma::in_parts(jpeg) {
-            let what = "its planes are in scans of their own, which only libjpeg-turbo reads right";
+            let what = "its planes are in separate scans, which only libjpeg-turbo reads correctly";
             return Err(what.into());
         }
         let scan = if frame.progressive { jpeg } else { without_end(jpeg) };

@@ -179,7 +179,7 @@ impl FromStr for MissingKeys {
         match text {
             "fail" => Ok(Self::Fail),
             "skip" => Ok(Self::Skip),
-            _ => Err(format!("`{text}` is none of: fail, skip")),
+            _ => Err(format!("unknown `{text}`; expected one of: fail, skip")),
         }
     }
 }
@@ -410,8 +410,8 @@ impl FromStr for Encoding {
                 let share = text.strip_prefix("mix:").and_then(|share| share.parse().ok());
                 let share = share.and_then(Share::new).ok_or_else(|| {
                     format!(
-                        "`{text}` is none of: keep, jpeg, png, bmp, webp, raw, smart, mix:P (P from \
-                         0 to 1)"
+                        "unknown `{text}`; expected one of: keep, jpeg, png, bmp, webp, raw, smart, \
+                         mix:P (P from 0 to 1)"
                     )
                 })?;
                 Self::Mix(share)
@@ -507,7 +507,8 @@ impl FromStr for JpegIndex {
             _ => {}
         }
         let bits = text.parse().ok().filter(|bits| GRIDS_BITS.contains(bits));
-        let wrong = || format!("`{text}` is none of: on, off, 512, 1024, 2048, 4096 (bits)");
+        let wrong =
+            || format!("unknown `{text}`; expected one of: on, off, 512, 1024, 2048, 4096 (bits)");
         bits.map(|bits| Self(Some(bits))).ok_or_else(wrong)
     }
 }

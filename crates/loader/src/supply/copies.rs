@@ -20,7 +20,6 @@ struct Head {
     codec: Codec,
     width: u32,
     height: u32,
-    /// Bytes of the image.
     n_bytes: usize,
     /// Bytes of the values of other fields, which follow the image; what is left are its entry
     /// points. Left out without fields, as it was before there were any.

@@ -20,7 +20,6 @@ pub(super) struct Files {
 #[derive(Default)]
 struct Slots {
     by_path: BTreeMap<Arc<Path>, Slot>,
-    /// Counts uses.
     clock: u64,
     cached_because: Option<String>,
 }

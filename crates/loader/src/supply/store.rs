@@ -246,7 +246,7 @@ fn is_away(reader: &dyn Reader) -> Result<bool> {
 
 fn no_extent(dataset: &str, index: u64) -> Error {
     let what = format!(
-        "{dataset} does not say where the image of sample {index} lies, so it cannot be read \
+        "{dataset} does not know the place of the image of sample {index}, so it cannot be read \
          directly: take `Mapped`, or a beton, or WebDataset shards that are not compressed and \
          have indexes (`fdconvert index` makes them)"
     );

@@ -70,7 +70,7 @@ def pack(
     if not found:
         raise UsageError("sources: it is empty, and a dataset has at least one sample")
     if schema is not None:
-        raise UsageError("schema: it is for samples; what has a path has fields of its own")
+        raise UsageError("schema: it is for samples; datasets with a path have their own fields")
     return _run("pack", [*found, out], named | options, progress)
 
 
@@ -323,7 +323,7 @@ def profile(
     progress: Progress | None = None,
     **options: Option,
 ) -> dict[str, Any]:
-    """Find which share of the images to store as BMP for the fastest reading on this machine.
+    """Find the fastest mix of PNG/JPEG and BMP for this machine.
 
     ``["solution"]["chosen"]["share"]`` of the profile is that share, for ``pack(...,
     format="mixed", ratio=share)``; ``output`` writes the profile for ``ratio=PATH``, ``report`` a

@@ -71,7 +71,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
             DISKS[0].0, DISKS[1].0
         ),
         "The ratio follows from a model in closed form and is tried with the loader; the paper's \
-         bisection is run beside it."
+         bisection is run next to it."
             .into(),
         "There is no graphics card: the paper's goodput of one is here the rate of batches.".into(),
     ];

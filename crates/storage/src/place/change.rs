@@ -29,7 +29,7 @@ pub fn exists(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(cause) if is_missing(&cause) => Ok(false),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
+        Err(cause) => Err(Error::io("access", path)(cause)),
     }
 }
 
