@@ -47,7 +47,7 @@ fn main() {
 
     let began = Instant::now();
     let options = PackOptions::default().format("wds").shuffle(true);
-    let planned = plan(["s3://bucket/set"], &options).unwrap();
+    let planned = plan(&["s3://bucket/set".into()], &options, Context::default()).unwrap();
     let planning = began.elapsed().as_secs_f64();
     let n_shards = planned.plan().shards.len();
     let bytes = planned.save(&file, false).unwrap();

@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::{Args, value_parser};
-use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates_with};
+use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let found = find_duplicates_with(&args.datasets, &options, listener.context())?;
+    let found = find_duplicates(&args.datasets, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.datasets, &options))?;
     } else if !args.common.quiet {

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     let context = listener.context();
     let samples = match &args.plan {
         Some(file) => {
-            let mut planned = Planned::load_with(file, context)?
+            let mut planned = Planned::load(file, context)?
                 .threads(args.threads)
                 .buffer(args.buffer.map(|bytes| bytes.0))
                 .on_error(args.on_error.into())

@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats_with};
+use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &StatsArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let found = stats_with(&args.dataset, &options, listener.context())?;
+    let found = stats(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset))?;
     } else if !args.common.quiet {

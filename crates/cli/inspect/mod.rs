@@ -3,7 +3,7 @@ mod stats;
 
 use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::splits};
 use clap::Args;
-use fdconvert::{ByteCount, InspectOptions, Inspected, inspect_with};
+use fdconvert::{ByteCount, InspectOptions, Inspected, inspect};
 use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
 use serde_json::Value as Json;
 use std::{fmt::Write, path::PathBuf};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     options.hash = args.hash;
     options.max_decompressed = args.max_decompressed;
     options.split = splits(&args.split);
-    let found = inspect_with(&args.dataset, &options, listener.context())?;
+    let found = inspect(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document())?;
     } else {

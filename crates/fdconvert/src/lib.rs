@@ -64,34 +64,34 @@ mod stats;
 mod unused;
 mod verify;
 
-pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
+pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff};
 pub use document::document;
 pub use duplicates::{
-    Duplicates, DuplicatesOptions, Group, Member, find_duplicates, find_duplicates_with,
+    Duplicates, DuplicatesOptions, Group, Member, find_duplicates,
 };
 pub use formula::{FormulaOutput, FormulaReport};
-pub use inspect::{InspectOptions, Inspected, inspect, inspect_with};
+pub use inspect::{InspectOptions, Inspected, inspect};
 pub use launcher::{FoundPart, PartOf, find_part};
-pub use merge::{Merged, merge, merge_with};
+pub use merge::{Merged, merge};
 pub use options::{
     Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions,
     Pair, Per, Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
-pub use planned::{Planned, check_plan_place, plan, plan_with};
+pub use planned::{Planned, check_plan_place, plan};
 pub use profile::{
-    ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile_with,
+    ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile,
 };
 pub use progress::{Context, Event, Progress, Stage, Steps};
-pub use root_hash::{RootHash, root_hash, root_hash_with};
-pub use sheet::{Sheet, SheetOptions, sheet, sheet_with, thumbnail};
+pub use root_hash::{RootHash, root_hash};
+pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
 pub use stats::{
-    DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats, stats_with,
+    DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats,
 };
-pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
+pub use verify::{Problem, Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{

@@ -52,17 +52,8 @@ impl Merged {
 /// unless it is named.
 ///
 /// # Errors
-/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`.
-pub fn merge(out: impl AsRef<Path>, plan: Option<&Path>) -> Result<Merged> {
-    let cancel = Cancel::default();
-    merge_with(out.as_ref(), plan, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`merge`], told how far it is.
-///
-/// # Errors
-/// As for [`merge`]; `Cancelled`.
-pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
+/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`; `Cancelled`.
+pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
     let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
     if place::file_len(&file)?.is_none() {
         if plan.is_some() {
@@ -75,7 +66,7 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
         );
         return Err(Error::usage("output", what));
     }
-    let planned = Planned::load_with(&file, context)?;
+    let planned = Planned::load(&file, context)?;
     let how = How { on_error: OnError::Fail, ..How::default() };
     let samples = planned.samples(out, how)?;
     let dataset = samples.dataset();

@@ -291,23 +291,8 @@ impl Pack {
     /// `Usage` for what cannot be; the first bad sample under [`OnError::Fail`]; `Io`. What is
     /// finished of a dataset of shards stays, and the same call resumes it.
     pub fn run(&self) -> Result<Report> {
-        let cancel = Cancel::default();
-        self.run_with(Context { cancel: &cancel, progress: &() })
-    }
-
-    /// The same, with someone who listens and may stop it.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run); `Cancelled`.
-    pub fn run_with(&self, context: Context<'_>) -> Result<Report> {
-        match self.prepare(context)? {
-            Prepared::Samples(samples) => samples.run(context),
-            Prepared::Formula(formula) => {
-                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
-                let bytes_out = bytes;
-                Ok(Report { planned: samples, samples, bytes_out, ..Report::default() })
-            }
-        }
+        let context = Context::default();
+        self.prepare(context)?.run(context)
     }
 
     /// Opens the sources and decides which sample goes where.
@@ -396,6 +381,22 @@ pub enum Prepared {
     Samples(Samples),
     /// A source that will be written instead of its samples.
     Formula(FormulaOutput),
+}
+
+impl Prepared {
+    /// Packs, and tells what it did.
+    ///
+    /// # Errors
+    /// As for [`Pack::run`]; `Cancelled`.
+    pub fn run(&self, context: Context<'_>) -> Result<Report> {
+        match self {
+            Self::Samples(samples) => samples.run(context),
+            Self::Formula(formula) => {
+                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
+                Ok(Report { planned: samples, samples, bytes_out: bytes, ..Report::default() })
+            }
+        }
+    }
 }
 
 /// Samples on their way into a dataset.

@@ -56,13 +56,14 @@ struct Sharing {
 /// A plan for a dataset that several runs will write.
 ///
 /// ```no_run
-/// use fdconvert::{PackOptions, Planned, merge, plan};
+/// use fdconvert::{Context, PackOptions, Planned, merge, plan};
 ///
-/// plan(["photos"], &PackOptions::default().format("wds").shards(8))?.save("photos.fdplan", false)?;
+/// let options = PackOptions::default().format("wds").shards(8);
+/// plan(&["photos".into()], &options, Context::default())?.save("photos.fdplan", false)?;
 /// // On each of four machines, with its own number:
-/// Planned::load("photos.fdplan")?.part(0, 4).run("photos")?;
+/// Planned::load("photos.fdplan".as_ref(), Context::default())?.part(0, 4).run("photos")?;
 /// // On any of them, when all are done:
-/// merge("photos", None)?;
+/// merge("photos".as_ref(), None, Context::default())?;
 /// # Ok::<(), fdconvert::Error>(())
 /// ```
 pub struct Planned {
@@ -79,21 +80,8 @@ pub struct Planned {
 /// Plans a dataset.
 ///
 /// # Errors
-/// `Usage` for what cannot be; those of the sources.
-pub fn plan<P: AsRef<Path>>(
-    sources: impl IntoIterator<Item = P>,
-    options: &PackOptions,
-) -> Result<Planned> {
-    let paths: Vec<_> = sources.into_iter().map(|path| path.as_ref().to_owned()).collect();
-    let cancel = Cancel::default();
-    plan_with(&paths, options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`plan`], told how far it is.
-///
-/// # Errors
-/// As for [`plan`]; `Cancelled`.
-pub fn plan_with(
+/// `Usage` for what cannot be; those of the sources; `Cancelled`.
+pub fn plan(
     paths: &[PathBuf],
     options: &PackOptions,
     context: Context<'_>,
@@ -138,17 +126,8 @@ impl Planned {
     /// Reads a plan and opens its sources.
     ///
     /// # Errors
-    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since.
-    pub fn load(file: impl AsRef<Path>) -> Result<Self> {
-        let cancel = Cancel::default();
-        Self::load_with(file.as_ref(), Context { cancel: &cancel, progress: &() })
-    }
-
-    /// As [`load`](Self::load), told how far it is.
-    ///
-    /// # Errors
-    /// As for [`load`](Self::load); `Cancelled`.
-    pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
+    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since; `Cancelled`.
+    pub fn load(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
         let parsed = parse(&bytes, &file.display().to_string())?;
         let Stored { options, ratio, keys, chosen } = parsed.options;

@@ -1,15 +1,23 @@
 //! How a run tells what it does, and how it is stopped.
 use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
-/// Context of a run: the switch that stops it, and the listener.
+/// Context of a run: the switch that stops it, and the listener. The default stops nothing and listens
+/// to nothing.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Stops the run; it then ends with `Cancelled`.
     pub cancel: &'a Cancel,
     /// Listens; cannot steer.
     pub progress: &'a dyn Progress,
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::default);
+        Self { cancel: &NEVER, progress: &() }
+    }
 }
 
 /// Listens to a run. The methods do nothing by default, and `()` listens to nothing.

@@ -94,17 +94,8 @@ pub struct Verified {
 ///
 /// # Errors
 /// `Io` when there is nothing there, `Usage` for what is not a dataset, and where a run that writes
-/// the dataset may be what is wrong with it.
-pub fn verify(dataset: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified> {
-    let cancel = Cancel::default();
-    verify_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`verify`], told how far it is.
-///
-/// # Errors
-/// As for [`verify`]; `Cancelled`.
-pub fn verify_with(
+/// the dataset may be what is wrong with it; `Cancelled`.
+pub fn verify(
     dataset: &Path,
     options: &VerifyOptions,
     context: Context<'_>,

@@ -5,7 +5,7 @@ mod look;
 
 use fdconvert::{
     Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,
-    Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify, verify_with,
+    Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify, verify,
 };
 use fdconvert_testkit::fixtures;
 use serde_json::{Value, json};
@@ -40,9 +40,9 @@ fn sources_are_packed_opened_inspected_and_verified() {
     assert_eq!(dataset.len(), 12);
     let same = fdconvert::source([&photos], &options).unwrap();
     assert_eq!(same.len(), 12);
-    let found = inspect(&out, &InspectOptions::default()).unwrap();
+    let found = inspect(&out, &InspectOptions::default(), Context::default()).unwrap();
     assert_eq!(found.stats.unwrap().classes.len(), 3);
-    let verified = verify(&out, &VerifyOptions::default()).unwrap();
+    let verified = verify(&out, &VerifyOptions::default(), Context::default()).unwrap();
     assert_eq!((verified.samples, verified.problems.len()), (12, 0));
 
     let fractals = folder.path().join("fractals.wds");
@@ -77,11 +77,11 @@ fn parts_of_a_plan_are_the_dataset() {
         PackOptions::default().format("wds").shards(4).split("train", 0.5).split("val", 0.5);
     Pack::new([&photos], &whole).options(options.clone()).run().unwrap();
 
-    plan([&photos], &options).unwrap().save(&file, false).unwrap();
+    plan(&[photos.clone()], &options, Context::default()).unwrap().save(&file, false).unwrap();
     for index in 0..3 {
-        Planned::load(&file).unwrap().part(index, 3).run(&parts).unwrap();
+        Planned::load(&file, Context::default()).unwrap().part(index, 3).run(&parts).unwrap();
     }
-    let merged = merge(&parts, None).unwrap();
+    let merged = merge(&parts, None, Context::default()).unwrap();
     assert_eq!(merged.shards.len(), 8);
     for (_, shard) in &merged.shards {
         let same = whole.join(shard.path.file_name().unwrap());
@@ -184,7 +184,7 @@ fn damage_of_a_dataset_that_was_replaced_meanwhile_is_no_verdict() {
         let check = |act: &(dyn Fn() + Sync)| {
             let cancel = Cancel::default();
             let context = Context { cancel: &cancel, progress: &OnVerifying(act) };
-            verify_with(&out, &VerifyOptions::default(), context)
+            verify(&out, &VerifyOptions::default(), context)
         };
         pack();
         damage(&out);

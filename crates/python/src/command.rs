@@ -7,8 +7,8 @@ use crate::{
 use fdconvert::{
     Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
     Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, check_plan_place,
-    diff_with, document, find_duplicates_with, inspect_with, merge_with, plan_with,
-    profile_document, profile_with, sheet_with, stats_with, verify_with,
+    diff, document, find_duplicates, inspect, merge, plan,
+    profile_document, profile, sheet, stats, verify,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -72,52 +72,52 @@ fn carry_out(
             let overwrite = options.remove("overwrite").is_some_and(|it| it == true);
             check_plan_place(&last, overwrite)?;
             let options = PackOptions::from_json(options)?;
-            let planned = plan_with(&paths, &options, context)?;
+            let planned = plan(&paths, &options, context)?;
             let bytes = planned.save(&last, overwrite)?;
             Ok(planned.document(&last, bytes))
         }
         "pack_plan" => {
             let plan = paths.pop().unwrap_or_default();
             let dry = options.remove("dry_run").is_some_and(|it| it == true);
-            let planned = Planned::load_with(&plan, context)?.with_json(options)?;
+            let planned = Planned::load(&plan, context)?.with_json(options)?;
             let samples = planned.prepare(&last, dry)?;
             if dry {
                 return Ok(samples.plan_document());
             }
             Ok(samples.document("packed", &samples.run(context)?))
         }
-        "merge" => Ok(merge_with(&last, paths.pop().as_deref(), context)?.document(&last)),
+        "merge" => Ok(merge(&last, paths.pop().as_deref(), context)?.document(&last)),
         "inspect" => {
-            Ok(inspect_with(&last, &InspectOptions::from_json(options)?, context)?.document())
+            Ok(inspect(&last, &InspectOptions::from_json(options)?, context)?.document())
         }
         "verify" => {
             let options = VerifyOptions::from_json(options)?;
-            Ok(verify_with(&last, &options, context)?.document(&last, &options))
+            Ok(verify(&last, &options, context)?.document(&last, &options))
         }
         "diff" => {
             let first = paths.pop().unwrap_or_default();
             let datasets = [first.as_path(), last.as_path()];
-            Ok(diff_with(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
+            Ok(diff(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
         }
         "stats" => {
             let options = StatsOptions::from_json(options)?;
-            Ok(stats_with(&last, &options, context)?.document(&last))
+            Ok(stats(&last, &options, context)?.document(&last))
         }
         "sheet" => {
             let dataset = paths.pop().unwrap_or_default();
             let options = SheetOptions::from_json(options)?;
-            Ok(sheet_with(&dataset, &last, &options, context)?.document(&dataset, &last))
+            Ok(sheet(&dataset, &last, &options, context)?.document(&dataset, &last))
         }
         "find_duplicates" => {
             paths.push(last);
             let options = DuplicatesOptions::from_json(options)?;
-            Ok(find_duplicates_with(&paths, &options, context)?.document(&paths, &options))
+            Ok(find_duplicates(&paths, &options, context)?.document(&paths, &options))
         }
         "profile" => {
             // Python's own command line says nothing about this call.
             options.remove("command");
             let options = ProfileOptions::from_json(options)?;
-            profile_document(&profile_with(&last, &options, context)?)
+            profile_document(&profile(&last, &options, context)?)
         }
         other => Ok(document(other, Map::new())),
     }

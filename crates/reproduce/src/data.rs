@@ -39,7 +39,7 @@ impl Maker<'_> {
         let context = Context { cancel: self.watch.cancel(), progress: &() };
         self.make(name, |out| {
             let pack = Pack::new([source], out).options(options).threads(self.threads);
-            pack.run_with(context).map(|_| ())
+            pack.prepare(context).and_then(|it| it.run(context)).map(|_| ())
         })
     }
 

@@ -110,21 +110,8 @@ pub struct Differences {
 /// Compares two datasets. What differs is a result here, no error.
 ///
 /// # Errors
-/// Those of opening; `Usage` where no field can be compared.
+/// Those of opening; `Usage` where no field can be compared; `Cancelled`.
 pub fn diff(
-    a: impl AsRef<Path>,
-    b: impl AsRef<Path>,
-    options: &DiffOptions,
-) -> Result<Differences> {
-    let cancel = Cancel::default();
-    diff_with([a.as_ref(), b.as_ref()], options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`diff`], told how far it is.
-///
-/// # Errors
-/// As for [`diff`]; `Cancelled`.
-pub fn diff_with(
     datasets: [&Path; 2],
     options: &DiffOptions,
     context: Context<'_>,

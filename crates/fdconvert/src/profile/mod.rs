@@ -129,17 +129,8 @@ pub enum Search {
 /// Finds the share of the images to store as BMP for the fastest reading on this machine.
 ///
 /// # Errors
-/// `Usage` for options that mean nothing; those of the source; `Io`.
-pub fn profile(source: impl AsRef<Path>, options: &ProfileOptions) -> Result<Report> {
-    let cancel = Cancel::default();
-    profile_with(source.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`profile`], told how far it is.
-///
-/// # Errors
-/// As for [`profile`]; `Cancelled`.
-pub fn profile_with(
+/// `Usage` for options that mean nothing; those of the source; `Io`; `Cancelled`.
+pub fn profile(
     source: &Path,
     options: &ProfileOptions,
     context: Context<'_>,

@@ -90,17 +90,8 @@ pub struct DatasetStats {
 /// Counts what the samples of a dataset are. Samples that cannot be read are counted.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written.
-pub fn stats(dataset: impl AsRef<Path>, options: &StatsOptions) -> Result<DatasetStats> {
-    let cancel = Cancel::default();
-    stats_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`stats`], told how far it is.
-///
-/// # Errors
-/// As for [`stats`]; `Cancelled`.
-pub fn stats_with(
+/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written; `Cancelled`.
+pub fn stats(
     dataset: &Path,
     options: &StatsOptions,
     context: Context<'_>,

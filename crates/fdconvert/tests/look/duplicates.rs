@@ -13,7 +13,7 @@ fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
     let mut options = DuplicatesOptions::default();
     options.near = near;
     options.threads = Some(threads);
-    let mut found = find_duplicates(datasets, &options).unwrap();
+    let mut found = find_duplicates(datasets, &options, Context::default()).unwrap();
     found.seconds = 0.0;
     found
 }
@@ -131,7 +131,7 @@ fn keys_to_keep_are_what_packing_takes() {
     let list = root.path().join("keep.txt");
     let mut options = DuplicatesOptions::default();
     options.keys = Some(list.clone());
-    let found = find_duplicates([&folder], &options).unwrap();
+    let found = find_duplicates(&[folder.clone()], &options, Context::default()).unwrap();
     assert_eq!(found.kept_keys, Some(72));
     let out = root.path().join("clean");
     let pack = PackOptions::default().format("wds").keys(list.clone());
@@ -139,12 +139,12 @@ fn keys_to_keep_are_what_packing_takes() {
     assert_eq!(find(&[&out], false, 1).groups, []);
 
     // The same list may be there already.
-    assert_eq!(find_duplicates([&folder], &options).unwrap().kept_keys, Some(72));
+    assert_eq!(find_duplicates(&[folder.clone()], &options, Context::default()).unwrap().kept_keys, Some(72));
     fs::write(&list, "precious").unwrap();
-    let there = find_duplicates([&folder], &options).unwrap_err().to_string();
+    let there = find_duplicates(&[folder.clone()], &options, Context::default()).unwrap_err().to_string();
     assert!(there.contains("keep.txt exists"), "{there}");
     options.overwrite = true;
-    let ambiguous = find_duplicates([&folder, &folder], &options).unwrap_err().to_string();
+    let ambiguous = find_duplicates(&[folder.clone(), folder.clone()], &options, Context::default()).unwrap_err().to_string();
     assert!(ambiguous.contains("two samples are called"), "{ambiguous}");
 }
 
@@ -172,7 +172,7 @@ fn damage_is_listed_and_stops_nothing() {
 fn what_means_nothing_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let refused = |datasets: &[&Path], options: &DuplicatesOptions| {
-        find_duplicates(datasets, options).unwrap_err().to_string()
+        find_duplicates(datasets, options, Context::default()).unwrap_err().to_string()
     };
     assert!(refused(&[root.path()], &DuplicatesOptions::default()).contains("no image"));
     assert!(refused(&[], &DuplicatesOptions::default()).contains("at least one"));

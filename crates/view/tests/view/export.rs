@@ -54,7 +54,7 @@ fn the_sheet_is_that_of_the_command() {
     let out = folder.path().join("sheet.png");
     let mut options = fdconvert::SheetOptions::default();
     (options.count, options.side) = (7, 36);
-    fdconvert::sheet(&path, &out, &options).unwrap();
+    fdconvert::sheet(&path, &out, &options, fdconvert::Context::default()).unwrap();
     let viewer = Viewer::of(&path);
     assert!(viewer.ok("sheet.png?count=7&side=36").body == fs::read(out).unwrap());
 }
