@@ -1,30 +1,26 @@
 //! Two datasets by their keys: which samples both have, and whether they hold the same.
 //!
-//! One thread goes through the first dataset, in its order, and then through what only the second
-//! one has. Of a sample of the first five bytes are kept, of one of the second sixteen while they are
-//! matched. Samples with the same key are matched in their order.
+//! The comparison is that of `fdconvert diff`, in the order of the first dataset; checksums are
+//! trusted where they are recorded. Of a sample of the first five bytes are kept.
 
-mod contents;
 mod found;
 
 use crate::{
     answer::{Answer, Failure},
     request::Asked,
     server::Shared,
-    worker::{self, Ended},
+    worker,
 };
-use contents::Contents;
-use fdconvert_core::Reader;
+use fdconvert_codec::Decoder;
+use fdconvert_core::{Reader, Result};
+use fdconvert_pipeline::{Cancel, Comparison as Pairs, Matched};
+use fdconvert_storage::sigbus;
 use found::{Found, NONE, Row, State, States};
 use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use xxhash_rust::xxh3::xxh3_64;
 
 const MOST: u32 = 1000;
 const DEFAULT: u32 = 200;
-
-/// Samples between two looks at what others wait for.
-const BLOCK: u64 = 256;
 
 /// Two datasets, and what was found so far.
 pub(crate) struct Comparison {
@@ -50,10 +46,17 @@ impl Comparison {
         Self { readers: [a, b], begun: Once::new(), found: Mutex::default() }
     }
 
-    fn begin(self: &Arc<Self>, ended: &Ended) {
+    fn begin(self: &Arc<Self>, ended: &Cancel) {
         self.begun.call_once(|| {
             let (comparison, ended) = (self.clone(), ended.clone());
-            worker::start("compare", move || comparison.compare(&ended));
+            worker::start("compare", move || {
+                let compare = || comparison.compare(&ended);
+                // An error here is that the server ends.
+                let _ = match worker::pool("compare") {
+                    Some(pool) => pool.install(compare),
+                    None => compare(),
+                };
+            });
         });
     }
 
@@ -87,72 +90,26 @@ impl Comparison {
         })
     }
 
-    fn compare(&self, ended: &Ended) {
+    fn compare(&self, ended: &Cancel) -> Result<()> {
         let [a, b] = &self.readers;
-        let (a, b) = (&**a, &**b);
-        let Some(mut partners) = Partners::of(b, ended) else { return };
-        let contents = Contents::of(a, b);
-        let len = a.len().min(u64::from(NONE));
-        let mut start = 0;
-        while start < len {
-            let end = len.min(start + BLOCK);
-            let matched: Vec<(u64, u32)> =
-                (start..end).map(|index| (index, partners.take(&a.key(index)))).collect();
-            let ahead = contents.announce(&matched);
-            for (index, partner) in matched {
-                if ended.is_set() {
-                    return;
-                }
-                let same = partner != NONE && contents.are_same(index, partner.into());
-                self.found().add(partner, same);
+        let comparison = Pairs::new(&**a, &**b).trusting_checksums();
+        let Matched { both, only_a, only_b } = comparison.matched(ended)?;
+        let mut only_a = only_a.into_iter().peekable();
+        // What cannot be read is not the same.
+        let is_same = |pair: [u64; 2], decoder: &mut Decoder| {
+            let changed = sigbus::caught(|| comparison.compare(pair, decoder));
+            Ok(changed.is_ok_and(|changed| changed.is_none()))
+        };
+        comparison.each(&both, ended, is_same, |[one, other], is_same| {
+            let mut found = self.found();
+            while only_a.next_if(|index| *index < one).is_some() {
+                found.add(NONE, false);
             }
-            drop(ahead);
-            start = end;
-        }
-        self.found().end(partners.left());
-    }
-}
-
-/// The samples of the second dataset by their keys, each to be taken once.
-struct Partners<'a> {
-    reader: &'a dyn Reader,
-    /// Hashes of keys, sorted, with the numbers of the samples.
-    by_key: Vec<(u64, u32)>,
-    is_taken: Vec<bool>,
-}
-
-impl<'a> Partners<'a> {
-    fn of(reader: &'a dyn Reader, ended: &Ended) -> Option<Self> {
-        let len = u32::try_from(reader.len()).unwrap_or(NONE);
-        let mut by_key = Vec::new();
-        for index in 0..len {
-            if u64::from(index) % BLOCK == 0 && ended.is_set() {
-                return None;
-            }
-            by_key.push((xxh3_64(reader.key(index.into()).as_bytes()), index));
-        }
-        by_key.sort_unstable();
-        Some(Self { reader, is_taken: vec![false; len as usize], by_key })
-    }
-
-    /// The first sample of that key that was not taken, or [`NONE`].
-    fn take(&mut self, key: &str) -> u32 {
-        let hash = xxh3_64(key.as_bytes());
-        let first = self.by_key.partition_point(|(other, _)| *other < hash);
-        let candidates = self.by_key.iter().skip(first).take_while(|(other, _)| *other == hash);
-        let is_free = |index: u32| self.is_taken.get(index as usize) == Some(&false);
-        let found = candidates
-            .map(|(_, candidate)| *candidate)
-            .find(|candidate| is_free(*candidate) && self.reader.key((*candidate).into()) == key);
-        let Some(found) = found else { return NONE };
-        if let Some(is_taken) = self.is_taken.get_mut(found as usize) {
-            *is_taken = true;
-        }
-        found
-    }
-
-    fn left(self) -> Vec<u32> {
-        let all = (0..).zip(self.is_taken);
-        all.filter(|(_, is_taken)| !is_taken).map(|(index, _)| index).collect()
+            found.add(u32::try_from(other).unwrap_or(NONE), is_same);
+        })?;
+        let mut found = self.found();
+        only_a.for_each(|_| found.add(NONE, false));
+        found.end(only_b.into_iter().filter_map(|index| u32::try_from(index).ok()).collect());
+        Ok(())
     }
 }

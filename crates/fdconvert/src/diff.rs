@@ -1,29 +1,11 @@
 //! Two datasets compared, sample by sample.
-//!
-//! Samples are matched by their keys, wherever they stand; those with the same key are matched in
-//! their order. Fields are matched by their names, and those that are left by kind and order: what
-//! a beton calls `image` is `jpg` in tar shards. Values are compared as they are stored, byte for
-//! byte, and labels by the names of their classes where both datasets have them.
-mod fields;
-mod keys;
-mod values;
-
-pub use values::{Difference, PixelDifference};
-
 use crate::{
-    ByteCount, Context, Stage,
-    chunk::{AHEAD_BYTES, CHUNK},
-    document,
-    options::from_object,
-    pack::threads,
-    sources::opening,
+    ByteCount, Context, Stage, document, options::from_object, pack::threads, sources::opening,
     verify::MAX_PROBLEMS,
 };
-use fdconvert_codec::Decoder;
-use fdconvert_core::{Ahead, Class, Error, Limits, Message, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::Cancel;
-use fields::FieldPair;
-use rayon::prelude::*;
+use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
+use fdconvert_pipeline::{Cancel, Changed, Comparison};
+use fdconvert_storage::sigbus;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::Path, time::Instant};
@@ -67,20 +49,6 @@ impl DiffOptions {
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
-}
-
-/// A sample that both datasets have, and not with the same content.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Changed {
-    /// Key of the sample in both.
-    pub key: String,
-    /// Its number in the one and in the other.
-    pub indices: [u64; 2],
-    /// Fields that differ, by their name in the first dataset.
-    pub fields: Vec<(String, Difference)>,
-    /// Why it cannot be compared, where one of the two cannot be read.
-    pub unreadable: Option<Message>,
 }
 
 /// Result of comparing two datasets: what they have in common, and what not.
@@ -135,24 +103,38 @@ pub fn diff_with(
     let how = opening(options.max_decompressed, &options.split);
     let [a, b] = datasets.map(|path| fdconvert_reader::open_with(path, &how));
     let (a, b) = (a?, b?);
-    let (pairs, fields_of_one) = fields::matched(a.schema(), b.schema());
-    if pairs.is_empty() {
+    let mut comparison = Comparison::new(&*a, &*b);
+    if options.pixels {
+        comparison =
+            comparison.pixels(Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT });
+    }
+    if comparison.has_no_fields() {
         let what = "the two datasets have no field of the same kind that could be compared";
         return Err(Error::usage("dataset", what));
     }
-    let matched = pool.install(|| keys::matched(&*a, &*b, context.cancel))?;
-    let comparison = Comparison { a: &*a, b: &*b, pairs: &pairs, options, context };
-    let (changed, changed_left_out) = pool.install(|| comparison.changed(&matched.both))?;
+    let matched = pool.install(|| comparison.matched(context.cancel))?;
     let both = matched.both.len() as u64;
-    let renamed = pairs.iter().filter(|pair| pair.names[0] != pair.names[1]);
+    let steps = context.progress.stage(Stage::Comparing);
+    steps.total(both);
+    let (mut changed, mut changed_left_out) = (Vec::new(), 0);
+    let compare = |pair: [u64; 2], decoder: &mut _| {
+        let compared = sigbus::caught(|| comparison.compare(pair, decoder));
+        steps.step();
+        compared
+    };
+    let found = |_, found: Option<Changed>| match found {
+        Some(_) if changed.len() == MAX_PROBLEMS => changed_left_out += 1,
+        found => changed.extend(found),
+    };
+    pool.install(|| comparison.each(&matched.both, context.cancel, compare, found))?;
     let keys_of = |reader: &dyn Reader, only: Vec<u64>| -> Vec<(u64, String)> {
         only.into_iter().map(|index| (index, reader.key(index))).collect()
     };
     Ok(Differences {
         samples: [a.len(), b.len()],
         same: both - changed.len() as u64 - changed_left_out,
-        renamed: renamed.map(|pair| pair.names.clone()).collect(),
-        fields_of_one,
+        renamed: comparison.renamed(),
+        fields_of_one: comparison.fields_of_one().clone(),
         changed,
         changed_left_out,
         moved: matched.both.iter().filter(|[one, other]| one != other).count() as u64,
@@ -203,105 +185,5 @@ impl Differences {
         object.insert("fields_of_one".into(), json!(self.fields_of_one));
         object.insert("seconds".into(), json!(self.seconds));
         document("diff", object)
-    }
-}
-
-/// Comparison that threads carry out.
-struct Comparison<'a> {
-    a: &'a dyn Reader,
-    b: &'a dyn Reader,
-    pairs: &'a [FieldPair],
-    options: &'a DiffOptions,
-    context: Context<'a>,
-}
-
-impl Comparison<'_> {
-    /// The first samples that differ, in the order of `both`, and the number of further ones.
-    fn changed(&self, both: &[[u64; 2]]) -> Result<(Vec<Changed>, u64)> {
-        let steps = self.context.progress.stage(Stage::Comparing);
-        steps.total(both.len() as u64);
-        let (mut changed, mut left_out) = (Vec::new(), 0);
-        let (mut chunk, mut rest) = self.chunk(both);
-        let mut ahead = self.announce(chunk);
-        while !chunk.is_empty() {
-            // On its way while this one is compared.
-            let (next, behind) = self.chunk(rest);
-            let announced = self.announce(next);
-            if self.context.cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let compare = |decoder: &mut Decoder, &indices: &[u64; 2]| {
-                let compared = self.compare(indices, decoder);
-                steps.step();
-                compared.transpose()
-            };
-            let found: Result<Vec<Changed>> =
-                chunk.par_iter().map_init(Decoder::default, compare).flatten().collect();
-            let mut found = found?.into_iter();
-            changed.extend(found.by_ref().take(MAX_PROBLEMS - changed.len()));
-            left_out += found.count() as u64;
-            drop(std::mem::replace(&mut ahead, announced));
-            (chunk, rest) = (next, behind);
-        }
-        Ok((changed, left_out))
-    }
-
-    /// The pairs that are compared next, and the others. Of datasets in stores as many as take about
-    /// so many bytes as are fetched at a time.
-    fn chunk<'b>(&self, both: &'b [[u64; 2]]) -> (&'b [[u64; 2]], &'b [[u64; 2]]) {
-        let n_bytes = |reader: &dyn Reader, index: u64| {
-            if reader.reads_ahead() { reader.ahead_bytes(index) } else { 0 }
-        };
-        let mut left = AHEAD_BYTES;
-        let fits = |&&[a, b]: &&[u64; 2]| {
-            let fits = left > 0;
-            left = left.saturating_sub(n_bytes(self.a, a)).saturating_sub(n_bytes(self.b, b));
-            fits
-        };
-        let n_pairs = both.iter().take(CHUNK as usize).take_while(fits).count();
-        both.split_at(n_pairs)
-    }
-
-    fn announce(&self, chunk: &[[u64; 2]]) -> [Ahead; 2] {
-        let announce = |reader: &dyn Reader, side: usize| {
-            if !reader.reads_ahead() {
-                return Ahead::default();
-            }
-            let indices: Vec<u64> =
-                chunk.iter().filter_map(|indices| indices.get(side).copied()).collect();
-            reader.read_ahead(&indices)
-        };
-        [announce(self.a, 0), announce(self.b, 1)]
-    }
-
-    /// One sample of both; nothing where it is the same.
-    fn compare(&self, indices: [u64; 2], decoder: &mut Decoder) -> Result<Option<Changed>> {
-        let changed = |fields, unreadable| Changed {
-            key: self.a.key(indices[0]),
-            indices,
-            fields,
-            unreadable,
-        };
-        let read = self.a.get(indices[0]).and_then(|a| Ok((a, self.b.get(indices[1])?)));
-        let (a, b) = match read {
-            Ok(both) => both,
-            Err(error) if error.class() == Class::Data => {
-                return Ok(Some(changed(Vec::new(), Some(error.message()))));
-            }
-            Err(error) => return Err(error),
-        };
-        let mut fields = Vec::new();
-        for pair in self.pairs {
-            let [Some(one), Some(other)] = [a.values.get(pair.at[0]), b.values.get(pair.at[1])]
-            else {
-                continue;
-            };
-            let limits = Limits { max_pixels: self.options.max_pixels, ..Limits::DEFAULT };
-            let pixels = self.options.pixels.then_some((&mut *decoder, &limits));
-            if let Some(how) = pair.difference(one, other, pixels) {
-                fields.push((pair.names[0].clone(), how));
-            }
-        }
-        Ok((!fields.is_empty()).then(|| changed(fields, None)))
     }
 }
