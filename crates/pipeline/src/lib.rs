@@ -11,6 +11,9 @@
 //! assert_eq!(plan.len(), 1000);
 //! ```
 //!
+//! An [`Expression`] chooses samples, and a [`Comparison`] finds what differs between two datasets:
+//! for packing and `diff`, and for the viewer.
+//!
 //! Deliberately absent: pixels (codec), files (formats), progress bars (the command).
 #![forbid(unsafe_code)]
 
