@@ -4,7 +4,10 @@ use crate::{
     catalog::{CHUNK, Chunk, Published},
     dataset::Dataset,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
+
+/// Codes of values for which a verdict is remembered, the small ones.
+const CODES: usize = 1 << 16;
 
 /// Samples one after the other, with their columns where those are needed.
 #[derive(Debug, Clone)]
@@ -59,7 +62,7 @@ impl Verdicts {
         let mut verdicts = Self { failed: vec![0; piece.len], last: vec![0; piece.len] };
         for (number, condition) in (0_u16..).zip(conditions) {
             let holds = |at: usize| condition.holds(piece, at, dataset, published);
-            let mut known = BTreeMap::new();
+            let mut known: Vec<Option<bool>> = vec![None; CODES];
             for (at, (failed, last)) in
                 verdicts.failed.iter_mut().zip(&mut verdicts.last).enumerate()
             {
@@ -67,8 +70,9 @@ impl Verdicts {
                     [column] => column.code(piece, at, dataset),
                     _ => None,
                 };
-                let holds = match code {
-                    Some(code) => *known.entry(code).or_insert_with(|| holds(at)),
+                let code = code.and_then(|code| usize::try_from(code).ok());
+                let holds = match code.and_then(|code| known.get_mut(code)) {
+                    Some(known) => *known.get_or_insert_with(|| holds(at)),
                     None => holds(at),
                 };
                 if !holds {
