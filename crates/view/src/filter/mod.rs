@@ -55,8 +55,7 @@ impl Filter {
         if let Some((name, _)) = asked.parameters().find(|(name, _)| !known(name)) {
             return Err(Failure::asked_wrong(format!("there is no parameter `{name}`")));
         }
-        let mut filter = Self::default();
-        filter.damaged = match asked.one("damaged")? {
+        let damaged = match asked.one("damaged")? {
             None => false,
             Some("1") => true,
             Some(other) => {
@@ -64,6 +63,7 @@ impl Filter {
                 return Err(Failure::asked_wrong(what));
             }
         };
+        let mut filter = Self { damaged, ..Self::default() };
         let Some(text) = asked.one("where")? else { return Ok(filter) };
         let expression =
             Expression::parse(text, &dataset.names.typed).map_err(Failure::asked_wrong)?;
