@@ -71,7 +71,7 @@ pub use named::Named;
 pub use options::{FormatOption, OptionKind, OptionValues};
 pub use panics::caught;
 pub use provenance::{Provenance, Skipped};
-pub use random::KeyedRandom;
+pub use random::{GOLDEN, KeyedRandom, mix};
 pub use run_lengths::{RunLengths, StoredRunLengths};
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};

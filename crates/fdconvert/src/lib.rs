@@ -64,7 +64,7 @@ mod stats;
 mod unused;
 mod verify;
 
-pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff};
+pub use diff::{DiffOptions, Differences, diff};
 pub use document::document;
 pub use duplicates::{
     Duplicates, DuplicatesOptions, Group, Member, find_duplicates,
@@ -99,7 +99,9 @@ pub use fdconvert_core::{
     Schema, Skipped, Source, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
-pub use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Part, Plan, Report};
+pub use fdconvert_pipeline::{
+    Cancel, Changed, Dataset, Difference, Observer, OnError, Part, PixelDifference, Plan, Report,
+};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::{OpenOptions, formats, open_with};
 

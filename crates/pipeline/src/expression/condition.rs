@@ -23,15 +23,31 @@ pub struct Condition<'a> {
 
 /// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+pub enum Meaning {
+    /// Width of the first image.
     Width,
+    /// Height of the first image.
     Height,
+    /// Bytes of all images.
     Bytes,
+    /// Extension of the codec of the first image.
     Codec,
+    /// Name of the class, or its number where classes have no names.
     Label,
+    /// Key of the sample.
     Key,
+    /// Name of the split.
     Split,
+    /// The field at this position.
     Field(usize),
+}
+
+impl Meaning {
+    /// Every name of the samples of a schema, with its type.
+    #[must_use]
+    pub fn names(schema: &Schema) -> Vec<(String, Type, Self)> {
+        names(schema)
+    }
 }
 
 impl<'a> Condition<'a> {

@@ -124,7 +124,9 @@ fn rgb(pixels: Pixels) -> Result<Vec<u8>, Vec<u8>> {
 }
 
 impl Difference {
-    pub(super) fn to_json(&self) -> Map<String, Json> {
+    /// Returns it as part of a document.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Json> {
         let json = match self {
             Self::Value(values) => json!({"values": values}),
             Self::Bytes { len, first, pixels } => {

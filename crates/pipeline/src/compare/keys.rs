@@ -1,6 +1,6 @@
 //! Which sample of the one dataset is which of the other.
+use crate::Cancel;
 use fdconvert_core::{Error, Reader, Result};
-use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -9,11 +9,13 @@ const CHUNK: u64 = 1 << 16;
 
 /// Samples of both datasets, by their numbers, and of one alone.
 #[derive(Debug, Default)]
-pub(super) struct Matched {
-    /// In the order of the first.
-    pub(super) both: Vec<[u64; 2]>,
-    pub(super) only_a: Vec<u64>,
-    pub(super) only_b: Vec<u64>,
+pub struct Matched {
+    /// Those of both, in the order of the first.
+    pub both: Vec<[u64; 2]>,
+    /// Those of the first alone, in its order.
+    pub only_a: Vec<u64>,
+    /// Those of the second alone, in its order.
+    pub only_b: Vec<u64>,
 }
 
 /// Matches samples by key: those that stand in the same place without looking further, the others
