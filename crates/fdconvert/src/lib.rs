@@ -74,8 +74,8 @@ pub use inspect::{InspectOptions, Inspected, inspect, inspect_with};
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
-    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions,
-    Pair, Per, Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
+    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
+    Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};

@@ -50,7 +50,7 @@ pub use classes::ClassList;
 pub use concat::Concat;
 pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};
-pub use expression::{Condition, Expression, Scalar, Type};
+pub use expression::{Condition, Expression, Scalar, Type, splits_of};
 pub use keys::{FoundKeys, KeyList};
 pub use mixture::Balance;
 pub use pack::{Observer, OnError, Run, pack};
