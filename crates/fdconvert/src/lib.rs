@@ -96,7 +96,7 @@ pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, Value,
+    Schema, Skipped, Source, SplitChoice, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Part, Plan, Report};

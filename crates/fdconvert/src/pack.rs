@@ -344,10 +344,13 @@ impl Pack {
         settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
         // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
-        if let Some(list) = list {
-            keys::settle(&list, &*source, &mut settings)?;
+        // The plan refuses to choose among samples that are not all there.
+        if !source.is_open() {
+            if let Some(list) = list {
+                keys::settle(&list, &*source, &mut settings)?;
+            }
+            choose::settle(options, &*source, &mut settings, context)?;
         }
-        choose::settle(options, &*source, &mut settings, context)?;
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
         let largest = settings.format.capabilities().max_sample_bytes;
         if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
