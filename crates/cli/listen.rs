@@ -38,12 +38,10 @@ impl Progress for Listener<'_> {
     }
 
     fn event(&self, event: Event<'_>) {
-        if self.quiet {
-            return;
-        }
-        match event {
-            Event::Profiled { profile, kept } => self.session.say(&profiled(profile, kept)),
-            _ => {}
+        if let Event::Profiled { profile, kept } = event
+            && !self.quiet
+        {
+            self.session.say(&profiled(profile, kept));
         }
     }
 }

@@ -76,11 +76,11 @@ impl Node {
             Self::In(inner, list) if **inner == Self::Name(name) => list,
             _ => return None,
         };
-        let text = |value| match value {
-            &Scalar::Text(ref text) => Some(text.as_str()),
-            _ => None,
-        };
-        Some(values.iter().filter_map(text).collect())
+        let texts = values.iter().filter_map(|value| match value {
+            Scalar::Text(text) => Some(text.as_str()),
+            Scalar::Int(_) | Scalar::Float(_) => None,
+        });
+        Some(texts.collect())
     }
 
     /// `None` where samples of any split may be taken.
