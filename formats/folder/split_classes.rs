@@ -10,7 +10,7 @@ use crate::folder::{
     split_folders::{Division, split_of},
     walk::Found,
 };
-use fdconvert_core::{Error, Result, message, named, shell_word};
+use fdconvert_core::{Error, Result, Style, message, named, shell_word};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -168,7 +168,8 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
             let source = shell_word(&root.display().to_string());
             let one_of = shell_word(&format!("split in [\"{}\"]", splits.join("\", \"")));
             // A whole line for a shell has flags wherever it is read.
-            format!("fdconvert pack {source} OUT --where {one_of}")
+            let choice = message!("{}", named::WHERE.with(one_of)).in_style(Style::Command);
+            format!("fdconvert pack {source} OUT {choice}")
         };
         message!(
             "pack them as two datasets, `{}` and, without labels, `{}`; what opens the folder itself \
