@@ -29,9 +29,7 @@ use crate::{
     view::ViewArgs,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use fdconvert::{
-    Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Positions, Ratio, Share, SplitShare,
-};
+use fdconvert::{Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Ratio, Share, SplitShare};
 use std::path::PathBuf;
 
 /// Pack image datasets for fast training.
@@ -315,24 +313,6 @@ pub(crate) struct OptionArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
-    #[arg(
-        long,
-        value_name = "RANGES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select: Vec<Positions>,
-    /// Only samples of these classes, by name or number
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select_labels: Vec<String>,
     /// Only this share of the samples, e.g. 10% or 0.1, drawn by --seed and their names
     #[arg(long, value_name = "SHARE", help_heading = "Samples", hide_short_help = true)]
     pub(crate) sample: Option<Share>,
@@ -346,15 +326,6 @@ pub(crate) struct OptionArgs {
     /// validation) and test where no other folder holds images.
     #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', help_heading = "Samples")]
     pub(crate) split: Vec<SplitShare>,
-    /// Only samples of these splits that the source itself has, e.g. train,val
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select_splits: Vec<String>,
     /// Mix the splits of packed datasets, and take all first-level folders as classes, whatever
     /// their names
     #[arg(long, help_heading = "Samples", hide_short_help = true)]

@@ -104,7 +104,7 @@ The shards themselves are only read; other tools may have written them.";
 pub(crate) const UNPACK_EXAMPLES: &str = "\
 Examples:
   fdconvert unpack train.beton train/
-  fdconvert pack train.beton cats/ --format folder --select-labels cat     a part of it
+  fdconvert pack train.beton cats/ --format folder --where 'label == \"cat\"'     a part of it
 
 The images are written byte for byte as stored, under their recorded names; raw pixels become PNG.";
 

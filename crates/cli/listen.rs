@@ -4,7 +4,6 @@ use crate::{
     progress::{Bar, PackProgress, bar, steps},
 };
 use fdconvert::{Context, Event, Observer, ProfileReport, Progress, Stage, Steps};
-use fdconvert_core::Shown;
 use std::path::Path;
 
 /// Listens for a session.
@@ -37,22 +36,10 @@ impl Progress for Listener<'_> {
     }
 
     fn event(&self, event: Event<'_>) {
-        if self.quiet {
-            return;
-        }
-        match event {
-            Event::Profiled { profile, kept } => self.session.say(&profiled(profile, kept)),
-            Event::KeysMissing { list, first, missing } => {
-                let first: Vec<_> = first.iter().map(|key| format!("`{}`", Shown(key))).collect();
-                let more = if missing > first.len() as u64 { ", ..." } else { "" };
-                self.session.say(&format!(
-                    "note: {} of {} left out, which the source does not have: {}{more}",
-                    output::counted(missing, "key"),
-                    output::path(list),
-                    first.join(", ")
-                ));
-            }
-            _ => {}
+        if let Event::Profiled { profile, kept } = event
+            && !self.quiet
+        {
+            self.session.say(&profiled(profile, kept));
         }
     }
 }

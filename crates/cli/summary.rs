@@ -75,9 +75,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
     let n_others = source.len().saturating_sub(plan.len()).saturating_sub(told);
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
-        notes.push(format!(
-            "{n} of {all} samples left out by --keys, --select..., --sample or --split"
-        ));
+        notes.push(format!("{n} of {all} samples left out by --keys, --sample or --split"));
     }
     notes
 }

@@ -166,9 +166,10 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
         let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<String> = folders.filter_map(split_of).collect();
             let source = shell_word(&root.display().to_string());
+            let one_of = shell_word(&format!("split in [\"{}\"]", splits.join("\", \"")));
             // A whole line for a shell has flags wherever it is read.
-            let select = message!("{}", named::SELECT_SPLITS.with(splits.join(",")));
-            format!("fdconvert pack {source} OUT {}", select.in_style(Style::Command))
+            let choice = message!("{}", named::WHERE.with(one_of)).in_style(Style::Command);
+            format!("fdconvert pack {source} OUT {choice}")
         };
         message!(
             "pack them as two datasets, `{}` and, without labels, `{}`; what opens the folder itself \
@@ -263,8 +264,8 @@ mod tests {
         for part in [
             "`Test`",
             "train/a",
-            "`fdconvert pack 'my r' OUT --select-splits train,val`",
-            "`fdconvert pack 'my r' OUT --select-splits test`",
+            "`fdconvert pack 'my r' OUT --where 'split in [\"train\", \"val\"]'`",
+            "`fdconvert pack 'my r' OUT --where 'split in [\"test\"]'`",
         ] {
             assert!(error.contains(part), "{error}");
         }

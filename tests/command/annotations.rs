@@ -265,7 +265,7 @@ fn yolo_becomes_pixels_and_splits() {
     ok(&[&"pack", &root, &mixed, &"--labels", &data, &"--no-split-folders"]);
     assert_eq!(texts(&mixed), [YOLO_A, YOLO_B, YOLO_C]);
     let val = folder.path().join("v.beton");
-    ok(&[&"pack", &root, &val, &"--labels", &data, &"--select-splits", &"val"]);
+    ok(&[&"pack", &root, &val, &"--labels", &data, &"--where", &"split == 'val'"]);
     assert_eq!(last_fields(&val), [("images/val/c.png".to_owned(), YOLO_C.to_owned())]);
     // A resize changes the image, and not what its objects are measured by.
     let small = folder.path().join("s.beton");
@@ -833,10 +833,12 @@ fn classes_that_are_called_by_numbers_are_selected_by_name() {
     let root = folder.path().join("d");
     tree(&root, &["0/1.png", "10/2.png", "100/3.png", "2/4.png"]);
     let out = folder.path().join("o.beton");
-    ok(&[&"pack", &root, &out, &"--select-labels", &"10"]);
+    ok(&[&"pack", &root, &out, &"--where", &"label == '10'"]);
     assert_eq!(fdconvert_reader::open(&out).unwrap().key(0), "10/2.png");
-    let said = fails(&[&"pack", &root, &folder.path().join("n.beton"), &"--select-labels", &"3"]);
-    assert!(said.contains("`3` is not a class of the source, which has numbers"), "{said}");
+    let args: [&dyn AsRef<std::ffi::OsStr>; 5] =
+        [&"pack", &root, &folder.path().join("n.beton"), &"--where", &"label == '3'"];
+    let said = fails(&args);
+    assert!(said.contains("`3` is none of the classes of the source, 0, 10, 100, 2"), "{said}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ const LAYOUTS: &[Layout] = &[
         status: REFUSED,
         says: &[
             "images are directly in the split folders `test`, `val` and have no class",
-            "--select-splits train`",
+            "--where 'split in [\"train\"]'`",
         ],
     },
     Layout {
@@ -66,7 +66,7 @@ const LAYOUTS: &[Layout] = &[
         images: &TINY_IMAGENET,
         others: &[],
         source: "",
-        args: &["--select-splits", "train"],
+        args: &["--where", "split in [\"train\"]"],
         status: PACKED,
         says: &[
             "  train     2 samples in 1 shard",

@@ -62,10 +62,10 @@ fn a_selection_of_nothing_says_of_how_many() {
     let message = fails(&[&"pack", &photos, &out, &"--sample", &"1%"]);
     assert!(message.contains("--sample: a share of 0.01 of 12 samples is empty"), "{message}");
     let both: [&dyn AsRef<OsStr>; 7] =
-        [&"pack", &photos, &out, &"--sample", &"1%", &"--select", &"0..2"];
+        [&"pack", &photos, &out, &"--sample", &"1%", &"--where", &"index < 2"];
     let message = fails(&both);
     assert!(
-        message.contains("none of the 12 samples is left by --select and --sample"),
+        message.contains("none of the 12 samples is left by --where and --sample"),
         "{message}"
     );
 }

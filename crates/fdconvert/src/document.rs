@@ -36,7 +36,6 @@ impl Samples {
         fields.insert("params".into(), json!(dataset.policy.params()));
         fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
         fields.insert("ignored".into(), json!(dataset.source.left_out()));
-        fields.insert("missing_keys".into(), json!(self.missing_keys()));
         fields.extend(self.chosen().document());
         document("plan", fields)
     }
@@ -81,7 +80,6 @@ impl Samples {
             "skipped": report.skipped,
             "ignored": dataset.source.left_out(),
             "left_out": self.n_left_out(),
-            "missing_keys": self.missing_keys(),
             "splits": splits,
             "source_splits": split_names(&dataset.source.splits()),
             "split_notes": self.split_notes(),

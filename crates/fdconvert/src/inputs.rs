@@ -132,10 +132,7 @@ impl Pack {
         let chooses = options.keys.is_some()
             || options.r#where.is_some()
             || options.dedup.is_some()
-            || options.sample.is_some()
-            || !options.select.is_empty()
-            || !options.select_labels.is_empty()
-            || !options.select_splits.is_empty();
+            || options.sample.is_some();
         // A ratio is drawn among all samples, or measured.
         let arranges = options.shuffle || !options.split.is_empty() || options.ratio.is_some();
         !chooses && !arranges && !self.dry

@@ -74,8 +74,8 @@ pub use inspect::{InspectOptions, Inspected, inspect};
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge};
 pub use options::{
-    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions,
-    Pair, Per, Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
+    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
+    Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan};
@@ -96,7 +96,7 @@ pub use verify::{Problem, Verified, VerifyOptions, verify};
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, Value,
+    Schema, Skipped, Source, SplitChoice, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{

@@ -43,7 +43,8 @@ pub struct Pack {
     pub(crate) options: PackOptions,
     pub(crate) how: How,
     pub(crate) dry: bool,
-    unpacks: bool,
+    /// Splits of the dataset that is unpacked.
+    unpacks: Option<SplitChoice>,
 }
 
 /// Options for packing a dataset: nothing here shapes a byte of it.
@@ -171,7 +172,7 @@ impl Pack {
             options: PackOptions::default(),
             how: How::default(),
             dry: false,
-            unpacks: false,
+            unpacks: None,
         }
     }
 
@@ -274,11 +275,11 @@ impl Pack {
         self
     }
 
-    /// Unpacks one dataset: every file is written where its name says, whatever split it is of, and
-    /// a record beside them says which is of which.
+    /// Unpacks these splits of one dataset: every file is written where its name says, whatever
+    /// split it is of, and a record beside them says which is of which.
     #[must_use]
-    pub fn unpacking(mut self) -> Self {
-        self.unpacks = true;
+    pub fn unpacking(mut self, splits: SplitChoice) -> Self {
+        self.unpacks = Some(splits);
         self.options.format = Some("folder".to_owned());
         self
     }
@@ -303,8 +304,8 @@ impl Pack {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
         let paths = self.inputs.paths();
         out::check_place("output", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
-        if self.unpacks {
-            return self.prepare_unpacking();
+        if let Some(splits) = &self.unpacks {
+            return self.prepare_unpacking(splits);
         }
         let left = (!self.dry).then_some(&*self.out);
         let options = &*classes::resolved(&self.options, context)?;
@@ -329,10 +330,13 @@ impl Pack {
         settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
         // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
-        if let Some(list) = list {
-            keys::settle(&list, options, &*source, &mut settings, context)?;
+        // The plan refuses to choose among samples that are not all there.
+        if !source.is_open() {
+            if let Some(list) = list {
+                keys::settle(&list, &*source, &mut settings)?;
+            }
+            choose::settle(options, &*source, &mut settings, context)?;
         }
-        choose::settle(options, &*source, &mut settings, context)?;
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
         let largest = settings.format.capabilities().max_sample_bytes;
         if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
@@ -350,15 +354,11 @@ impl Pack {
 
 impl Pack {
     /// The samples of one dataset on their way into one folder.
-    fn prepare_unpacking(&self) -> Result<Prepared> {
+    fn prepare_unpacking(&self, splits: &SplitChoice) -> Result<Prepared> {
         let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
         };
-        let split = match &*self.options.select_splits {
-            [] => SplitChoice::All,
-            names => SplitChoice::named(names),
-        };
-        let how = crate::sources::opening(self.options.max_decompressed, &split);
+        let how = crate::sources::opening(self.options.max_decompressed, splits);
         let source: Box<dyn Source> = fdconvert_reader::open_with(dataset, &how)?;
         let source: Arc<dyn Source> = source.into();
         let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
@@ -467,12 +467,6 @@ impl Samples {
         self.settings.is_default_format
     }
 
-    /// Number of listed keys that the source does not have, and that were left out.
-    #[must_use]
-    pub fn missing_keys(&self) -> u64 {
-        self.settings.missing_keys
-    }
-
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> Vec<Message> {
@@ -555,7 +549,7 @@ impl Samples {
 /// # Errors
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
-    Pack::new([dataset], out).unpacking().run()
+    Pack::new([dataset], out).unpacking(SplitChoice::All).run()
 }
 
 #[cfg(test)]

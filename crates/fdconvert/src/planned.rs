@@ -100,9 +100,7 @@ pub fn plan(
     settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
     // By key or size it looks at every sample.
     let planning = context.progress.stage(Stage::Planning);
-    let keys = list
-        .map(|list| keys::settle(&list, options, &*source, &mut settings, context))
-        .transpose()?;
+    let keys = list.map(|list| keys::settle(&list, &*source, &mut settings)).transpose()?;
     let chosen = choose::settle(options, &*source, &mut settings, context)?;
     let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
     drop(planning);
@@ -211,7 +209,6 @@ impl Planned {
         fields.insert("shards".into(), json!(self.plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
-        fields.insert("missing_keys".into(), json!(self.settings.missing_keys));
         fields.extend(self.settings.chosen.document());
         fields.insert("splits".into(), splits::planned_json(&self.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));

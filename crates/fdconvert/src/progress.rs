@@ -110,13 +110,4 @@ pub enum Event<'a> {
         /// File in which an earlier run kept it.
         kept: Option<&'a Path>,
     },
-    /// The source does not have all keys of a list; the run continues without those.
-    KeysMissing {
-        /// The list.
-        list: &'a Path,
-        /// The first of them.
-        first: &'a [String],
-        /// Number of missing keys.
-        missing: u64,
-    },
 }

@@ -5,7 +5,7 @@ use crate::{
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
-use fdconvert_pipeline::{Concat, Paired, PlannedSource};
+use fdconvert_pipeline::{Concat, Paired, PlannedSource, splits_of};
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::place;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl Opening<'_> {
         // Only the names of masks matter, not which folder is a class or a split.
         let mut options = self.options.clone();
         options.no_split_folders = true;
-        options.select_splits.clear();
+        options.r#where = None;
         options.beside.clear();
         options.drop_fields.clear();
         let masks = Opening { options: &options, ..self };
@@ -96,11 +96,11 @@ impl Opening<'_> {
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
         if let Some(table) = labels {
-            return match self.folder().open_with_labels(path, table) {
+            return match self.folder()?.open_with_labels(path, table) {
                 Ok(folder) => Ok(Box::new(folder)),
                 // What is no folder of images may be packed already, and is relabelled then.
                 Err(error) if fdconvert_reader::is_image_folder(path)? => Err(error),
-                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()),
+                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()?),
             };
         }
         if let Some(folder) = self.image_folder(path)? {
@@ -129,20 +129,21 @@ impl Opening<'_> {
     /// something else.
     fn image_folder(self, path: &Path) -> Result<Option<FolderReader>> {
         let is_one = self.is_image_folder(path)?;
-        is_one.then(|| self.folder().open_folder(path)).transpose()
+        is_one.then(|| self.folder()?.open_folder(path)).transpose()
     }
 
     fn is_image_folder(self, path: &Path) -> Result<bool> {
         Ok(self.options.labels.is_none() && fdconvert_reader::is_image_folder(path)?)
     }
 
-    fn folder(self) -> Folder {
+    fn folder(self) -> Result<Folder> {
+        let splits = self.options.r#where.as_deref().map(splits_of).transpose()?;
         let is_ffcv = self.options.format_options.get("compat").is_some_and(|it| it == "ffcv");
         let leaves_rotation = self.options.no_exif_rotation || is_ffcv;
-        Folder::with_limits(self.options.limits())
+        let folder = Folder::with_limits(self.options.limits())
             .follow_links(self.options.follow_links)
             .split_folders(!self.options.no_split_folders)
-            .select_splits(self.options.select_splits.clone())
+            .select_splits(splits.unwrap_or_default())
             .beside(self.options.beside.clone())
             .boxes(self.options.boxes.map(|boxes| match boxes {
                 Boxes::Upright => BoxFrame::Upright,
@@ -150,7 +151,8 @@ impl Opening<'_> {
             }))
             .leaves_rotation(leaves_rotation)
             .label_columns(self.options.label_columns.clone())
-            .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)))
+            .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)));
+        Ok(folder)
     }
 
     /// Returns what a plan records of a source, so that other runs need not look again; and the
@@ -187,7 +189,7 @@ impl Opening<'_> {
             if let Some(listing) = &source.listing {
                 let schema = source.schema.clone();
                 let folder =
-                    self.folder().open_planned(path, schema, listing, source.fingerprint)?;
+                    self.folder()?.open_planned(path, schema, listing, source.fingerprint)?;
                 return Ok(Box::new(folder.with_ignored(source.left_out.clone())));
             }
             let opened = self.open_one(path)?;

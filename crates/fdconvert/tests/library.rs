@@ -127,11 +127,11 @@ fn options_come_back_from_json_by_their_names() {
     let object = |value: Value| value.as_object().unwrap().clone();
     let options = PackOptions::from_json(object(json!({
         "format": "mixed", "ratio": 0.5, "seed": 7, "sample": "50%", "shard_size": 1000,
-        "split": {"train": 0.9, "val": "10%"}, "pair": ["mask=masks"], "select": "0..5,7..9",
+        "split": {"train": 0.9, "val": "10%"}, "pair": ["mask=masks"], "where": "index < 5",
         "sidecars": "fdx", "compact": true,
     })));
     let options = options.unwrap();
-    assert_eq!((options.select.len(), options.split.len(), options.pair.len()), (2, 2, 1));
+    assert_eq!((options.split.len(), options.pair.len()), (2, 1));
     assert_eq!(options.format_options["sidecars"], "fdx");
     assert_eq!(options.format_options["compact"], "");
     assert_eq!(options.shard_size.unwrap().0, 1000);

@@ -173,7 +173,7 @@ fn what_needs_the_number_is_refused() {
         (PackOptions::default().format("mixed"), false, "with which the files of mixed begin"),
         (sharded(), true, "overwrite: the number of samples is not known yet"),
         (sharded().shuffle(true), false, "needs all of them first"),
-        (sharded().select(3..9), false, "needs all of them first"),
+        (sharded().r#where("index < 9"), false, "needs all of them first"),
     ];
     for (options, overwrite, expected) in others {
         let (takes_it, found) = takes("c", options, overwrite);

@@ -55,7 +55,7 @@ pub use compare::{Changed, Comparison, Difference, Matched, PixelDifference};
 pub use concat::Concat;
 pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};
-pub use expression::{Condition, Expression, Meaning, Scalar, Type};
+pub use expression::{Condition, Expression, Meaning, Scalar, Type, splits_of};
 pub use keys::{FoundKeys, KeyList};
 pub use mixture::Balance;
 pub use pack::{Observer, OnError, Run, pack};

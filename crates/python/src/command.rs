@@ -59,13 +59,14 @@ fn carry_out(
         "pack" | "unpack" => {
             let done = if command == "pack" { "packed" } else { "unpacked" };
             let dry = options.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-            if command == "unpack"
-                && let Some(split) = options.remove("split")
-            {
-                options.insert("select_splits".into(), split);
-            }
+            let split = if command == "unpack" { options.remove("split") } else { None };
+            let split = split.map(serde_json::from_value).transpose();
+            let split = split.map_err(|cause| Error::usage("split", cause.to_string()))?;
             let pack = Pack::from_json(paths, last, options)?;
-            let pack = if command == "unpack" { pack.unpacking() } else { pack };
+            let pack = match command {
+                "unpack" => pack.unpacking(split.unwrap_or_default()),
+                _ => pack,
+            };
             carry_out_pack(&pack, done, dry, context)
         }
         "plan" => {

@@ -11,10 +11,12 @@
 //! go on as real ones. What a sample does not have, such as a label, equals nothing, and every other
 //! comparison with it is false.
 
+mod compared;
 mod condition;
 mod parse;
 mod tokens;
 
+pub use compared::splits_of;
 pub(crate) use condition::spared;
 pub use condition::{Condition, Meaning};
 
@@ -30,6 +32,8 @@ pub enum Type {
     Text,
     /// True or false: what an expression as a whole is.
     Truth,
+    /// Unknown: it fits everywhere.
+    Any,
 }
 
 impl Type {
@@ -38,6 +42,7 @@ impl Type {
             Self::Number => "a number",
             Self::Text => "a text",
             Self::Truth => "true or false",
+            Self::Any => "anything",
         }
     }
 }

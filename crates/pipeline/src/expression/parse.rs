@@ -29,7 +29,7 @@ struct Part {
 
 impl Part {
     fn expect(self, kind: Type, which: &str) -> Result<Self, Problem> {
-        if self.kind == kind {
+        if self.kind == kind || [self.kind, kind].contains(&Type::Any) {
             return Ok(self);
         }
         let cure = if kind == Type::Truth { "; compare it, as in width >= 256" } else { "" };
@@ -177,7 +177,7 @@ impl Parser<'_> {
     /// `[1, 2, 3]`, all of the type of what is looked for.
     fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
         let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
-        let (Type::Number | Type::Text) = wanted.kind else {
+        let (Type::Number | Type::Text | Type::Any) = wanted.kind else {
             return wrong(wanted.at, "elements of a list have to be numbers or texts");
         };
         match self.next() {
