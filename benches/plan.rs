@@ -7,7 +7,7 @@
 //! can be taken back by the system); a recorded result is in `benches/README.md`. That a plan needs
 //! no more than that is seen with `ulimit -d`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
-use fdconvert::{PackOptions, Planned, plan};
+use fdconvert::{Context, PackOptions, Planned, plan};
 use std::{
     fmt::Write as _,
     fs,
@@ -54,7 +54,7 @@ fn main() {
     drop(planned);
     let peak = PEAK.swap(0, Ordering::Relaxed);
     let began = Instant::now();
-    let loaded = Planned::load(&file).unwrap();
+    let loaded = Planned::load(&file, Context::default()).unwrap();
     let loading = began.elapsed().as_secs_f64();
     assert_eq!(loaded.plan().len(), n_samples);
     println!(

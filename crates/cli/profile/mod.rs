@@ -4,7 +4,7 @@ mod text;
 
 use crate::{Outcome, Session, listen::Listener};
 use args::{ProfileArgs, Search};
-use fdconvert::{ProfileOptions, profile_document, profile, threads};
+use fdconvert::{ProfileOptions, profile, profile_document, threads};
 use fdconvert_core::{Result, Shown};
 
 /// `fdconvert profile`

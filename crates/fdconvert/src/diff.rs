@@ -4,7 +4,7 @@ use crate::{
     verify::MAX_PROBLEMS,
 };
 use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::{Cancel, Changed, Comparison};
+use fdconvert_pipeline::{Changed, Comparison};
 use fdconvert_storage::sigbus;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -66,9 +66,7 @@ mod verify;
 
 pub use diff::{DiffOptions, Differences, diff};
 pub use document::document;
-pub use duplicates::{
-    Duplicates, DuplicatesOptions, Group, Member, find_duplicates,
-};
+pub use duplicates::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
 pub use formula::{FormulaOutput, FormulaReport};
 pub use inspect::{InspectOptions, Inspected, inspect};
 pub use launcher::{FoundPart, PartOf, find_part};
@@ -79,18 +77,14 @@ pub use options::{
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan};
-pub use profile::{
-    ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile,
-};
+pub use profile::{ProfileOptions, Search, Verify, measured_on, profile, profile_document};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use root_hash::{RootHash, root_hash};
 pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
-pub use stats::{
-    DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats,
-};
+pub use stats::{DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats};
 pub use verify::{Problem, Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};

@@ -5,7 +5,7 @@ use crate::{
     planned::{COPY, remove_copies},
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
-use fdconvert_pipeline::{Cancel, Checked, OnError};
+use fdconvert_pipeline::{Checked, OnError};
 use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};

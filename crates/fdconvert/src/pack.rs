@@ -16,7 +16,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
 use fdconvert_formats::folder::Folder;
-use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
+use fdconvert_pipeline::{Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{

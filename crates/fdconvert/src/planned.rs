@@ -81,11 +81,7 @@ pub struct Planned {
 ///
 /// # Errors
 /// `Usage` for what cannot be; those of the sources; `Cancelled`.
-pub fn plan(
-    paths: &[PathBuf],
-    options: &PackOptions,
-    context: Context<'_>,
-) -> Result<Planned> {
+pub fn plan(paths: &[PathBuf], options: &PackOptions, context: Context<'_>) -> Result<Planned> {
     let options = &*classes::resolved(options, context)?;
     let opening = Opening { options, context };
     let open = || -> Result<Arc<dyn Source>> { Ok(opening.open(paths)?.into()) };

@@ -5,7 +5,6 @@
 //! unfinished nodes are kept.
 use crate::{Context, Stage, chunk::Chunk};
 use fdconvert_core::{Encoded, Error, Kind, Reader, Result, Sample, Schema, Value};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use std::fmt;

@@ -10,7 +10,7 @@ use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
     Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
 };
-use fdconvert_pipeline::{Cancel, Condition, OnError};
+use fdconvert_pipeline::{Condition, OnError};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde::Deserialize;

@@ -5,7 +5,7 @@ mod look;
 
 use fdconvert::{
     Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,
-    Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify, verify,
+    Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify,
 };
 use fdconvert_testkit::fixtures;
 use serde_json::{Value, json};

@@ -227,7 +227,10 @@ fn interrupt(format: &str, n: u64, out: &Path, after: u64) {
     let progress = StopsAfter { cancel: Cancel::default(), left: AtomicU64::new(after) };
     let context = Context { cancel: &progress.cancel, progress: &progress };
     let pack = Pack::from_source(Arc::new(Squares::new(n)), out).options(options(format));
-    assert!(matches!(pack.prepare(context).and_then(|it| it.run(context)), Err(Error::Cancelled)), "{format}");
+    assert!(
+        matches!(pack.prepare(context).and_then(|it| it.run(context)), Err(Error::Cancelled)),
+        "{format}"
+    );
 }
 
 #[test]

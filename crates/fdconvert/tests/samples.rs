@@ -105,7 +105,10 @@ fn sources_of_the_program_are_packed_as_folders_are() {
         assert_eq!(spool.label(30).unwrap(), Some(1));
         Pack::from_source(spool, &out).options(options).threads(2).run().unwrap();
         for other in [&made[1], &out] {
-            assert_eq!(diff([&made[0], other], &DiffOptions::default(), Context::default()).unwrap().same, 40);
+            assert_eq!(
+                diff([&made[0], other], &DiffOptions::default(), Context::default()).unwrap().same,
+                40
+            );
         }
         let dataset = fdconvert::open(&out).unwrap();
         let sample = dataset.get(0).unwrap();

@@ -7,8 +7,8 @@ use crate::{
 use fdconvert::{
     Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
     Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, check_plan_place,
-    diff, document, find_duplicates, inspect, merge, plan,
-    profile_document, profile, sheet, stats, verify,
+    diff, document, find_duplicates, inspect, merge, plan, profile, profile_document, sheet, stats,
+    verify,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -88,9 +88,7 @@ fn carry_out(
             Ok(samples.document("packed", &samples.run(context)?))
         }
         "merge" => Ok(merge(&last, paths.pop().as_deref(), context)?.document(&last)),
-        "inspect" => {
-            Ok(inspect(&last, &InspectOptions::from_json(options)?, context)?.document())
-        }
+        "inspect" => Ok(inspect(&last, &InspectOptions::from_json(options)?, context)?.document()),
         "verify" => {
             let options = VerifyOptions::from_json(options)?;
             Ok(verify(&last, &options, context)?.document(&last, &options))

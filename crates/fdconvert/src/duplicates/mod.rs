@@ -30,14 +30,10 @@ use crate::{
     stats::{check_place, write},
 };
 use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::Cancel;
 use scan::Scan;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 /// Bits in which hashes of the same image differ at most, unless it is said otherwise: the most for
 /// which no band may differ in two bits.

@@ -7,7 +7,6 @@ use crate::{
     stats::{UNASKED, count},
 };
 use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::place::left_out;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -10,7 +10,6 @@ use crate::{
     ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
 };
 use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
-use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
 use serde::Deserialize;
@@ -130,11 +129,7 @@ pub enum Search {
 ///
 /// # Errors
 /// `Usage` for options that mean nothing; those of the source; `Io`; `Cancelled`.
-pub fn profile(
-    source: &Path,
-    options: &ProfileOptions,
-    context: Context<'_>,
-) -> Result<Report> {
+pub fn profile(source: &Path, options: &ProfileOptions, context: Context<'_>) -> Result<Report> {
     let files = [(named::OUTPUT, &options.output), (named::REPORT, &options.report)];
     for (option, path) in files {
         if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {

@@ -13,7 +13,6 @@ use crate::{
     sources::opening,
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -91,11 +90,7 @@ pub struct DatasetStats {
 ///
 /// # Errors
 /// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written; `Cancelled`.
-pub fn stats(
-    dataset: &Path,
-    options: &StatsOptions,
-    context: Context<'_>,
-) -> Result<DatasetStats> {
+pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Result<DatasetStats> {
     let began = Instant::now();
     check_place("html", options.html.as_deref(), page::START, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();

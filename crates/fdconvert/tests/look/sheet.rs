@@ -1,5 +1,5 @@
 use super::{decoded, jpeg, kodak, png, write};
-use fdconvert::{Pixels, Sheet, SheetOptions, sheet};
+use fdconvert::{Context, Pixels, Sheet, SheetOptions, sheet};
 use fdconvert_testkit::fixtures;
 use std::{
     fs,

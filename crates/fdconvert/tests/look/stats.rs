@@ -1,5 +1,5 @@
 use super::{decoded, files, jpeg, kodak, png, write};
-use fdconvert::{DatasetStats, Pack, PackOptions, StatsOptions, stats};
+use fdconvert::{Context, DatasetStats, Pack, PackOptions, StatsOptions, stats};
 use fdconvert_testkit::fixtures;
 use std::{fs, path::Path};
 
@@ -93,7 +93,12 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     // The same command is complete already; another one has to say that it overwrites.
     stats(&out, &options, Context::default()).unwrap();
     options.pixels = false;
-    assert!(stats(&out, &options, Context::default()).unwrap_err().to_string().contains("page.html exists"));
+    assert!(
+        stats(&out, &options, Context::default())
+            .unwrap_err()
+            .to_string()
+            .contains("page.html exists")
+    );
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
     (options.pixels, options.overwrite) = (true, true);
     stats(&out, &options, Context::default()).unwrap();

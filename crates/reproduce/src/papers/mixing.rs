@@ -11,7 +11,7 @@ use crate::{
 };
 use fdconvert::{
     ByteRate, Context, Encoding, PackOptions, ProfileOptions, ProfileReport, Ratio, Search, Share,
-    Verify, profile,
+    Verify,
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::{Access, Options, Throttle};
@@ -99,7 +99,7 @@ fn profile(
     options.search = (verify == Verify::Sweep).then_some(Search::Paper);
     (options.runs, options.seconds) = if run.options.quick { (3, 1.0) } else { (5, 3.0) };
     let context = Context { cancel: run.watch.cancel(), progress: &() };
-    profile(&folder.path, &options, context)
+    fdconvert::profile(&folder.path, &options, context)
 }
 
 /// The paper's figure 3 (b), with what the model says beside what was measured.

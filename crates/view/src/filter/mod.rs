@@ -113,7 +113,7 @@ impl Filter {
     fn needs_catalog(&self) -> bool {
         let all = self.searches.iter().chain(&self.conditions);
         let mut columns = all.flat_map(|condition| &condition.columns);
-        columns.any(|column| !matches!(column, Column::Key | Column::Split))
+        columns.any(|column| !matches!(column, Column::Key | Column::Split | Column::Index))
     }
 
     /// The part that is about keys.

@@ -17,6 +17,7 @@ const WORDS: [&str; 8] =
 pub(crate) enum Column {
     Key,
     Split,
+    Index,
     Label,
     /// The number of the label, where its field has another name.
     Class,
@@ -47,6 +48,7 @@ impl Names {
                 Meaning::Label => Some(Column::Label),
                 Meaning::Key => Some(Column::Key),
                 Meaning::Split => Some(Column::Split),
+                Meaning::Index => Some(Column::Index),
                 Meaning::Field(at) if schema.label() == Some(at) => Some(Column::Class),
                 Meaning::Field(at) => {
                     let further = fields.iter().position(|field| field.position == at);
@@ -94,6 +96,7 @@ impl Column {
         let text = |text: &str| Some(Scalar::Text(text.to_owned()));
         match self {
             Self::Key => return Some(Scalar::Text(dataset.reader().key(piece.start + at as u64))),
+            Self::Index => return i64::try_from(piece.start + at as u64).ok().map(Scalar::Int),
             Self::Split => {
                 let (name, _) =
                     dataset.splits().get(split_of(dataset, piece.start + at as u64)?)?;
@@ -107,7 +110,7 @@ impl Column {
             column.get(at).filter(|size| **size > 0).map(|size| Scalar::Int(i64::from(*size)))
         };
         match self {
-            Self::Key | Self::Split => None,
+            Self::Key | Self::Split | Self::Index => None,
             Self::Label if dataset.has_class_names() => {
                 text(dataset.class_name(label(chunk, at)?)?)
             }

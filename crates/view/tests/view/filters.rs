@@ -96,7 +96,7 @@ fn what_means_nothing_is_refused() {
         (by("label == 3"), "at column 10, behind the ^: it has to be a text, and is a number"),
         (
             by("nothing == 1"),
-            "`nothing` is none of: width, height, bytes, codec, label, key, split",
+            "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
         ),
         (by("width"), "the whole has to be true or false"),
         (by("width > 3") + "&" + &by("width < 5"), "`where` is there twice"),
