@@ -15,7 +15,7 @@
     reason = "an experiment ends where something is wrong"
 )]
 use fdconvert::{
-    DuplicatesOptions, Encoded, Pack, PackOptions, Pixels, Reader, Value, find_duplicates,
+    Context, DuplicatesOptions, Encoded, Pack, PackOptions, Pixels, Reader, Value, find_duplicates,
 };
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Subsampling};
 use fdconvert_core::{Codec, KeyedRandom, Limits};
