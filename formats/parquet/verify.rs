@@ -70,7 +70,7 @@ fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
                 problems.push(file.corrupt(
                     range.offset,
                     format!("checksum mismatch in these {} bytes", range.len),
-                ))
+                ));
             }
             Err(error) => problems.push(error),
         }
