@@ -13,7 +13,9 @@ use ::parquet::{
     errors::{ParquetError, Result},
     file::writer::SerializedFileWriter,
 };
-use fdconvert_core::{ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value, bytes::u32_at};
+use fdconvert_core::{
+    ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value, bytes::u32_at,
+};
 use std::ops::Range;
 
 /// More than the header of a page of images and its levels take.
@@ -67,7 +69,8 @@ pub(crate) fn write(
 fn places(sink: &Sink, start: u64, lens: &[u64]) -> Result<Vec<Range<u64>>> {
     let (mut places, mut at) = (Vec::with_capacity(lens.len()), start);
     while let Some(rest) = lens.get(places.len()..).filter(|rest| !rest.is_empty()) {
-        let head = sink.read(at, HEAD_BYTES).map_err(|cause| ParquetError::External(cause.into()))?;
+        let head =
+            sink.read(at, HEAD_BYTES).map_err(|cause| ParquetError::External(cause.into()))?;
         let header = PageHeader::parse(&head).filter(|header| header.n_values > 0);
         let header = header.ok_or_else(lost)?;
         let n_levels = u32_at(&head, header.len as usize).ok_or_else(lost)?;

@@ -110,6 +110,4 @@ mod writing {
     }
 }
 #[cfg(feature = "write")]
-pub(crate) use writing::{
-    Upload, abort_unfinished, delete, put, put_new, refuse_read_only,
-};
+pub(crate) use writing::{Upload, abort_unfinished, delete, put, put_new, refuse_read_only};
