@@ -232,7 +232,7 @@ def test_a_killed_run_is_continued(code: str, tmp_path: Path) -> None:
     assert not left.exists()
 
 
-def test_a_run_that_was_killed_while_samples_waited_begins_anew(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_while_samples_waited_begins_again(tmp_path: Path) -> None:
     dies = "        if number == 300:\n            os.kill(os.getpid(), signal.SIGKILL)\n"
     line = "        writer.write((rng"
     assert killed(WAITING.replace(line, dies + line), tmp_path / "x", 1000).returncode != 0

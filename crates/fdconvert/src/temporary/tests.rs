@@ -132,7 +132,7 @@ fn what_a_killed_program_left_is_removed_and_what_a_running_one_has_is_not() {
     assert!(refused.contains("is being written by another run"), "{refused}");
     let moved = folder.path().join("moved.samples.partial");
     fs::rename(folder.path().join("x.beton.samples.partial"), &moved).unwrap();
-    // As if it had been killed: nobody holds the lock of a copy.
+    // As if it had been killed: the copy of a mark is not locked.
     let left = folder.path().join("x.beton.samples.partial");
     fs::create_dir_all(left.join("wds")).unwrap();
     fs::copy(moved.join(ScratchDir::MARK), left.join(ScratchDir::MARK)).unwrap();
