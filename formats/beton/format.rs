@@ -70,9 +70,6 @@ impl Format for Beton {
             max_sample_bytes: Some(self.page_bytes),
             // They are in the index block, which FFCV does not write.
             entry_points: !self.compat,
-            // The data can be moved by whole pages; FFCV's own layout is that of its writer.
-            counts_last: !self.compact && !self.compat,
-            moves_data: true,
             // In FFCV's own files all images are pixels, as for its readers.
             whole_images: !self.compat,
             ..Capabilities::default()

@@ -51,7 +51,6 @@ mod pages;
 mod place;
 mod reader;
 #[cfg(feature = "write")]
-mod room;
 #[cfg(feature = "write")]
 mod seal;
 #[cfg(feature = "write")]

@@ -3,7 +3,6 @@ use crate::beton::{
     journal::{Journal, Record, RunPlan, Unfinished, open_files},
     layout::{HEADER_LEN, Header, RowLayout, Storage, VERSION, encode_descriptor},
     pages::{Page, store_zeros},
-    room::RowsPlace,
     spool::Spool,
     stage::{check_arrays, image_cell, stage},
 };
@@ -34,11 +33,6 @@ pub(crate) struct BetonWriter {
     /// Identity of the run, which the finished file says.
     pub(crate) fingerprint: [u8; 16],
     pub(crate) compact: bool,
-    /// There may be more samples than rows were reserved for.
-    pub(crate) is_open: bool,
-    pub(crate) rows_place: RowsPlace,
-    /// Rows that there was no room for, on their way to where the data is now.
-    pub(crate) rows_left: Vec<u8>,
     /// In a store, a file without a name that is sent at the end.
     pub(crate) target: Scratch,
     // Before the journal, so that it never outlives it.
@@ -90,28 +84,24 @@ impl BetonWriter {
             .map_err(|_| Error::usage(named::PAGE_SIZE, "is too large"))?;
         let header =
             Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
-        let rows_place = RowsPlace {
-            rows_offset: header.rows_offset(),
-            row_bytes: layout.row_bytes as u64,
-            // A compact file has no gap in front of the data.
-            multiple_of: if format.compact { 1 } else { format.page_bytes },
-        };
-        let reserved_samples = match request.is_open {
-            true => rows_place.check_open(format, request.out)?,
-            false => n_planned,
-        };
-        let data_start = rows_place
-            .start(reserved_samples)
-            .ok_or_else(|| usage(format!("{reserved_samples} samples are too many")))?;
+        let row_bytes = layout.row_bytes as u64;
+        let rows_end = n_planned.checked_mul(row_bytes);
+        let rows_end = rows_end.and_then(|rows| rows.checked_add(header.rows_offset()));
+        let rows_end = rows_end
+            .filter(|&end| end < 1 << 62)
+            .ok_or_else(|| usage(format!("{n_planned} samples are too many")))?;
+        // A compact file has no gap in front of the data.
+        let multiple_of = if format.compact { 1 } else { format.page_bytes };
+        let data_start = rows_end.next_multiple_of(multiple_of);
         let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
         let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
             // Of unfinished files only: times may be part of it.
             fingerprint: request.stamp,
             page_bytes: format.page_bytes,
-            reserved_samples,
+            reserved_samples: n_planned,
             data_start,
-            row_bytes: layout.row_bytes as u64,
+            row_bytes,
             n_regions: layout.n_regions,
             compat: format.compat,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
@@ -135,9 +125,6 @@ impl BetonWriter {
             is_compared,
             fingerprint: request.fingerprint,
             compact: format.compact,
-            is_open: request.is_open,
-            rows_place,
-            rows_left: Vec::new(),
             target,
             spool,
             journal,
@@ -174,13 +161,12 @@ impl BetonWriter {
         let Self {
             journal, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
         } = self;
-        let (rows_left, is_open) = (&mut self.rows_left, self.is_open);
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
         journal.replay(plan, |record| {
             let first = index.n_samples();
             let is_planned = first + record.keys.len() as u64 <= plan.reserved_samples;
-            let known = (is_planned || is_open)
+            let known = is_planned
                 && record.page == page.number
                 && page.stored_xxh3(target) == Some(record.page_xxh3);
             let spool = spool.as_mut();
@@ -189,9 +175,7 @@ impl BetonWriter {
             }
             index.push_entry_lens(&record.entry_lens);
             page.advance()?;
-            let (rows, left) = plan.with_room(first, &record.rows);
-            target.write_all_at(rows, rows_offset + first * row_bytes)?;
-            rows_left.extend_from_slice(left);
+            target.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
             rows_hash.update(&record.rows);
             for (i, key) in record.keys.iter().enumerate() {
                 let regions = record.regions.get(i * n_regions..(i + 1) * n_regions);
@@ -248,9 +232,8 @@ impl BetonWriter {
 
     pub(crate) fn store_rows(&mut self, record: &Record) -> Result<()> {
         let first = self.index.n_samples() - record.keys.len() as u64;
-        let (rows, left) = self.plan.with_room(first, &record.rows);
-        self.rows_left.extend_from_slice(left);
-        self.target.write_all_at(rows, self.rows_place.row(first))
+        let at = self.header.rows_offset() + first * self.plan.row_bytes;
+        self.target.write_all_at(&record.rows, at)
     }
 
     /// Seals the entry points of a sample's images.
@@ -306,7 +289,7 @@ impl ShardWriter for BetonWriter {
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        if self.index.n_samples() >= self.plan.reserved_samples && !self.is_open {
+        if self.index.n_samples() >= self.plan.reserved_samples {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
         }
@@ -335,7 +318,6 @@ impl ShardWriter for BetonWriter {
         }
         let skipped = self.provenance.skipped.clone();
         let data_end = self.store_last_page()?;
-        let data_end = self.make_room(data_end)?;
         let bytes = self.store_tables(data_end)?;
         if self.is_compared && is_same(&self.target, &self.out, bytes)? {
             let (samples, path) = (self.index.n_samples(), self.out);

@@ -163,8 +163,6 @@ pub struct Capabilities {
     /// How many samples a file has may turn out with the last one, and the bytes are those of a plan
     /// that knew: it does not begin with their number, or with what it takes room for.
     pub counts_last: bool,
-    /// A file that [counts last](Self::counts_last) makes room for what it counts when it is complete.
-    pub moves_data: bool,
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.

@@ -6,7 +6,7 @@
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
 //! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
-//! come one after another, by a [`SampleSpool`]. [`inspect`](fn@inspect), [`stats`](fn@stats),
+//! come one after another, by a [`TemporaryDataset`]. [`inspect`](fn@inspect), [`stats`](fn@stats),
 //! [`sheet`](fn@sheet) and [`find_duplicates`] describe a dataset.
 //!
 //! ```
@@ -59,8 +59,8 @@ mod settings;
 mod sheet;
 mod sources;
 mod splits;
-mod spool;
 mod stats;
+mod temporary;
 mod unused;
 mod verify;
 
@@ -83,8 +83,8 @@ pub use root_hash::{RootHash, root_hash};
 pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
-pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
 pub use stats::{DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats};
+pub use temporary::{TemporaryDataset, fingerprint_of};
 pub use verify::{Problem, Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
@@ -99,7 +99,7 @@ pub use fdconvert_pipeline::{
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::{OpenOptions, formats, open_with};
 
-pub use fdconvert_storage::place::ReadingStopped;
+pub use fdconvert_storage::{left_files, place::ReadingStopped};
 use std::path::Path;
 
 /// Opens a packed dataset, a folder of images, or the fractals of a recipe.

@@ -177,7 +177,7 @@ impl Pack {
     }
 
     /// Packs the samples of any other [`Source`] into `out`: of one that a program has made, or of a
-    /// [`SampleSpool`](crate::SampleSpool). Options that say how folders are read mean nothing here
+    /// [`TemporaryDataset`](crate::TemporaryDataset). Options that say how folders are read mean nothing here
     /// and are refused.
     ///
     /// Many threads read it at the same time, about in the plan's order. A run that was interrupted

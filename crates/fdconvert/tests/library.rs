@@ -77,7 +77,10 @@ fn parts_of_a_plan_are_the_dataset() {
         PackOptions::default().format("wds").shards(4).split("train", 0.5).split("val", 0.5);
     Pack::new([&photos], &whole).options(options.clone()).run().unwrap();
 
-    plan(std::slice::from_ref(&photos), &options, Context::default()).unwrap().save(&file, false).unwrap();
+    plan(std::slice::from_ref(&photos), &options, Context::default())
+        .unwrap()
+        .save(&file, false)
+        .unwrap();
     for index in 0..3 {
         Planned::load(&file, Context::default()).unwrap().part(index, 3).run(&parts).unwrap();
     }

@@ -244,17 +244,6 @@ impl Source for Concat {
         Ok(sample)
     }
 
-    fn n_ready(&self) -> u64 {
-        let mut n_ready = 0;
-        for source in &self.sources {
-            n_ready += source.n_ready();
-            if source.n_ready() < source.len() {
-                break;
-            }
-        }
-        n_ready
-    }
-
     fn reads_ahead(&self) -> bool {
         self.sources.iter().any(|source| source.reads_ahead())
     }

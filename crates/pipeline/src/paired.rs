@@ -173,10 +173,6 @@ impl Source for Paired {
         Ok(sample)
     }
 
-    fn n_ready(&self) -> u64 {
-        self.inner.n_ready()
-    }
-
     fn reads_ahead(&self) -> bool {
         self.inner.reads_ahead() || self.masks.reads_ahead()
     }

@@ -1,6 +1,6 @@
 //! What should be gone and is not: told at the end, as a destructor has no way to fail.
 use std::{
-    io,
+    fmt::Display,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -8,7 +8,7 @@ use std::{
 static LEFT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Notes a file that could not be removed.
-pub(crate) fn note(path: &Path, cause: &io::Error) {
+pub(crate) fn note(path: &Path, cause: &dyn Display) {
     let text = format!("{} could not be removed: {cause}", path.display());
     LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }

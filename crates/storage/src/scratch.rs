@@ -23,8 +23,6 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-mod room;
-
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
 /// appended.
 #[must_use]

@@ -1,4 +1,6 @@
-use crate::{folders::open_folder_of, partial_path, read_file, scratch::Scratch, sync_folder_of};
+use crate::{
+    folders::open_folder_of, left, partial_path, read_file, scratch::Scratch, sync_folder_of,
+};
 use fdconvert_core::{Error, Message, Result, message, named};
 use std::{
     fs, io,
@@ -86,6 +88,18 @@ impl ScratchDir {
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
+    /// Opens it empty, for files that are of no use to another run.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn start(out: &Path) -> Result<Self> {
+        let mut this = Self::open(out, [0; 16], true)?;
+        if std::mem::take(&mut this.resumed) {
+            empty_but_mark(&this.path)?;
+        }
+        Ok(this)
+    }
+
     /// Returns where to write.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -150,8 +164,10 @@ impl Drop for ScratchDir {
             // The mark goes last: if removal is cut short, the rest is still known as ours.
             let emptied = empty_but_mark(&self.path);
             drop(mark);
-            if emptied.is_ok() {
-                let _ = fs::remove_dir(&self.path);
+            match emptied.map(|()| fs::remove_dir(&self.path)) {
+                Ok(Ok(())) => {}
+                Ok(Err(cause)) => left::note(&self.path, &cause),
+                Err(error) => left::note(&self.path, &error),
             }
         }
     }

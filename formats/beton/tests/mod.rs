@@ -1,6 +1,5 @@
 //! Tests through the boundary of the format.
 
-mod any_number;
 mod common;
 mod conformance;
 mod damage;

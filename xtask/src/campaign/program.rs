@@ -34,7 +34,7 @@ const SCRIPT: &str = r#"
 import sys, warnings
 from pathlib import Path
 import fdconvert
-warnings.simplefilter("ignore")
+warnings.filterwarnings("ignore", ".* was complete already")
 how, source, out, *words = sys.argv[1:]
 options = {name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2])}
 options = {name: int(value) if value.isdigit() else value for name, value in options.items()}

@@ -133,7 +133,8 @@ fn keys_to_keep_are_what_packing_takes() {
     let list = root.path().join("keep.txt");
     let mut options = DuplicatesOptions::default();
     options.keys = Some(list.clone());
-    let found = find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap();
+    let found =
+        find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap();
     assert_eq!(found.kept_keys, Some(72));
     let out = root.path().join("clean");
     let pack = PackOptions::default().format("wds").keys(list.clone());
@@ -142,12 +143,15 @@ fn keys_to_keep_are_what_packing_takes() {
 
     // The same list may be there already.
     assert_eq!(
-        find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap().kept_keys,
+        find_duplicates(std::slice::from_ref(&folder), &options, Context::default())
+            .unwrap()
+            .kept_keys,
         Some(72)
     );
     fs::write(&list, "precious").unwrap();
-    let there =
-        find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap_err().to_string();
+    let there = find_duplicates(std::slice::from_ref(&folder), &options, Context::default())
+        .unwrap_err()
+        .to_string();
     assert!(there.contains("keep.txt exists"), "{there}");
     options.overwrite = true;
     let ambiguous =
