@@ -41,7 +41,8 @@ fn main() {
     for distance in [0, 2, 4, 7, 10, 15] {
         let mut options = DuplicatesOptions::default();
         (options.near, options.distance) = (true, distance);
-        let found = find_duplicates(&[planted.clone()], &options, Context::default()).unwrap();
+        let found =
+            find_duplicates(std::slice::from_ref(&planted), &options, Context::default()).unwrap();
         let (mut right, mut wrong) = (0_u64, 0_u64);
         for group in &found.groups {
             // `0017-a.jpg` and `0017-b.jpg`.
@@ -166,7 +167,7 @@ fn timed(photos: &dyn Reader, side: u32, root: &Path) {
     let mut rates: Vec<f64> = (0..5)
         .map(|_| {
             let began = Instant::now();
-            find_duplicates(&[packed.clone()], &options, Context::default()).unwrap();
+            find_duplicates(std::slice::from_ref(&packed), &options, Context::default()).unwrap();
             N_TIMED as f64 / began.elapsed().as_secs_f64()
         })
         .collect();
