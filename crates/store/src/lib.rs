@@ -2,9 +2,8 @@
 //!
 //! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
 //! one, [`read`] gives a small object as a whole. [`put`] writes a small object, an [`Upload`] one
-//! that grows; [`abort_unfinished`] gives up what killed processes have begun. [`create`] and
-//! [`update`] write an object that several processes share. Which store a URL means, and where its
-//! credentials come from:
+//! that grows; [`abort_unfinished`] gives up what killed processes have begun. Which store a URL
+//! means, and where its credentials come from:
 //!
 //! | URL | store | credentials |
 //! |---|---|---|
