@@ -11,8 +11,8 @@ use crate::{
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES, EXIT_STATUS,
         INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
-        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, TEMPLATE,
-        UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
+        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, UNPACK_EXAMPLES,
+        VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
     index::IndexArgs,
     inspect::InspectArgs,
@@ -35,7 +35,7 @@ use std::path::PathBuf;
 /// Pack image datasets for fast training.
 #[derive(Debug, Parser)]
 #[command(name = "fdconvert", version, about, max_term_width = 100, infer_subcommands = true)]
-#[command(help_template = TEMPLATE, after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
     /// Option of the stores that URLs lead to, e.g. endpoint=http://localhost:9000, region=eu-west-1,
     /// skip_signature=true; may be repeated

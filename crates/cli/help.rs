@@ -1,12 +1,7 @@
 //! Texts below the options of a command: examples to copy.
 
-/// For the manual page.
+/// Closes the help and the manual page.
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped.";
-
-/// All commands on a screen of 24 lines: one line above them, and one below. Options of stores are in
-/// the help of each command.
-pub(crate) const TEMPLATE: &str = "{about} {usage-heading} {usage}\n{subcommands}
-Options: -h, -V. Exit status: 0 complete, 1 data problems, 2 not done, 130 stopped.";
 
 /// Closes the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";

@@ -6,9 +6,10 @@ use serde_json::Value;
 use std::{ffi::OsStr, fs, io::Read, process::Stdio};
 
 #[test]
-fn short_help_fits_a_screen_and_every_command_explains_itself() {
+fn short_help_is_short_and_every_command_explains_itself() {
     let help = ok(&[&"-h"]);
-    assert!(help.lines().count() <= 24, "{help}");
+    assert!(help.starts_with("Packs image datasets for fast training.\n\nUsage: "), "{help}");
+    assert!(help.lines().count() <= 36, "{help}");
     assert!(ok(&[&"pack", &"-h"]).lines().count() <= 45);
     for command in ["pack", "unpack", "inspect", "verify", "diff"] {
         assert!(help.contains(command), "{help}");
