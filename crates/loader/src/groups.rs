@@ -112,7 +112,8 @@ impl Groups {
             };
         }
         self.owned = owned.map(Owned::done);
-        if all_bytes > 0 && self.slots().all(|(_, n_slots)| n_slots == 0) {
+        // With owners, it may be others that keep images.
+        if self.owned.is_none() && all_bytes > 0 && self.slots().all(|(_, n_slots)| n_slots == 0) {
             let what = format!(
                 "{} bytes keep no image of those that have {all_bytes} together: take more, or 0 for \
                  no cache",

@@ -110,7 +110,7 @@ fn a_flipped_bit_is_not_delivered() {
         drop(file);
         let reader: Arc<dyn Reader> = format.open(out).unwrap().into();
         let failures = Failures { policy: OnError::Skip, ..Failures::default() };
-        for cache_bytes in [0, 10_000] {
+        for cache_bytes in [0, 100_000] {
             let mut running = loader(
                 &reader,
                 Options {
