@@ -97,7 +97,7 @@ mod tests {
             assert_eq!(said(&[image, "2_z.png"]), "");
         }
         let two = said(&["b (1).png", "b (1)_mask.png", "b (1)_mask_1.png"]);
-        assert!(two.starts_with("2 of 3 images are called as masks of others"), "{two}");
+        assert!(two.starts_with("2 of 3 images have names of masks of others"), "{two}");
         // Without the image it may be a name like others.
         assert_eq!(said(&["1.png", "2_label.png", "size_l.png"]), "");
     }

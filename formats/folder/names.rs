@@ -294,7 +294,7 @@ mod tests {
         };
         check(&["0.jpg", "1.jpg"], &["train/0.jpg"], "train/ as the source");
         check(&["a.jpg"], &["b.png"], "`b.png`");
-        check(&["1"], &["1.jpg", "1.png"], "expected `1`");
+        check(&["1"], &["1.jpg", "1.png"], "looked for `1`");
         check(&["1", "1.jpg"], &["1.jpg"], "two names mean");
     }
 

@@ -238,8 +238,8 @@ impl Scanned {
         let fields = schema.fields.iter().zip(columns).zip(n_without);
         let missing = fields.map(|((field, column), n_without)| match &apart {
             Some(key) => message!(
-                "is missing from the sample: files of one sample, such as those of `{key}`, do not \
-                 are side by side; make the tar again with its names in order, e.g. by {SORT}"
+                "is missing from the sample: files of one sample, such as those of `{key}`, are \
+                 not side by side; make the tar again with its names in order, e.g. by {SORT}"
             ),
             None => {
                 let (drop, skip) =

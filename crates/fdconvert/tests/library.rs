@@ -142,7 +142,7 @@ fn options_come_back_from_json_by_their_names() {
         (json!({"jpeg_qualty": 90}), "did you mean `jpeg_quality`?"),
         (json!({"jpeg_quality": 900}), "jpeg_quality=900"),
         (json!({"shard_size": "256"}), "256MiB"),
-        (json!({"encode": "gif"}), "unknown `gif`; expected one of "),
+        (json!({"encode": "gif"}), "unknown `gif`; expected one of: "),
     ] {
         let error = PackOptions::from_json(object(wrong)).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
