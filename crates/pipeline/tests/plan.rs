@@ -188,7 +188,7 @@ fn impossible_requests_are_refused() {
     let refused = |request: PlanRequest| plan(&source, &request).unwrap_err().to_string();
     let select = |selection| PlanRequest { selection, ..PlanRequest::default() };
     let none = select(Selection { share: Some((0.0, 0)), ..Selection::default() });
-    assert!(refused(none).contains("none"));
+    assert!(refused(none).contains("is empty; take more"));
     let shards = |by, multiple_of| PlanRequest {
         sharding: Sharding { by, multiple_of },
         ..PlanRequest::default()

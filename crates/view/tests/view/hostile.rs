@@ -103,7 +103,7 @@ fn requests_that_were_made_to_hurt_are_refused() {
     let viewer = Viewer::of_samples(hostile());
     for (many, part) in [
         ("key != 'a' && ".repeat(400) + "key != 'b'", "more than 256 parts"),
-        ("!".repeat(400) + "(key == 'a')", "more than 64 parts lie inside one another"),
+        ("!".repeat(400) + "(key == 'a')", "more than 64 nested parts"),
     ] {
         let said = viewer.fails(400, &format!("api/samples?{}", by(&many)));
         assert!(said.contains(part), "{said}");
