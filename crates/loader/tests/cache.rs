@@ -40,6 +40,19 @@ fn loader(reader: &Arc<Groups>, options: Options) -> Loader {
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
 }
 
+/// `bytes`, or none where they would keep no image, which is refused.
+fn kept(reader: &Arc<Groups>, bytes: u64, policy: CachePolicy) -> u64 {
+    let leg = Leg { world: 1, batch: 1, threads: 1, fetch_threads: 0, prefetch: 1, steps: 0 };
+    let options = options(&leg, 0, bytes, policy);
+    match Loader::new(Datasets::one(reader.clone()).unwrap(), options) {
+        Ok(_) => bytes,
+        Err(error) => {
+            assert!(error.to_string().contains("keep no image"), "{error}");
+            0
+        }
+    }
+}
+
 fn sorted(samples: &[u64]) -> Vec<u64> {
     let mut samples = samples.to_vec();
     samples.sort_unstable();
@@ -169,7 +182,8 @@ proptest! {
     ) {
         let reader = Groups::new(&strata);
         let policy = if liquid { LIQUID } else { CachePolicy::RESIDENT };
-        let bytes = budget(&reader, share);
+        let bytes = kept(&reader, budget(&reader, share), policy);
+        prop_assert!(bytes > 0 || share < 1.0);
         check_epochs(&reader, &legs[0], bytes, policy)?;
         check_legs(&reader, &legs, epoch, bytes, policy)?;
     }
