@@ -69,7 +69,7 @@ pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
 #[cfg(feature = "write")]
 mod writing {
     use super::{Bytes, Path, PathBuf, Result, refuse};
-    use std::{collections::BTreeMap, time::Duration};
+    use std::time::Duration;
 
     /// Of no object.
     #[derive(Debug)]
