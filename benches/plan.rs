@@ -7,7 +7,7 @@
 //! can be taken back by the system); a recorded result is in `benches/README.md`. That a plan needs
 //! no more than that is seen with `ulimit -d`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
-use fdconvert::{PackOptions, Planned, plan};
+use fdconvert::{Context, PackOptions, Planned, plan};
 use std::{
     fmt::Write as _,
     fs,
@@ -47,14 +47,14 @@ fn main() {
 
     let began = Instant::now();
     let options = PackOptions::default().format("wds").shuffle(true);
-    let planned = plan(["s3://bucket/set"], &options).unwrap();
+    let planned = plan(&["s3://bucket/set".into()], &options, Context::default()).unwrap();
     let planning = began.elapsed().as_secs_f64();
     let n_shards = planned.plan().shards.len();
     let bytes = planned.save(&file, false).unwrap();
     drop(planned);
     let peak = PEAK.swap(0, Ordering::Relaxed);
     let began = Instant::now();
-    let loaded = Planned::load(&file).unwrap();
+    let loaded = Planned::load(&file, Context::default()).unwrap();
     let loading = began.elapsed().as_secs_f64();
     assert_eq!(loaded.plan().len(), n_samples);
     println!(

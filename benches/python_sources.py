@@ -7,10 +7,9 @@
 Pictures as CIFAR-10 has them (32 x 32, ten classes): columns of NumPy, datasets of torch whose items
 are tensors or images of Pillow, and rows of `datasets` with the bytes of JPEGs. With IMAGES also photos:
 their JPEGs as a torch dataset that reads them and as rows of `datasets`. Each is packed by `pack`, and
-sample by sample by a `Writer`, which is told their number or not, into each format. The folder has the
-same JPEGs, or PNGs of the pixels, and the same options, by which pixels become PNGs, which those of the
-folder are already, and in betons JPEGs. All runs of a source are in one process, by turns, so that
-imports are no part of them. Prints Markdown: medians of images/s, and of the ratios to the folder's
+sample by sample by a `Writer`, into each format. The folder has the same JPEGs, or PNGs of the pixels,
+and the same options, by which pixels become PNGs, which those of the folder are already, and in betons
+JPEGs. All runs of a source are in one process, by turns, so that imports are no part of them. Prints Markdown: medians of images/s, and of the ratios to the folder's
 rate in each round, with their range.
 """
 import argparse, io, os, shutil, statistics, subprocess, sys, tempfile, time
@@ -133,17 +132,10 @@ def write(source, _, out, options):
             writer.write(sample)
 
 
-def write_known(source, root, out, options):
-    columns = source["image"] if isinstance(source, dict) else source
-    write(source, root, out, options | {"n_samples": len(columns)})
-
-
 def measure(kind, args, scratch):
     source, root, options = prepared(kind, args.images, args.n_samples, scratch)
     n_samples = sum(1 for path in root.rglob("*.*") if path.is_file())
-    ways = {
-        "folder": pack_folder, "pack": pack, "Writer, n_samples": write_known, "Writer": write,
-    }
+    ways = {"folder": pack_folder, "pack": pack, "Writer": write}
     found = {(format, way): [] for format in FORMATS for way in ways}
     for round_ in range(args.rounds + 1):
         for format in FORMATS:

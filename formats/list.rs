@@ -1,41 +1,7 @@
 use crate::{formats, of_splits};
-use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Reader, Result, SplitChoice};
+use fdconvert_core::{Error, Format, Layout, OpenOptions, Reader, Result};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
-
-/// Options for opening a dataset.
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    /// Limit for what is compressed.
-    pub max_decompressed: MaxDecompressed,
-    /// Splits that are taken.
-    pub splits: SplitChoice,
-    /// Fields that are left out where the format [can](Format::open_without): they need not be readable.
-    pub drop_fields: Vec<String>,
-    /// How a folder of images is read.
-    #[cfg(feature = "folder")]
-    pub folder: crate::folder::Folder,
-}
-
-impl OpenOptions {
-    /// The same with other splits.
-    #[must_use]
-    pub fn splits(self, splits: SplitChoice) -> Self {
-        Self { splits, ..self }
-    }
-
-    /// The same without these fields.
-    #[must_use]
-    pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
-        Self { drop_fields, ..self }
-    }
-
-    /// The same with another limit for what is compressed; `None` for the one there is by default.
-    #[must_use]
-    pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
-        Self { max_decompressed: MaxDecompressed(bytes), ..self }
-    }
-}
 
 /// Returns whether a text is a path in the file system, which another process may need in full: URLs
 /// and recipes are the same everywhere.
@@ -67,7 +33,7 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Box<dy
 fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let formats = formats();
     if let Some(format) = formats.iter().find(|format| format.is_recipe(path)) {
-        return format.open_within(path, options.max_decompressed);
+        return format.open_with(path, options);
     }
     let kind = place::look_at(path)?;
     let recognised = formats.iter().find(|format| format.detect(path));
@@ -76,18 +42,10 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
-        #[cfg(feature = "folder")]
-        Some(format) if format.capabilities().layout == Layout::Images => {
-            let mut folder = options.folder.clone().max_decompressed(options.max_decompressed);
-            if let SplitChoice::Named(wanted) = &options.splits {
-                folder = folder.select_splits(wanted.clone());
-            }
-            Ok(Box::new(folder.open_folder(path)?))
-        }
-        Some(format) => format.open_without(path, options.max_decompressed, &options.drop_fields),
+        Some(format) => format.open_with(path, options),
         #[cfg(feature = "folder")]
         None if is_file && crate::folder::is_image_name(path) => {
-            let what = format!("{} is one image; give the folder that it lies in", path.display());
+            let what = format!("{} is one image; give its folder", path.display());
             Err(Error::usage("source", what))
         }
         None => {
@@ -102,7 +60,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
                 None if is_file && crate::tarball::starts_bare(path) => {
                     format!("{shown} is a tar that is not called one: let its name end in .tar")
                 }
-                None => format!("{shown} is none of: {names}"),
+                None => format!("{shown} is not one of: {names}"),
             };
             Err(Error::usage("dataset", what))
         }

@@ -41,9 +41,9 @@ pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Bo
 fn missing(reader: &dyn Reader, unknown: &str, names: &[&str]) -> Error {
     let of = reader.name();
     let what = match names {
-        [] => message!("{of} has no splits, so none is called `{unknown}`; leave it out"),
+        [] => message!("{of} has no splits, so `{unknown}` does not exist; leave it out"),
         [only] => message!("`{unknown}` is no split of {of}, which has only {only}"),
-        _ => message!("`{unknown}` is none of the splits of {of}: {}", names.join(", ")),
+        _ => message!("`{unknown}` is not one of the splits of {of}: {}", names.join(", ")),
     };
     Error::usage(named::SPLIT, what)
 }

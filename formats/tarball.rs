@@ -194,7 +194,7 @@ pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     let least = if n_samples < enough { "" } else { "at least " };
     (n_samples > 0 && has_more).then(|| {
         format!(
-            "{least}{n_samples} samples in tars ({first}{}) lie beside the images and are not read: give a \
+            "{least}{n_samples} samples in tars ({first}{}) are next to the images and are not read: give a \
              tar, or a folder of them alone, as the source",
             if tars.len() > 1 { format!(" and {} more", tars.len() - 1) } else { String::new() }
         )

@@ -11,8 +11,8 @@ use crate::{
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES, EXIT_STATUS,
         INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
-        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, TEMPLATE,
-        UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
+        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, UNPACK_EXAMPLES,
+        VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
     index::IndexArgs,
     inspect::InspectArgs,
@@ -29,16 +29,13 @@ use crate::{
     view::ViewArgs,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use fdconvert::{
-    Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Positions, Ratio, Share, SplitShare,
-    TimeSpan,
-};
+use fdconvert::{Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Ratio, Share, SplitShare};
 use std::path::PathBuf;
 
-/// Packs image datasets once so that training reads them fast.
+/// Pack image datasets for fast training.
 #[derive(Debug, Parser)]
 #[command(name = "fdconvert", version, about, max_term_width = 100, infer_subcommands = true)]
-#[command(help_template = TEMPLATE, after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
     /// Option of the stores that URLs lead to, e.g. endpoint=http://localhost:9000, region=eu-west-1,
     /// skip_signature=true; may be repeated
@@ -65,29 +62,29 @@ fn negatives_are_values(arg: clap::Arg) -> clap::Arg {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Pack a source into a dataset that training reads fast
+    /// Pack a source into a dataset
     #[command(alias = "convert", after_help = MORE, after_long_help = PACK_EXAMPLES)]
     Pack(Box<PackArgs>),
-    /// Plan order and shards of a dataset that several machines will write
+    /// Plan a dataset that several machines will write
     #[command(after_help = MORE, after_long_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
-    /// Abort the unfinished uploads that killed runs left (S3)
+    /// Remove unfinished S3 uploads of killed runs
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
-    /// Write indexes and files for other readers beside existing tar shards
+    /// Write indexes and sidecars for existing tar shards
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
     /// Find categories of fractals, draw images and sheets, measure fill rates
     Fractal(FractalArgs),
-    /// Find which share of the images to store as BMP for the fastest reading
+    /// Find the fastest mix of PNG/JPEG and BMP for this machine
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(Box<ProfileArgs>),
-    /// Read datasets as training does: images/s, and what bounds them
+    /// Benchmark loading: images/s and the bottleneck
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Reproduce the experiment of a paper, beside other loaders
+    /// Reproduce the experiment of a paper, and compare with other loaders
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
@@ -114,7 +111,7 @@ pub(crate) enum Command {
     /// Find samples with equal images, within and across datasets
     #[command(after_help = DUPLICATES_EXAMPLES)]
     FindDuplicates(DuplicatesArgs),
-    /// Show the GPUs and what would decode JPEGs on them
+    /// List GPUs and the JPEG decoder each would use
     Gpu(GpuArgs),
     /// Print a completion script for a shell
     #[command(
@@ -169,7 +166,7 @@ pub(crate) struct SampleArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N|auto | --claim] <OUT>"
+    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N|auto] <OUT>"
 )]
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
@@ -179,14 +176,6 @@ pub(crate) struct PackArgs {
     /// recipes`). Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Cache the listing of SOURCE in FILE for the next run
-    ///
-    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
-    /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
     /// Execute this plan (see `fdconvert plan`); it fixes sources and every option that shapes
@@ -195,7 +184,7 @@ pub(crate) struct PackArgs {
     pub(crate) plan: Option<PathBuf>,
     /// With --plan: write only the shards of part I of N, counted from 1, or `auto`
     ///
-    /// auto: I and N are what the launcher of this process says. The first of these counts that
+    /// auto: I and N are those of the launcher of this process. The first of these counts that
     /// numbers more than one process: RANK and WORLD_SIZE (torchrun), OMPI_COMM_WORLD_RANK and
     /// OMPI_COMM_WORLD_SIZE (MPI), SLURM_PROCID and SLURM_NTASKS (srun; across the jobs of an
     /// array), SLURM_ARRAY_TASK_ID with _MIN, _STEP and _COUNT, JOB_COMPLETION_INDEX (Kubernetes)
@@ -208,7 +197,7 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) part: Option<PartOf>,
-    /// With --part auto: the number of parts, where the launcher does not tell
+    /// With --part auto: the number of parts, where the launcher does not give it
     #[arg(
         long,
         value_name = "N",
@@ -217,28 +206,11 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) parts: Option<u64>,
-    /// With --plan: share the shards with other workers, which may start and stop at any time
-    ///
-    /// A worker takes a shard that is neither done nor another's, one after the other, and takes
-    /// over those of workers that were killed. The last one completes the dataset; there is nothing
-    /// to merge.
-    #[arg(long, requires = "plan", conflicts_with_all = ["part", "overwrite"], help_heading = "Shards", hide_short_help = true)]
-    pub(crate) claim: bool,
-    /// With --claim or --engine: silence after which others take over a worker's shard, e.g. 5min
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "60s",
-        requires = "claim",
-        help_heading = "Shards",
-        hide_short_help = true
-    )]
-    pub(crate) lease: TimeSpan,
     /// With --plan: pack on a cluster; needs Ray and the Python package
     #[arg(long, value_enum, value_name = "NAME", requires = "plan", conflicts_with_all = ["part", "overwrite", "dry_run"], help_heading = "Shards", hide_short_help = true)]
     pub(crate) engine: Option<EngineArg>,
 
-    /// Handling of samples that cannot be read, decoded or stored
+    /// What to do with samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
     pub(crate) on_error: OnErrorArg,
     /// With --on-error skip: stop with an error when more than N samples were skipped [default: 100000, or half of all]
@@ -272,14 +244,6 @@ pub(crate) struct PlanArgs {
     /// Overwrite the plan if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Cache the listing of SOURCE in FILE for the next run
-    ///
-    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
-    /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
     #[command(flatten)]
@@ -288,9 +252,9 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Dataset whose parts are packed
+    /// Dataset with packed parts
     pub(crate) out: PathBuf,
-    /// The plan they were packed by [default: the copy that they left in OUT]
+    /// The plan of the parts [default: the copy in OUT]
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
@@ -315,7 +279,7 @@ pub(crate) struct OptionArgs {
     ///
     /// Annotations are a .json file of COCO (instances, keypoints, captions), the data.yaml or
     /// obj.data of YOLO, a folder of .txt files (YOLO), or a folder of .xml files (Pascal VOC). They
-    /// become the field `objects`: JSON lists of boxes, categories and what else there is, in pixels.
+    /// become the field `objects`: JSON lists of boxes, categories and other annotations, in pixels.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
     #[command(flatten)]
@@ -324,15 +288,15 @@ pub(crate) struct OptionArgs {
     /// its extension; its pixels are never changed
     #[arg(long, value_name = "FIELD=DIR", hide_short_help = true)]
     pub(crate) pair: Vec<Pair>,
-    /// Files beside the images that become fields, by extension, e.g. txt,json: of a/1.jpg the files
-    /// a/1.txt and a/1.json
+    /// Files next to the images that become fields, by extension, e.g. txt,json: a/1.txt and
+    /// a/1.json for a/1.jpg
     ///
     /// txt becomes a text, json JSON, cls an integer, npy an array, and the extension of an image
     /// (mask.png) one more image, whose pixels are never changed. A sample that lacks such a file is
     /// an error, or is left out (--on-error skip).
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
     pub(crate) beside: Vec<String>,
-    /// Fields that are left out, e.g. caption,embedding
+    /// Fields to leave out, e.g. caption,embedding
     ///
     /// In tar shards samples may lack such a field, and in MDS or Parquet it may be of a type that
     /// is not read.
@@ -349,24 +313,6 @@ pub(crate) struct OptionArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
-    #[arg(
-        long,
-        value_name = "RANGES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select: Vec<Positions>,
-    /// Only samples of these classes, by name or number
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select_labels: Vec<String>,
     /// Only this share of the samples, e.g. 10% or 0.1, drawn by --seed and their names
     #[arg(long, value_name = "SHARE", help_heading = "Samples", hide_short_help = true)]
     pub(crate) sample: Option<Share>,
@@ -375,22 +321,13 @@ pub(crate) struct OptionArgs {
     pub(crate) shuffle: bool,
     /// Parts of the dataset, e.g. train=0.9,val=0.1, drawn by --seed and the samples' names
     ///
-    /// The shares add up to 1, or `rest=drop` says that the rest is left out. Without --split, a
+    /// The shares add up to 1, or `rest=drop` leaves the rest out. Without --split, a
     /// source keeps its own splits: those of a packed dataset, and the folders train, val (valid,
     /// validation) and test where no other folder holds images.
     #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', help_heading = "Samples")]
     pub(crate) split: Vec<SplitShare>,
-    /// Only samples of these splits that the source itself has, e.g. train,val
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) select_splits: Vec<String>,
-    /// Mix the splits of packed datasets, and take all first-level folders for classes, whatever they
-    /// are called
+    /// Mix the splits of packed datasets, and take all first-level folders as classes, whatever
+    /// their names
     #[arg(long, help_heading = "Samples", hide_short_help = true)]
     pub(crate) no_split_folders: bool,
 
@@ -547,12 +484,12 @@ pub(crate) struct OptionArgs {
     #[command(flatten)]
     pub(crate) metadata: MetadataArgs,
 
-    /// Treat as broken what is in doubt or would lose something: a JPEG without its end marker or
-    /// with coefficients left out, frames or pages behind the first, channels beside the colours,
-    /// more than 8 bits, and kinds of images that fdconvert cannot decode
+    /// Also reject JPEGs without an end marker, progressive JPEGs with missing scans, images with
+    /// further frames, pages or channels or more than 8 bits that would be lost, and kinds that
+    /// fdconvert cannot decode
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
-    /// How images are checked that keep their bytes
+    /// How to check images that keep their bytes
     #[arg(long, value_enum, default_value = "header", value_name = "HOW")]
     #[arg(help_heading = "Safety", hide_short_help = true)]
     pub(crate) check: CheckArg,

@@ -52,6 +52,6 @@ pub(crate) enum OnErrorArg {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum EngineArg {
-    /// Workers on the nodes of a Ray cluster, by the Python package
+    /// Parts as tasks of a Ray cluster, by the Python package
     Ray,
 }

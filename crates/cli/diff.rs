@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{Changed, DiffOptions, Differences, diff_with};
+use fdconvert::{Changed, DiffOptions, Differences, diff};
 use fdconvert_core::{Result, Shown};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
     let datasets: [&Path; 2] = [&args.first, &args.second];
-    let found = diff_with(datasets, &options, listener.context())?;
+    let found = diff(datasets, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(datasets))?;
     } else if !args.common.quiet || !found.is_same() {
@@ -100,7 +100,7 @@ fn changed(sample: &Changed) -> String {
     format!("changed: sample {place} (`{}`): {}\n", Shown(&sample.key), what.join("; "))
 }
 
-/// The first of many lines, and how many there are beside them.
+/// The first of many lines, and how many more there are.
 fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>, left_out: u64) {
     let n_lines = lines.len();
     lines.take(SHOWN).for_each(|line| text.push_str(&line));

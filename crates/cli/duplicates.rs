@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::{Args, value_parser};
-use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates_with};
+use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let found = find_duplicates_with(&args.datasets, &options, listener.context())?;
+    let found = find_duplicates(&args.datasets, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.datasets, &options))?;
     } else if !args.common.quiet {
@@ -89,7 +89,7 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
     let surplus = output::counted(found.surplus(), "sample");
     match found.groups.len() {
         0 => line("duplicates", "none"),
-        _ => line("duplicates", &format!("{surplus} in {groups}, beside the first of each")),
+        _ => line("duplicates", &format!("{surplus} in {groups}, besides the first of each")),
     }
     if found.leaks() > 0 {
         let pairs = output::counted(found.leaks(), "pair");

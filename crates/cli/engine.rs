@@ -21,7 +21,6 @@ pub(crate) fn run(args: &PackArgs, plan: &Path, out: &Path) -> Result<Outcome> {
         "plan": plan,
         "out": out,
         "threads": args.threads.unwrap_or(1),
-        "lease": args.lease.to_string(),
         "on_error": match args.on_error {
             OnErrorArg::Fail => "fail",
             OnErrorArg::Skip => "skip",

@@ -1,12 +1,7 @@
-//! What stands below the options of a command: examples to copy.
+//! Texts below the options of a command: examples to copy.
 
-/// For the manual page.
+/// Closes the help and the manual page.
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped.";
-
-/// All commands on a screen of 24 lines: one line above them, and one below. Options of stores are in
-/// the help of each command.
-pub(crate) const TEMPLATE: &str = "{about} {usage-heading} {usage}:\n{subcommands}
-Options: -h, -V. Exit status: 0 complete, 1 data problems, 2 not done, 130 stopped.";
 
 /// Closes the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";
@@ -25,7 +20,7 @@ Examples:
   Labels and other columns from a table instead of folder names:
       fdconvert pack photos photos.beton --labels labels.csv
 
-  Without positions and doubles, and only images that are large enough:
+  Without GPS positions and duplicates, and only large images:
       fdconvert pack photos photos.wds --strip-metadata gps --dedup exact --where 'width >= 256'
 
   A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
@@ -33,27 +28,27 @@ Examples:
       fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";
 
 pub(crate) const PROFILE_EXAMPLES: &str = "\
-Images are measured in both forms, the disk past the page cache, and the ratio that is predicted
-to be fastest is tried with the loader, beside others.
+Measures images in both forms and the disk past the page cache, predicts the fastest ratio, and
+tries it and its neighbours with the loader.
 
 Examples:
-  What this machine would do with the disk of /data and 8 threads:
+  For the disk of /data and 8 threads:
       fdconvert profile photos --target /data --threads 8 --report profile.html
 
-  Pack at the ratio that was found:
+  Pack at that ratio:
       fdconvert profile photos --target /data -o profile.json
       fdconvert pack photos /data/photos.mixed --ratio profile.json
 
-  What a slow disk would make of it, at all tenths:
+  On a simulated slow disk, for all tenths:
       fdconvert profile photos --throttle-read 200MiB/s --verify sweep
 
 Columns: load/s and decode/s, the images/s that reading or decoding alone would allow by the model;
 model/s, the smaller of them; measured and min..max, the loader's median and range; limit, what the
-model says is waited for.";
+model says is the bottleneck.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
-  How fast is this dataset read, past the page cache, and what bounds it:
+  Rate of this dataset, past the page cache, and the bottleneck:
       fdconvert bench train.beton --threads 8
 
   Three forms of the same images, in turn, on a slow disk:
@@ -71,14 +66,14 @@ of images from --cache. With --epochs, a line for each epoch: the first one read
 may find in the page cache or in --cache.";
 
 pub(crate) const REPRODUCE_EXAMPLES: &str = "\
-Data is made by formulas; fdconvert and the loaders that a Python has take turns; the page shows the
-paper's figures with the paper's numbers as marks, the machine, and what differs from the paper.
+Makes data by formulas, and runs fdconvert and the loaders installed for a Python by turns; the page
+shows the paper's figures with the paper's numbers as marks, the machine, and differences.
 
 Examples:
   The comparison of loaders, with torch and webdataset from one environment and FFCV from another:
       fdconvert reproduce 000 --quick --python torch/bin/python --python ffcv/bin/python
 
-  What reads in flight bring where storage takes its time:
+  Many reads in flight on slow storage:
       fdconvert reproduce 002 --quick -o latency.html";
 
 pub(crate) const PLAN_EXAMPLES: &str = "\
@@ -86,7 +81,6 @@ Examples:
   fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500
   fdconvert pack --plan train.fdplan --part 1/4 shards/     on the first of four machines
   fdconvert merge shards/                                   when all four are done
-  fdconvert pack --plan train.fdplan --claim shards/        or: any number of machines, no merge
 
 The bytes do not depend on how many parts there are; a part that was killed is run again.";
 
@@ -100,12 +94,12 @@ Examples:
   fdconvert index shards/ --sidecars dali,timm     only these
   fdconvert index shards/ --jpeg-index on          with entry points inside the JPEGs
 
-The shards themselves are only read; they may be of other tools.";
+The shards themselves are only read; other tools may have written them.";
 
 pub(crate) const UNPACK_EXAMPLES: &str = "\
 Examples:
   fdconvert unpack train.beton train/
-  fdconvert pack train.beton cats/ --format folder --select-labels cat     a part of it
+  fdconvert pack train.beton cats/ --format folder --where 'label == \"cat\"'     a part of it
 
 The images are written byte for byte as stored, under their recorded names; raw pixels become PNG.";
 
@@ -118,7 +112,7 @@ Examples:
 pub(crate) const DIFF_EXAMPLES: &str = "\
 Examples:
   fdconvert diff train.beton s3://bucket/train     are they the same samples?
-  fdconvert diff photos.wds raw.beton --pixels     do they show the same?";
+  fdconvert diff photos.wds raw.beton --pixels     do they show the same images?";
 
 pub(crate) const VIEW_EXAMPLES: &str = "\
 Examples:
@@ -126,12 +120,12 @@ Examples:
   fdconvert view s3://bucket/train --no-open          of a dataset in a store
   fdconvert view photos.wds --compare photos.beton    two side by side, by keys
 
-Only browsers on this machine are answered, and nothing is written. Ctrl-C ends it, with status 0.";
+Only browsers on this machine can connect, and nothing is written. Ctrl-C ends it, with status 0.";
 
 pub(crate) const STATS_EXAMPLES: &str = "\
 Examples:
   fdconvert stats train.beton                     classes, codecs, sizes
-  fdconvert stats train.beton --pixels            and what images are normalised by
+  fdconvert stats train.beton --pixels            and mean and deviation of the channels
   fdconvert stats train.beton --html stats.html   as histograms";
 
 pub(crate) const SHEET_EXAMPLES: &str = "\

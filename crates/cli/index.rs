@@ -54,7 +54,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Other formats have their indexes inside: nothing can be added beside them.
+/// Other formats have their indexes inside: nothing can be added next to them.
 fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
     let path = &args.dataset;
     if args.jpeg_index == JpegIndex::OFF || wds.detect(path) {

@@ -4,15 +4,12 @@ use crate::{
     progress::{Bar, PackProgress, bar, steps},
 };
 use fdconvert::{Context, Event, Observer, ProfileReport, Progress, Stage, Steps};
-use fdconvert_core::Shown;
 use std::path::Path;
 
 /// Listens for a session.
 pub(crate) struct Listener<'a> {
     pub(crate) session: &'a Session,
-    /// Neither bars nor notes.
     pub(crate) quiet: bool,
-    /// What is said while samples are packed.
     pub(crate) packing: &'static str,
 }
 
@@ -39,28 +36,10 @@ impl Progress for Listener<'_> {
     }
 
     fn event(&self, event: Event<'_>) {
-        if self.quiet {
-            return;
-        }
-        match event {
-            Event::Profiled { profile, kept } => self.session.say(&profiled(profile, kept)),
-            Event::ListingUnused { folder, cache, why } => self.session.say(&format!(
-                "note: {} was walked, not read from {}: {}",
-                output::path(folder),
-                output::path(cache),
-                output::message(why)
-            )),
-            Event::KeysMissing { list, first, missing } => {
-                let first: Vec<_> = first.iter().map(|key| format!("`{}`", Shown(key))).collect();
-                let more = if missing > first.len() as u64 { ", ..." } else { "" };
-                self.session.say(&format!(
-                    "note: {} of {} left out, which the source does not have: {}{more}",
-                    output::counted(missing, "key"),
-                    output::path(list),
-                    first.join(", ")
-                ));
-            }
-            _ => {}
+        if let Event::Profiled { profile, kept } = event
+            && !self.quiet
+        {
+            self.session.say(&profiled(profile, kept));
         }
     }
 }

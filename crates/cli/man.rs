@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
             names.sort_unstable();
             let what = match names.is_empty() {
                 true => format!("`{}` has no further commands", command.get_name()),
-                false => format!("`{name}` is none of: {}", names.join(", ")),
+                false => format!("unknown `{name}`; expected one of: {}", names.join(", ")),
             };
             Error::usage("COMMAND", what)
         })?;

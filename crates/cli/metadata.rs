@@ -10,7 +10,7 @@ pub(crate) struct MetadataArgs {
     /// `all,icc` takes, too. The orientation stays: where an EXIF goes that turns the image, one
     /// that says nothing else takes its place. gps empties the directory of positions and leaves
     /// the rest of the EXIF; a packet of XMP that names a position goes, and so does an EXIF that
-    /// cannot be read. What lies behind the end of an image (previews, videos) goes with all but
+    /// cannot be read. What is behind the end of an image (previews, videos) goes with all but
     /// comments and icc. TIFFs are re-encoded without loss. Images that are re-encoded have no
     /// metadata anyway.
     #[arg(

@@ -15,7 +15,7 @@ impl OptionArgs {
             ($($name:ident),+ $(,)?) => { $(options.$name = self.$name.clone();)+ };
         }
         take!(format, labels, pair, beside, drop_fields, follow_links, seed);
-        take!(select, select_labels, select_splits, sample, shuffle, split, no_split_folders);
+        take!(sample, shuffle, split, no_split_folders);
         take!(shard_count, shard_size, shards, shards_multiple_of);
         take!(encode, jpeg_quality, optimize_huffman, baseline, restart_rows, smart_ratio);
         take!(jpeg_index, ratio, max_bmp_size, max_side, short_side, alpha);
@@ -23,7 +23,6 @@ impl OptionArgs {
         take!(max_pixels, max_file_bytes, max_decompressed);
         self.label.set(&mut options);
         options.keys = self.selection.keys.clone();
-        options.missing_keys = self.selection.missing_keys;
         options.per = self.selection.per;
         options.r#where = self.selection.r#where.clone();
         options.dedup = self.selection.dedup;

@@ -27,7 +27,7 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{ending}", count(n))
 }
 
-/// The line below those of a list that are shown: how many there are beside them, and whether the
+/// The line below those of a list that are shown: how many more there are, and whether the
 /// document has all.
 pub(crate) fn more(n_more: usize, n_listed: usize, left_out: u64) -> String {
     let n_more = count(n_more as u64 + left_out);

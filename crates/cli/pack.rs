@@ -17,9 +17,6 @@ const UNLOCKED: &str = "files written without a lock, which the file system does
                         keeps a second run from writing them at the same time";
 
 pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
-    if args.plan.is_some() && args.listing_cache.is_some() {
-        return Err(Error::usage("--listing-cache", "the plan has the listing; leave it out"));
-    }
     if args.plan.is_some() {
         refuse_beside_plan(&args.options.to_options(options))?;
     }
@@ -42,7 +39,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     let context = listener.context();
     let samples = match &args.plan {
         Some(file) => {
-            let mut planned = Planned::load_with(file, context)?
+            let mut planned = Planned::load(file, context)?
                 .threads(args.threads)
                 .buffer(args.buffer.map(|bytes| bytes.0))
                 .on_error(args.on_error.into())
@@ -56,15 +53,11 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 }
                 planned = planned.part(found.part.index, found.part.of);
             }
-            if args.claim {
-                planned = planned.claim(args.lease.0);
-            }
             planned.prepare(out, args.dry_run)?
         }
         None => {
             let pack = Pack::new(sources, out)
                 .options(args.options.to_options(options))
-                .listing_cache(args.listing_cache.clone())
                 .dry(args.dry_run)
                 .threads(args.threads)
                 .buffer(args.buffer.map(|bytes| bytes.0))

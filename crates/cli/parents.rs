@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Refuses to begin a command whose output would lie in a folder that is missing: before minutes of
+/// Refuses to begin a command whose output would be in a folder that is missing: before minutes of
 /// work, not after.
 pub(crate) fn check(command: &Command) -> Result<()> {
     // Stores have no folders; where they cannot be written to, that is told later.
@@ -18,7 +18,7 @@ pub(crate) fn check(command: &Command) -> Result<()> {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
                 let what = format!(
-                    "{} is a file, and {} would lie in it",
+                    "{} is a file, and {} would be in it",
                     parent.display(),
                     path.display()
                 );
@@ -32,7 +32,7 @@ pub(crate) fn check(command: &Command) -> Result<()> {
                 );
                 return Err(Error::usage(option, what));
             }
-            Err(cause) => return Err(Error::io("look at", parent)(cause)),
+            Err(cause) => return Err(Error::io("access", parent)(cause)),
         }
     }
     Ok(())
@@ -45,11 +45,9 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         Command::Pack(args) => {
             let is_named = args.paths.len() > 1 || args.plan.is_some();
             outputs.push(("output", args.paths.last().filter(|_| is_named)));
-            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
         }
         Command::Plan(args) => {
             outputs.push(("--output", Some(&args.output)));
-            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
         }
         Command::Profile(args) => {
             outputs.push(("--output", args.output.as_ref()));

@@ -5,7 +5,7 @@ use crate::{
     listen::Listener,
     output, summary,
 };
-use fdconvert::{Plan, check_plan_place, merge_with, plan_with};
+use fdconvert::{Plan, check_plan_place};
 use fdconvert_core::{OptionValues, Result, Shown};
 
 /// Splits and outputs that a text lists; JSON has all.
@@ -16,8 +16,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     check_plan_place(&args.output, args.overwrite)?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let options = args.options.to_options(options);
-    let cache = args.listing_cache.as_deref();
-    let planned = plan_with(&args.sources, &options, cache, listener.context())?;
+    let planned = fdconvert::plan(&args.sources, &options, listener.context())?;
     let bytes = planned.save(&args.output, args.overwrite)?;
     if args.common.json {
         session.print_document(&planned.document(&args.output, bytes))?;
@@ -81,7 +80,7 @@ pub(crate) fn shards_text(plan: &Plan) -> String {
 /// `fdconvert merge`
 pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let merged = merge_with(&args.out, args.plan.as_deref(), listener.context())?;
+    let merged = fdconvert::merge(&args.out, args.plan.as_deref(), listener.context())?;
     let shards = &merged.shards;
     let n_samples: u64 = shards.iter().map(|(_, shard)| shard.samples).sum();
     let bytes: u64 = shards.iter().map(|(_, shard)| shard.bytes).sum();

@@ -1,6 +1,6 @@
 //! Flags that choose samples by what they are, and tell those of several sources apart.
 use clap::Args;
-use fdconvert::{Dedup, MissingKeys, Per, Prefix};
+use fdconvert::{Dedup, Per, Prefix};
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
@@ -8,21 +8,12 @@ pub(crate) struct SelectionArgs {
     /// Only the samples whose keys FILE lists, one key a line
     ///
     /// A key is the name of a sample as `fdconvert inspect` lists it: of a folder, the path below
-    /// SOURCE. FILE is text in UTF-8, whose empty lines are ignored; a key that is there twice is an
-    /// error. The order stays that of the source, and other choices of samples take their part of
-    /// what is listed.
+    /// SOURCE. FILE is text in UTF-8, whose empty lines are ignored; a key that occurs twice, or that
+    /// no sample has, is an error. The order stays that of the source, and other options choose among
+    /// the listed samples.
     #[arg(long, value_name = "FILE", help_heading = "Samples", hide_short_help = true)]
     pub(crate) keys: Option<PathBuf>,
-    /// With --keys: handling of listed keys that the source lacks, fail or skip
-    #[arg(
-        long,
-        value_name = "DO",
-        default_value = "fail",
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
-    pub(crate) missing_keys: MissingKeys,
-    /// With --sample: take the share of every class by itself: class
+    /// With --sample: stratify by class: class
     ///
     /// Each class keeps its share of the samples within one: numbers are rounded half up, and of a
     /// class that has samples one is taken at least.
@@ -36,12 +27,12 @@ pub(crate) struct SelectionArgs {
     pub(crate) per: Option<Per>,
     /// Only samples for which an expression holds, e.g. 'width >= 256 && label == "cat"'
     ///
-    /// Names: width, height (of the first image as it lies in the source), bytes, codec, label (a
-    /// class by its name), key, split, and the fields of integers, floats and text. Values: numbers,
-    /// and texts in double or single quotes. Operators, those that bind most first: ! and - in front
-    /// of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains, starts_with, ends_with;
-    /// && (and); || (or); parentheses. width and height take the header of every image, so the
-    /// source is read again; codec goes by names, and bytes by sizes of files.
+    /// Names: width, height (of the first image in the source), bytes, codec, label (a class by its
+    /// name), key, split, index (from 0, over all sources), and the fields of integers, floats and
+    /// text. Values: numbers, and texts in double or single quotes. Operators, those that bind most
+    /// first: ! and - in front of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains,
+    /// starts_with, ends_with; && (and); || (or); parentheses. width and height take the header of
+    /// every image, so the source is read again; codec goes by names, and bytes by sizes of files.
     #[arg(long = "where", value_name = "EXPR", help_heading = "Samples", hide_short_help = true)]
     pub(crate) r#where: Option<String>,
     /// Keep only the first of samples whose images have the same bytes: exact

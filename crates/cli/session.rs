@@ -36,7 +36,6 @@ pub(crate) struct Session {
     cancel: Cancel,
     /// What is on standard error, so that a line can be written above it.
     screen: Screen,
-    /// The arguments as typed.
     command: OnceLock<String>,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::{Args, value_parser};
-use fdconvert::{SheetOptions, sheet_with};
+use fdconvert::{SheetOptions, sheet};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let made = sheet_with(&args.dataset, &args.out, &options, listener.context())?;
+    let made = sheet(&args.dataset, &args.out, &options, listener.context())?;
     if args.common.json {
         session.print_document(&made.document(&args.dataset, &args.out))?;
     } else {

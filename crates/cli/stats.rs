@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats_with};
+use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &StatsArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let found = stats_with(&args.dataset, &options, listener.context())?;
+    let found = stats(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset))?;
     } else if !args.common.quiet {
@@ -107,7 +107,7 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
     classes(counts, &mut line);
     if counts.n_unreadable > 0 {
         let n = output::counted(counts.n_unreadable, "sample");
-        line("unreadable", &format!("{n}; `fdconvert verify` tells which and why"));
+        line("unreadable", &format!("{n}; `fdconvert verify` says which and why"));
     }
     text
 }
@@ -130,7 +130,7 @@ fn channels(pixels: &PixelStats, line: &mut dyn FnMut(&str, &str)) {
     line("of", &format!("{} of {n_images}{gray}", output::counted(n_pixels, "pixel")));
     if pixels.unreadable > 0 {
         let n = output::counted(pixels.unreadable, "image");
-        line("not decoded", &format!("{n}; `fdconvert verify --deep` tells which and why"));
+        line("not decoded", &format!("{n}; `fdconvert verify --deep` says which and why"));
     }
 }
 

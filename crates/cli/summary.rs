@@ -2,7 +2,7 @@
 use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
 use fdconvert::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
-use fdconvert_pipeline::{EntryPointCounts, LeaseCounts, Plan, Report};
+use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
@@ -27,7 +27,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// Returns what lies in the source and will not lie in the output, for people; `told` samples of it
+/// Returns what is in the source and will not be in the output, for people; `told` samples of it
 /// were left out by what they are, which has notes of its own.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
@@ -51,32 +51,31 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
         };
         let names = named(&ignored.folders);
         notes.push(format!(
-            "no image lies in the {folder} {names}, which {is} then; --classes numbers classes by a list"
+            "no image is in the {folder} {names}, which {is} then; --classes numbers classes by a list"
         ));
     }
     let (parquet, others): (Vec<String>, Vec<String>) =
         ignored.tables.iter().cloned().partition(|it| it.ends_with(".parquet"));
     if !parquet.is_empty() {
         let names = named(&parquet);
-        notes
-            .push(format!("{names} beside the images is not read; --labels reads .csv and .jsonl"));
+        notes.push(format!(
+            "{names} next to the images is not read; --labels reads .csv and .jsonl"
+        ));
     }
     let (of_splits, tables): (Vec<_>, Vec<_>) = others.into_iter().partition(|it| it.contains('/'));
     for table in tables {
-        notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
+        notes.push(format!("{table} is next to the images and was not read; --labels reads it"));
     }
     if !of_splits.is_empty() {
         let names = named(&of_splits);
         notes.push(format!(
-            "{names} beside the images were not read; --labels with the source itself reads them"
+            "{names} next to the images were not read; --labels with the source itself reads them"
         ));
     }
     let n_others = source.len().saturating_sub(plan.len()).saturating_sub(told);
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
-        notes.push(format!(
-            "{n} of {all} samples left out by --keys, --select..., --sample or --split"
-        ));
+        notes.push(format!("{n} of {all} samples left out by --keys, --sample or --split"));
     }
     notes
 }
@@ -117,7 +116,7 @@ fn listed(places: &[PathBuf]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Prints it as text or JSON and tells how the data was.
+/// Prints it as text or JSON and says how the data was.
 pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
         session.print_document(&summary.samples.document(summary.verb, summary.report))?;
@@ -175,9 +174,6 @@ impl Summary<'_> {
                 format!("{size} of finished files against their records, {seconds:.2} s"),
             );
         }
-        if let Some(leases) = &report.leases {
-            line("shards", leases_text(*leases));
-        }
         let codecs: Vec<_> = report
             .codecs
             .iter()
@@ -196,10 +192,6 @@ impl Summary<'_> {
                 false => format!("{bytes_in} in, {stored} stored, {file} on disk"),
             },
         );
-        if report.bytes_shared > 0 {
-            let size = output::size(report.bytes_shared);
-            line("shared", format!("{size} of it are blocks of the source's files, not copies"));
-        }
         for (name, explanation, n) in &report.notes {
             // The cost line below says more about these.
             if *name != FELL_BACK {
@@ -273,22 +265,6 @@ impl Summary<'_> {
         );
         head + &text
     }
-}
-
-/// `3 taken, 1 of them from a worker that had stopped; this worker completed the dataset`
-fn leases_text(leases: LeaseCounts) -> String {
-    let mut text = format!("{} taken", output::count(leases.taken));
-    if leases.taken_over > 0 {
-        text.push_str(&format!(
-            ", {} of them from workers that had stopped",
-            output::count(leases.taken_over)
-        ));
-    }
-    if leases.lost > 0 {
-        text.push_str(&format!(", {} lost to another worker", output::count(leases.lost)));
-    }
-    let by = if leases.completed { "by this worker" } else { "by another" };
-    format!("{text}; the dataset was completed {by}")
 }
 
 /// `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`

@@ -4,6 +4,7 @@ use crate::{
     args::Common,
     choices::OnErrorArg,
     listen::Listener,
+    reading,
     summary::{self, Summary},
 };
 use clap::Args;
@@ -40,10 +41,9 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let listener = Listener { packing: "unpacking", ..Listener::new(session, quiet) };
     let options = PackOptions::default().max_decompressed(args.max_decompressed);
-    let options = args.split.iter().fold(options, PackOptions::select_split);
     let pack = Pack::new([&args.dataset], &args.out)
         .options(options)
-        .unpacking()
+        .unpacking(reading::splits(&args.split))
         .threads(args.threads)
         .buffer(BUDGET_BYTES)
         .on_error(args.on_error.into());

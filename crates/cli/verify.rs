@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{Verified, VerifyOptions, verify_with};
+use fdconvert::{Verified, VerifyOptions, verify};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     options.threads = args.reading.threads;
     options.max_decompressed = args.reading.max_decompressed;
     options.split = splits(&args.reading.split);
-    let found = verify_with(&args.dataset, &options, listener.context())?;
+    let found = verify(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset, &options))?;
     } else {
@@ -83,7 +83,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));
         // Of plain files nothing else is expected.
         if found.samples > 0 && !found.has_checksums && !found.is_plain_folder {
-            text.push_str("note: its samples have no checksums of their own: a value that was changed may pass\n");
+            text.push_str("note: its samples have no checksums: a changed value may pass\n");
         }
     }
     session.print(&text)

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(crate) struct ViewArgs {
     /// Folder of images, packed dataset or recipe; a path or a URL
     pub(crate) dataset: PathBuf,
-    /// Show another dataset beside it; samples are matched by their keys
+    /// Show another dataset side by side; samples are matched by their keys
     #[arg(long, value_name = "OTHER")]
     pub(crate) compare: Option<PathBuf>,
     /// Port on this machine [default: any free one]

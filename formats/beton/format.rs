@@ -3,8 +3,8 @@ use crate::beton::{
     layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
 };
 use fdconvert_core::{
-    Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind,
-    OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
+    Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
+    OptionKind, OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
 };
 use fdconvert_storage::place::{self, is_url};
 use std::{ffi::OsStr, path::Path};
@@ -15,12 +15,7 @@ pub struct Beton {
     pub(crate) page_bytes: u64,
     pub(crate) compact: bool,
     pub(crate) compat: bool,
-    /// Images start at multiples of it; 1 where they start anywhere.
-    pub(crate) align: u64,
 }
-
-/// Block sizes of file systems, all of which divide every page.
-const ALIGNMENTS: &[&str] = &["4096", "16384", "65536"];
 
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
@@ -38,11 +33,6 @@ const OPTIONS: &[FormatOption] = &[
         kind: OptionKind::Choice(&["ffcv"]),
         help: "Write exactly the bytes FFCV would: no checksums, keys and class names [default: off]",
     },
-    FormatOption {
-        name: "align",
-        kind: OptionKind::Choice(ALIGNMENTS),
-        help: "Start images at multiples of so many bytes, the block size of file systems (btrfs and XFS: mostly 4096) that let an output share the blocks of files which are kept [default: off]",
-    },
 ];
 
 impl Beton {
@@ -54,7 +44,7 @@ impl Beton {
 
 impl Default for Beton {
     fn default() -> Self {
-        Self { page_bytes: 1 << 23, compact: false, compat: false, align: 1 }
+        Self { page_bytes: 1 << 23, compact: false, compat: false }
     }
 }
 
@@ -80,9 +70,6 @@ impl Format for Beton {
             max_sample_bytes: Some(self.page_bytes),
             // They are in the index block, which FFCV does not write.
             entry_points: !self.compat,
-            // The data can be moved by whole pages; FFCV's own layout is that of its writer.
-            counts_last: !self.compact && !self.compat,
-            moves_data: true,
             // In FFCV's own files all images are pixels, as for its readers.
             whole_images: !self.compat,
             ..Capabilities::default()
@@ -111,17 +98,6 @@ impl Format for Beton {
         if beton.compact && beton.compat {
             let what = message!("FFCV writes no compact files: drop {}", named::COMPAT);
             return Err(Error::usage(named::COMPACT, what));
-        }
-        if let Some(word) = values.choice("align") {
-            let align = ALIGNMENTS.contains(&word).then(|| word.parse().ok()).flatten();
-            beton.align = align.ok_or_else(|| {
-                let what = format!("`{word}` is none of {}", ALIGNMENTS.join(", "));
-                Error::usage(named::ALIGN, what)
-            })?;
-            if beton.compat {
-                let what = message!("FFCV aligns nothing: drop {}", named::COMPAT);
-                return Err(Error::usage(named::ALIGN, what));
-            }
         }
         Ok(Box::new(beton))
     }
@@ -179,7 +155,7 @@ impl Format for Beton {
         Ok(Box::new(crate::beton::writer::BetonWriter::create(self, request)?))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Ok(Box::new(BetonReader::open(path)?))
     }
 }
@@ -188,7 +164,7 @@ impl Format for Beton {
 #[cfg(feature = "write")]
 fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     use crate::{beton::journal, shards::existing::complete_file};
-    use fdconvert_storage::{Claim, ObjectJournal, partial_path};
+    use fdconvert_storage::{Claim, partial_path};
 
     let is_object = is_url(request.out);
     if !is_object && let Some(summary) = journal::finished(request.out, request.stamp)? {
@@ -202,8 +178,7 @@ fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let run = |reader: &BetonReader| reader.index.as_ref()?.meta().run.clone();
     let summary = complete_file(request, open, run)?;
     if is_object && summary.is_some() {
-        // The run may have been killed before it removed what it had noted, and its claim.
-        ObjectJournal::remove_of(request.out)?;
+        // The run may have been killed before it removed its claim.
         Claim::open(request.out, request.stamp, false)?.remove();
     }
     Ok(summary)

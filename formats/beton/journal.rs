@@ -22,8 +22,6 @@ const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
 const HEADER_LEN: usize = 72;
 /// Offset of the flag that entry points are stored.
 const SPOOL_AT: usize = 61;
-/// Two to this power is what images are aligned to.
-const ALIGN_AT: usize = 62;
 /// Length and checksum before each record.
 const FRAME_LEN: u64 = 16;
 
@@ -37,8 +35,6 @@ pub(crate) struct RunPlan {
     pub(crate) row_bytes: u64,
     pub(crate) n_regions: u32,
     pub(crate) compat: bool,
-    /// Images start at multiples of it: a power of two.
-    pub(crate) align: u64,
     /// Entries of entry points per sample; `None` where none are stored.
     pub(crate) n_entries: Option<u32>,
 }
@@ -53,7 +49,7 @@ pub(crate) struct Record {
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
     /// Lengths of the entries of entry points, sample by sample, and the entries themselves. The
-    /// journal of a file has their checksum, the [`Spool`] has them; notes of objects have both.
+    /// journal has their checksum, the [`Spool`] has them.
     pub(crate) entry_lens: Vec<u64>,
     pub(crate) entries: Vec<u8>,
     pub(crate) entries_xxh3: u64,
@@ -70,7 +66,6 @@ pub(crate) struct Journal {
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
-    /// Spool of the entry points, if they are stored.
     pub(crate) spool: Option<Spool>,
 }
 
@@ -150,7 +145,7 @@ pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<Shard
     }
     let journal = Scratch::open(&path)?;
     let Some(end) = End::read(&journal, fingerprint) else { return Ok(None) };
-    let found = fs::symlink_metadata(out).map_err(Error::io("look at", out))?;
+    let found = fs::symlink_metadata(out).map_err(Error::io("access", out))?;
     if (found.ino(), found.len()) != (end.number, end.bytes) {
         return Ok(None);
     }
@@ -162,7 +157,7 @@ pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<Shard
     journal.own();
     let End { bytes, samples, skipped, .. } = end;
     let path = out.to_path_buf();
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
 /// The last record: the file is complete and about to get its name.
@@ -278,8 +273,6 @@ impl RunPlan {
         header[56..60].copy_from_slice(&self.n_regions.to_le_bytes());
         header[60] = u8::from(self.compat);
         header[SPOOL_AT] = u8::from(self.n_entries.is_some());
-        // Below 64.
-        header[ALIGN_AT] = self.align.trailing_zeros() as u8;
         let sum = xxh3_64(&header[..HEADER_LEN - 8]);
         header[HEADER_LEN - 8..].copy_from_slice(&sum.to_le_bytes());
         header

@@ -74,7 +74,7 @@ pub(crate) struct ImageCell {
 }
 
 /// Offset of the pointer in an image's column.
-pub(crate) const POINTER_AT: usize = 5;
+const POINTER_AT: usize = 5;
 
 pub(crate) const MODE_JPEG: u8 = 0;
 pub(crate) const MODE_RAW: u8 = 1;

@@ -44,8 +44,6 @@ mod format;
 #[cfg(feature = "write")]
 mod journal;
 mod layout;
-#[cfg(feature = "write")]
-mod notes;
 mod open;
 #[cfg(feature = "write")]
 mod pages;
@@ -53,7 +51,6 @@ mod pages;
 mod place;
 mod reader;
 #[cfg(feature = "write")]
-mod room;
 #[cfg(feature = "write")]
 mod seal;
 #[cfg(feature = "write")]
@@ -61,8 +58,6 @@ mod spool;
 #[cfg(feature = "write")]
 mod stage;
 mod table;
-#[cfg(feature = "write")]
-mod target;
 mod text;
 mod verify;
 #[cfg(feature = "write")]

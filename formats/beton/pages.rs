@@ -1,6 +1,5 @@
 //! Where values go: the page being filled.
-use crate::beton::target::Target;
-use fdconvert_core::{Error, Origin, Result};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -17,25 +16,15 @@ pub(crate) struct Page {
     /// Offset of its first byte that values may take. Only the first page of a compact file
     /// starts inside a page: right after the rows.
     pub(crate) start: u64,
-    /// Offset after its last byte.
     pub(crate) end: u64,
     buffer: Vec<u8>,
-    origins: Vec<Blocks>,
-}
-
-/// Bytes of the page that are whole blocks of a file, from its start.
-#[derive(Debug)]
-struct Blocks {
-    offset: u64,
-    len: u64,
-    origin: Origin,
 }
 
 impl Page {
     /// The first page, of which `start` is the first free byte.
     pub(crate) fn first(start: u64, page_bytes: u64) -> Self {
         let end = (start / page_bytes + 1).saturating_mul(page_bytes);
-        Self { page_bytes, number: 0, start, end, buffer: Vec::new(), origins: Vec::new() }
+        Self { page_bytes, number: 0, start, end, buffer: Vec::new() }
     }
 
     /// Bytes left.
@@ -56,50 +45,15 @@ impl Page {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Leaves zeros up to a multiple of `align`.
-    pub(crate) fn pad_to(&mut self, align: u64) {
-        let n = self.position().next_multiple_of(align) - self.position();
-        // Less than an alignment, which is less than a page.
-        self.buffer.resize(self.buffer.len() + n as usize, 0);
-    }
-
     /// The last `n` bytes.
     pub(crate) fn tail(&self, n: u64) -> &[u8] {
         let from = usize::try_from(n).map_or(0, |n| self.buffer.len().saturating_sub(n));
         &self.buffer[from..]
     }
 
-    /// Notes that the `len` bytes at `offset` are those of a file: it may share its blocks, which
-    /// have `block_bytes`. What is less than a block, as the end of most files, is written.
-    pub(crate) fn note_origin(&mut self, offset: u64, len: u64, origin: &Origin, block_bytes: u64) {
-        let whole = len - len % block_bytes;
-        let is_possible = block_bytes > 1 && whole > 0 && offset.is_multiple_of(block_bytes);
-        if is_possible && origin.state.len == len {
-            self.origins.push(Blocks { offset, len: whole, origin: origin.clone() });
-        }
-    }
-
-    /// Writes what is there and cannot be shared, and returns how many bytes are; the zeros after it
-    /// are the file's own when it has been sized.
-    pub(crate) fn store(&self, file: &Target) -> Result<u64> {
-        let (mut at, mut shared) = (self.start, 0);
-        for Blocks { offset, len, origin } in &self.origins {
-            if file.share(origin, *len, *offset) {
-                file.write_all_at(self.between(at, *offset), at)?;
-                at = offset + len;
-                shared += len;
-            }
-        }
-        file.write_all_at(self.between(at, self.position()), at)?;
-        Ok(shared)
-    }
-
-    /// Bytes by their offsets in the file.
-    fn between(&self, from: u64, to: u64) -> &[u8] {
-        let at = |offset: u64| {
-            usize::try_from(offset - self.start).unwrap_or(usize::MAX).min(self.buffer.len())
-        };
-        self.buffer.get(at(from)..at(to)).unwrap_or_default()
+    /// Writes what is there; the zeros after it are the file's own when it has been sized.
+    pub(crate) fn store(&self, file: &Scratch) -> Result<()> {
+        file.write_all_at(&self.buffer, self.start)
     }
 
     /// Checksum of the whole page, zeros included.
@@ -140,13 +94,12 @@ impl Page {
         (self.start, self.end) = (self.end, end.ok_or_else(|| Error::usage("output", what))?);
         self.number += 1;
         self.buffer.clear();
-        self.origins.clear();
         Ok(())
     }
 }
 
 /// Writes zeros over `from..to`.
-pub(crate) fn store_zeros(file: &Target, from: u64, to: u64) -> Result<()> {
+pub(crate) fn store_zeros(file: &Scratch, from: u64, to: u64) -> Result<()> {
     let mut at = from;
     while at < to {
         let n = (to - at).min(ZEROS.len() as u64);

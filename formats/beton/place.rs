@@ -1,6 +1,6 @@
 //! Which place in a page the values of a sample get.
 use crate::beton::{
-    stage::{Stored, space_from},
+    stage::{Stored, space},
     writer::BetonWriter,
 };
 use crate::index::Region;
@@ -13,14 +13,11 @@ impl BetonWriter {
         if self.plan.compat {
             return self.place_as_ffcv(values);
         }
-        if space_from(self.page.position(), values, &self.plan) > self.page.left() {
+        if space(values, self.plan.compat) > self.page.left() {
             self.complete_page()?;
         }
         let mut regions = Vec::with_capacity(values.len());
         for value in values {
-            if value.image.is_some() {
-                self.page.pad_to(self.plan.align);
-            }
             regions.push(self.append(value, self.page.position()));
             if value.len() == 0 {
                 self.page.append(&[0]);
@@ -62,9 +59,6 @@ impl BetonWriter {
             self.page.append(&[0]);
         }
         let len = value.len();
-        if let Some(origin) = value.origin {
-            self.page.note_origin(offset, len, origin, self.plan.align);
-        }
         let stored = self.page.tail(len);
         let xxh3 = value.xxh3.unwrap_or_else(|| xxh3_64(stored));
         debug_assert_eq!(xxh3, xxh3_64(stored), "its bytes were changed");

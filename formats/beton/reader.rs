@@ -34,7 +34,6 @@ pub struct BetonReader {
     pub(crate) schema: Schema,
     pub(crate) table: Table,
     pub(crate) index: Option<Index>,
-    /// Why the index block that is there is not used.
     pub(crate) index_problem: Option<String>,
     /// Set once tables and rows were found to be what was written. Damage is not remembered: a page
     /// that cannot be read now may be readable later.
@@ -188,7 +187,7 @@ impl BetonReader {
         let index =
             self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
         let said = index.region(sample, region).map_err(|error| self.bad_sample(sample, error))?;
-        let no_image = || self.bad_sample(sample, "its index says of no image what it is");
+        let no_image = || self.bad_sample(sample, "its index does not describe its images");
         let ImageFacts { codec, width, height } = said.image.ok_or_else(no_image)?;
         if width == 0 || height == 0 {
             let what = format!("its image is {width}x{height}: no pixels");

@@ -19,7 +19,7 @@ impl BetonWriter {
             (_, false) if self.compact => self.page.position(),
             (_, false) => self.page.end,
         };
-        self.bytes_shared += self.page.store(&self.target)?;
+        self.page.store(&self.target)?;
         let record = mem::take(&mut self.pending);
         self.store_rows(&record)?;
         self.store_entries(&record)?;

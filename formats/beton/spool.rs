@@ -39,7 +39,7 @@ impl Spool {
         }
         match fs::symlink_metadata(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(cause) => Err(Error::io("look at", &path)(cause)),
+            Err(cause) => Err(Error::io("access", &path)(cause)),
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
             Ok(_) => {
                 let what = message!(
@@ -70,19 +70,11 @@ impl Spool {
         Ok(Self { file, end: 0 })
     }
 
-    /// Takes over the entries of a page of an interrupted run, which lie here or came with its
-    /// record; returns whether they are those that the record speaks of.
-    pub(crate) fn accept(&mut self, record: &Record) -> Result<bool> {
+    /// Takes over the entries of a page of an interrupted run; returns whether they are those that the
+    /// record speaks of.
+    pub(crate) fn accept(&mut self, record: &Record) -> bool {
         let len = record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
-        if record.entries.is_empty() {
-            return Ok(self.keep(len, record.entries_xxh3));
-        }
-        let is_whole =
-            record.entries.len() as u64 == len && xxh3_64(&record.entries) == record.entries_xxh3;
-        if is_whole {
-            self.append(&record.entries)?;
-        }
-        Ok(is_whole)
+        self.keep(len, record.entries_xxh3)
     }
 
     /// Returns whether the next `len` bytes are there and have this checksum; if so, they are kept.

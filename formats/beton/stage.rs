@@ -8,7 +8,7 @@ use crate::beton::{
 };
 use crate::index::ImageFacts;
 use fdconvert_core::{
-    Codec, Encoded, Error, Message, Origin, Result, Sample, Schema, Value, message, named,
+    Codec, Encoded, Error, Message, Result, Sample, Schema, Value, message, named,
 };
 use std::borrow::Cow;
 
@@ -20,13 +20,11 @@ pub(crate) struct Stored<'a> {
     pub(crate) image: Option<ImageFacts>,
     /// XXH3 of `bytes`, if it is known.
     pub(crate) xxh3: Option<u64>,
-    /// The file that `bytes` are.
-    pub(crate) origin: Option<&'a Origin>,
 }
 
 impl<'a> Stored<'a> {
     fn new(bytes: Cow<'a, [u8]>) -> Self {
-        Self { bytes, nul: false, image: None, xxh3: None, origin: None }
+        Self { bytes, nul: false, image: None, xxh3: None }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -40,13 +38,9 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Bytes that the values of a sample take from an offset on, with what aligning skips.
-pub(crate) fn space_from(offset: u64, values: &[Stored<'_>], plan: &RunPlan) -> u64 {
-    let end = values.iter().fold(offset, |end, value| {
-        let start = if value.image.is_some() { end.next_multiple_of(plan.align) } else { end };
-        start + value.space(plan.compat)
-    });
-    end - offset
+/// Bytes that the values of a sample take in a page.
+pub(crate) fn space(values: &[Stored<'_>], compat: bool) -> u64 {
+    values.iter().map(|value| value.space(compat)).sum()
 }
 
 /// The stored values of a sample, in field order, or why they cannot be stored.
@@ -71,8 +65,7 @@ pub(crate) fn stage<'a>(
                     _ => check_file,
                 };
                 let facts = check(image).map_err(refuse)?;
-                let (xxh3, origin) = (image.xxh3, image.origin());
-                Stored { image: Some(facts), xxh3, origin, ..plain(&image.bytes) }
+                Stored { image: Some(facts), xxh3: image.xxh3, ..plain(&image.bytes) }
             }
             Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),
             Value::Json(json) if json.contains(&0) => {
@@ -86,8 +79,7 @@ pub(crate) fn stage<'a>(
             _ => return Err(refuse("a kind of value that a beton does not hold".into())),
         });
     }
-    // Of a page of its own, which starts at a multiple of every alignment.
-    let space = space_from(0, &staged, plan);
+    let space = space(&staged, plan.compat);
     if space > plan.page_bytes {
         let (page_bytes, cure) = (plan.page_bytes, cure(space));
         let what = message!("its {space} bytes do not fit a page of {page_bytes}; {cure}");

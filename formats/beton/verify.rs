@@ -176,18 +176,9 @@ fn table(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Alignment of images, by the record of how the file was made.
-fn align(reader: &BetonReader) -> u64 {
-    let params = reader.index.as_ref().map(|index| &index.meta().provenance.params);
-    let align = params.and_then(|params| params.get("beton.align")?.parse().ok());
-    align.unwrap_or(1).max(1)
-}
-
-/// Every value that a row points to has its entry, those of a sample lie in one page, and images
-/// where they were to be aligned.
+/// Every value that a row points to has its entry, and those of a sample lie in one page.
 fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
     let page_bytes = u64::from(reader.header.page_bytes).max(1);
-    let align = align(reader);
     let mut known: Vec<_> =
         reader.table.entries().map(|entry| (entry.sample, entry.pointer, entry.len)).collect();
     known.sort_unstable();
@@ -197,11 +188,6 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
         let mut page = None;
         for column in &reader.layout.columns {
             let Some((pointer, len)) = place(row, column) else { continue };
-            if column.storage == Storage::Image && !pointer.is_multiple_of(align) {
-                problems.add(at, || {
-                    format!("sample {sample}: its image at {pointer} is not aligned to {align}")
-                });
-            }
             let of_sample = known.partition_point(|&entry| entry < (sample, pointer, 0));
             let entries = known.get(of_sample..).unwrap_or_default().iter();
             let mut entries = entries
@@ -218,7 +204,7 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
                 }),
                 Some(0) => {}
                 Some(_) if *page.get_or_insert(pointer / page_bytes) != pointer / page_bytes => {
-                    problems.add(at, || format!("sample {sample} lies in several pages"));
+                    problems.add(at, || format!("sample {sample} is in several pages"));
                 }
                 Some(_) => {}
             }
@@ -314,7 +300,7 @@ fn check_index(
 fn check_file(image: &Encoded) -> Result<(), String> {
     let header = fdconvert_core::probe::probe(&image.bytes)?;
     if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
-        return Err("its index and its image disagree on what it is".into());
+        return Err("its index and its image disagree".into());
     }
     fdconvert_core::probe::check_complete(&image.bytes, &header).map(|_| ())
 }

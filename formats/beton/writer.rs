@@ -1,13 +1,10 @@
 use crate::beton::{
     Beton,
-    journal::{Journal, Record, RunPlan},
+    journal::{Journal, Record, RunPlan, Unfinished, open_files},
     layout::{HEADER_LEN, Header, RowLayout, Storage, VERSION, encode_descriptor},
-    notes::Notes,
     pages::{Page, store_zeros},
-    room::RowsPlace,
     spool::Spool,
     stage::{check_arrays, image_cell, stage},
-    target::{Opened, Target},
 };
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
@@ -15,15 +12,15 @@ use fdconvert_core::{
     ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
-    Claim, Scratch, fingerprint_hex,
+    Claim, Scratch, fingerprint_hex, hash_file,
     place::{exists, is_object_of_run, is_url, read_start},
 };
 use std::{
-    fs, io, mem,
+    fs, mem,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, Xxh3Default};
 
 /// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
 /// entry points only those of the page, the others wait in a file beside the unfinished one.
@@ -36,15 +33,11 @@ pub(crate) struct BetonWriter {
     /// Identity of the run, which the finished file says.
     pub(crate) fingerprint: [u8; 16],
     pub(crate) compact: bool,
-    /// There may be more samples than rows were reserved for.
-    pub(crate) is_open: bool,
-    pub(crate) rows_place: RowsPlace,
-    /// Rows that there was no room for, on their way to where the data is now.
-    pub(crate) rows_left: Vec<u8>,
-    pub(crate) target: Target,
-    // Before the notes, so that it never outlives it.
+    /// In a store, a file without a name that is sent at the end.
+    pub(crate) target: Scratch,
+    // Before the journal, so that it never outlives it.
     pub(crate) spool: Option<Spool>,
-    notes: Notes,
+    journal: Journal,
     pub(crate) plan: RunPlan,
     pub(crate) schema: Schema,
     pub(crate) provenance: Provenance,
@@ -59,8 +52,6 @@ pub(crate) struct BetonWriter {
     /// Of the samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
-    /// Bytes that are blocks of other files.
-    pub(crate) bytes_shared: u64,
     /// Of an object.
     claim: Option<Claim>,
 }
@@ -93,31 +84,26 @@ impl BetonWriter {
             .map_err(|_| Error::usage(named::PAGE_SIZE, "is too large"))?;
         let header =
             Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
-        let rows_place = RowsPlace {
-            rows_offset: header.rows_offset(),
-            row_bytes: layout.row_bytes as u64,
-            // A compact file has no gap in front of the data.
-            multiple_of: if format.compact { 1 } else { format.page_bytes },
-        };
-        let reserved_samples = match request.is_open {
-            true => rows_place.check_open(format, request.out)?,
-            false => n_planned,
-        };
-        let data_start = rows_place
-            .start(reserved_samples)
-            .ok_or_else(|| usage(format!("{reserved_samples} samples are too many")))?;
+        let row_bytes = layout.row_bytes as u64;
+        let rows_end = n_planned.checked_mul(row_bytes);
+        let rows_end = rows_end.and_then(|rows| rows.checked_add(header.rows_offset()));
+        let rows_end = rows_end
+            .filter(|&end| end < 1 << 62)
+            .ok_or_else(|| usage(format!("{n_planned} samples are too many")))?;
+        // A compact file has no gap in front of the data.
+        let multiple_of = if format.compact { 1 } else { format.page_bytes };
+        let data_start = rows_end.next_multiple_of(multiple_of);
         let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
         let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
             // Of unfinished files only: times may be part of it.
             fingerprint: request.stamp,
             page_bytes: format.page_bytes,
-            reserved_samples,
+            reserved_samples: n_planned,
             data_start,
-            row_bytes: layout.row_bytes as u64,
+            row_bytes,
             n_regions: layout.n_regions,
             compat: format.compat,
-            align: format.align,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
         let is_compared = format.compat && !request.overwrite && !is_url(request.out) && {
@@ -128,7 +114,9 @@ impl BetonWriter {
             refuse_existing(request.out, request.overwrite, request.stamp)?;
         }
         let claim = claim_object(request)?;
-        let Opened { target, notes, spool } = Target::open(request.out, &plan, request.overwrite)?;
+        let Unfinished { file, journal, spool } =
+            open_files(request.out, &plan, request.overwrite)?;
+        let target = file.marked(plan.fingerprint);
         let index = Builder::new(layout.n_regions);
         let index = if spool.is_some() { index.with_entry_points() } else { index };
         let mut writer = Self {
@@ -137,12 +125,9 @@ impl BetonWriter {
             is_compared,
             fingerprint: request.fingerprint,
             compact: format.compact,
-            is_open: request.is_open,
-            rows_place,
-            rows_left: Vec::new(),
             target,
             spool,
-            notes,
+            journal,
             plan,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
@@ -155,16 +140,15 @@ impl BetonWriter {
             rows_hash: Xxh3::new(),
             pending: Record::default(),
             resumed: 0,
-            bytes_shared: 0,
             claim,
         };
         match writer.replay() {
             Ok(()) => Ok(writer),
-            Err(error) if writer.notes.has_records() => {
+            Err(error) if writer.journal.has_records() => {
                 // What the interrupted run achieved is not given up because the disk is full.
                 writer.target.leave();
                 writer.spool.into_iter().for_each(Spool::leave);
-                writer.notes.leave();
+                writer.journal.leave();
                 Err(error)
             }
             Err(error) => Err(error),
@@ -175,26 +159,23 @@ impl BetonWriter {
     /// state this run would have left: of the old file only what a checksum covers is trusted.
     fn replay(&mut self) -> Result<()> {
         let Self {
-            notes, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
+            journal, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
         } = self;
-        let (rows_left, is_open) = (&mut self.rows_left, self.is_open);
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
-        notes.replay(target, plan, |record| {
+        journal.replay(plan, |record| {
             let first = index.n_samples();
             let is_planned = first + record.keys.len() as u64 <= plan.reserved_samples;
-            let known = (is_planned || is_open)
+            let known = is_planned
                 && record.page == page.number
-                && target.has_page(page, record.page_xxh3);
+                && page.stored_xxh3(target) == Some(record.page_xxh3);
             let spool = spool.as_mut();
-            if !known || !spool.map_or(Ok(true), |spool| spool.accept(&record))? {
+            if !known || !spool.is_none_or(|spool| spool.accept(&record)) {
                 return Ok(false);
             }
             index.push_entry_lens(&record.entry_lens);
             page.advance()?;
-            let (rows, left) = plan.with_room(first, &record.rows);
-            target.write_all_at(rows, rows_offset + first * row_bytes)?;
-            rows_left.extend_from_slice(left);
+            target.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
             rows_hash.update(&record.rows);
             for (i, key) in record.keys.iter().enumerate() {
                 let regions = record.regions.get(i * n_regions..(i + 1) * n_regions);
@@ -236,7 +217,7 @@ impl BetonWriter {
     /// Writes the page, the rows of the samples that ended in it, and then the journal's record
     /// that they are there.
     pub(crate) fn complete_page(&mut self) -> Result<()> {
-        self.bytes_shared += self.page.store(&self.target)?;
+        self.page.store(&self.target)?;
         self.target.set_len(self.page.end)?;
         let record = Record {
             page: self.page.number,
@@ -245,15 +226,14 @@ impl BetonWriter {
         };
         self.store_rows(&record)?;
         self.store_entries(&record)?;
-        self.notes.push(&self.target, &record)?;
+        self.journal.push(&record)?;
         self.page.advance()
     }
 
     pub(crate) fn store_rows(&mut self, record: &Record) -> Result<()> {
         let first = self.index.n_samples() - record.keys.len() as u64;
-        let (rows, left) = self.plan.with_room(first, &record.rows);
-        self.rows_left.extend_from_slice(left);
-        self.target.write_all_at(rows, self.rows_place.row(first))
+        let at = self.header.rows_offset() + first * self.plan.row_bytes;
+        self.target.write_all_at(&record.rows, at)
     }
 
     /// Seals the entry points of a sample's images.
@@ -309,7 +289,7 @@ impl ShardWriter for BetonWriter {
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        if self.index.n_samples() >= self.plan.reserved_samples && !self.is_open {
+        if self.index.n_samples() >= self.plan.reserved_samples {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
         }
@@ -338,38 +318,33 @@ impl ShardWriter for BetonWriter {
         }
         let skipped = self.provenance.skipped.clone();
         let data_end = self.store_last_page()?;
-        let data_end = self.make_room(data_end)?;
         let bytes = self.store_tables(data_end)?;
-        if self.is_compared && self.target.is_same(&self.out, bytes)? {
+        if self.is_compared && is_same(&self.target, &self.out, bytes)? {
             let (samples, path) = (self.index.n_samples(), self.out);
-            return Ok(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped });
+            return Ok(ShardSummary { path, samples, bytes, skipped });
         }
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
-        let Self { out, target, spool, notes, index, overwrite, claim, bytes_shared, .. } = *self;
-        let samples = index.n_samples();
-        let summary = ShardSummary { path: out, samples, bytes, bytes_shared, skipped };
-        match (target, notes) {
-            (Target::File(file), Notes::File(journal)) => {
-                commit_file(file, journal, spool, &summary, overwrite)?;
-            }
-            (Target::Object(object), Notes::Objects(notes)) => {
-                object.commit(overwrite)?;
-                notes.remove()?;
-            }
-            // They are opened as pairs.
-            (Target::File(_), Notes::Objects(_)) | (Target::Object(_), Notes::File(_)) => {
-                let cause = io::Error::other("its notes are not those of such an output");
-                return Err(Error::io("commit", &summary.path)(cause));
-            }
-        }
+        let Self { out, target, spool, journal, index, overwrite, claim, .. } = *self;
+        let summary = ShardSummary { path: out, samples: index.n_samples(), bytes, skipped };
+        commit(target, journal, spool, &summary, overwrite)?;
         claim.into_iter().for_each(Claim::remove);
         Ok(summary)
     }
 }
 
+/// Returns whether a file is there with all these bytes.
+fn is_same(file: &Scratch, path: &Path, len: u64) -> Result<bool> {
+    let mut hash = Xxh3Default::new();
+    file.each_block(|block| {
+        hash.update(block);
+        Ok(())
+    })?;
+    Ok(hash_file(path)? == (len, hash.digest()))
+}
+
 /// Gives the file its name.
-fn commit_file(
+fn commit(
     file: Scratch,
     mut journal: Journal,
     spool: Option<Spool>,

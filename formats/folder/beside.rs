@@ -20,7 +20,7 @@ pub(crate) fn check(extensions: &[String]) -> Result<()> {
             return Err(Error::usage(named::BESIDE, what));
         }
         if extensions.iter().take(position).any(|earlier| earlier == extension) {
-            return Err(Error::usage(named::BESIDE, format!("`{extension}` is there twice")));
+            return Err(Error::usage(named::BESIDE, format!("`{extension}` occurs twice")));
         }
     }
     Ok(())

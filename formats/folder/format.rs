@@ -4,8 +4,8 @@ use crate::folder::{FolderReader, TableOfKeys, archive};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, Message,
-    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
+    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, OpenOptions,
+    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, SplitChoice, Splits,
 };
 use fdconvert_storage::place;
 use std::path::Path;
@@ -141,21 +141,6 @@ impl Folder {
         FolderReader::open_in(path, Some(archive), self.clone())
     }
 
-    /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
-    /// says what is in it; else walks it and keeps what it found there. With it comes why the
-    /// cache was not used, if it was not.
-    ///
-    /// # Errors
-    /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
-    /// it cannot be written.
-    pub fn open_cached(
-        &self,
-        root: &Path,
-        cache: &Path,
-    ) -> Result<(FolderReader, Option<Message>)> {
-        FolderReader::open_cached(root, cache, self.clone())
-    }
-
     /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
     /// `fingerprint` are what the reader said of itself then. Files that are gone are errors of
     /// their samples.
@@ -244,11 +229,11 @@ impl Format for Folder {
         writer::finished(request)
     }
 
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.clone().max_decompressed(limit).open(path)
-    }
-
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(self.open_folder(path)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        let mut folder = self.clone().max_decompressed(options.max_decompressed);
+        if let SplitChoice::Named(wanted) = &options.splits {
+            folder = folder.select_splits(wanted.clone());
+        }
+        Ok(Box::new(folder.open_folder(path)?))
     }
 }

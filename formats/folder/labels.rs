@@ -42,9 +42,7 @@ pub(crate) struct LabelTable {
     /// Its bytes, to tell tables apart.
     pub(crate) bytes: Bytes,
     pub(crate) remarks: Vec<String>,
-    /// Those of its column `split`.
     pub(crate) splits: Splits,
-    /// The files that were read.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -140,8 +138,8 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<Rows> {
         Some("txt") => rows::parse_list,
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .txt; annotations of COCO, YOLO and Pascal VOC \
-                 are read from outside of archives: unpack the one that they, or the images, lie in",
+                "{} is not one of: .csv, .tsv, .jsonl, .txt; annotations of COCO, YOLO and Pascal VOC \
+                 are read from outside of archives: unpack the one that they, or the images, are in",
                 file.display()
             );
             return Err(Error::usage(OPTION, what));

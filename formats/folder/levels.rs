@@ -179,7 +179,7 @@ impl Levels {
         {
             let what = if self.has_splits { "splits" } else { "classes" };
             remarks.push(format!(
-                "all images lie in {}, so the folders in there are the {what}",
+                "all images are in {}, so the folders in it are the {what}",
                 key_of_path(self.above.strip_suffix(b"/").unwrap_or(&self.above))
             ));
         }
@@ -187,7 +187,7 @@ impl Levels {
             let names = listed(self.told.iter().map(Vec::as_slice));
             remarks.push(match self.has_splits {
                 true => format!(
-                    "all images of the splits lie in {names}, so the folders in there are the classes"
+                    "all images of the splits are in {names}, so the folders in it are the classes"
                 ),
                 false => format!("the folders {names} only part the images: they are no classes"),
             });
@@ -236,7 +236,7 @@ impl Levels {
             let cure = match (self.has_splits, unpacked(root)) {
                 (true, _) => "list files and labels in a table".to_owned(),
                 (false, folder) => format!(
-                    "{}give {} and those beside it as sources",
+                    "{}give {} and those next to it as sources",
                     if folder.is_some() { "unpack the source, and " } else { "" },
                     shown(folder.as_deref().unwrap_or(root), &[&self.above, first].concat())
                 ),
@@ -329,13 +329,13 @@ fn refuse_splits_among_classes(
     let rest: Vec<&[u8]> = names.difference(&like).copied().collect();
     let beside = match rest.is_empty() {
         true => String::new(),
-        false => format!(", and images also lie in {}", listed(rest)),
+        false => format!(", and images are also in {}", listed(rest)),
     };
     let folder = unpacked(root);
     let what = message!(
-        "{}: {} are called as splits or much like them{beside}: call splits `train`, `val` and \
-         `test` and move all else out of their folder, {}give one of the folders as the source, such \
-         as {}, or make a class of each with {}",
+        "{}: {} have names of splits or similar ones{beside}: call splits `train`, `val` and \
+         `test` and move all else out of their folder, {}give one of the folders as the source, \
+         such as {}, or make a class of each with {}",
         shown(root, above),
         listed(like.iter().copied()),
         if folder.is_some() { "unpack the source and " } else { "" },
@@ -360,9 +360,9 @@ fn refuse_splits_in_classes(
         return Ok(());
     }
     let what = message!(
-        "{}: the classes {} hold folders that are called as splits ({}), which would not be kept \
-         apart: folders of splits lie above those of classes; move them, list files and labels in a \
-         table and give it with {}, or mix them with {}",
+        "{}: the classes {} hold folders with names of splits ({}), which would not be kept apart: \
+         folders of splits are above those of classes; move them, list files and labels in a table \
+         and give it with {}, or mix them with {}",
         shown(root, above),
         listed(names.iter().copied()),
         listed(splits),
@@ -437,7 +437,7 @@ mod tests {
             (&["train2017", "panoptic_train2017"], "mask=r/panoptic_train2017`"),
             (&["Train/Urban/images_png", "Train/Urban/masks_png"], "mask=r/Train/Urban/masks_png`"),
             (&["a/Data/Images/x", "a/Data/Masks/x", "b/Data/Images/x"], "mask=r/a/Data/Masks`"),
-            (&["Train/0", "Test", "Meta"], "images also lie in Meta"),
+            (&["Train/0", "Test", "Meta"], "images are also in Meta"),
             (
                 &["bottle/train/good", "bottle/test/bent", "cable/train/good"],
                 "(test, train), which",
@@ -445,7 +445,7 @@ mod tests {
             (&["trainA", "trainB", "testA", "testB"], "testA, testB, trainA, ..."),
             (&["seg_train/seg_train/a", "seg_test/seg_test/a"], "such as r/seg_test"),
             (&["ImagesTrain", "ImagesTest"], "such as r/ImagesTest"),
-            (&["bounding_box_train", "bounding_box_test", "query"], "images also lie in query"),
+            (&["bounding_box_train", "bounding_box_test", "query"], "images are also in query"),
         ] {
             let error = levels(folders).unwrap_err().to_string();
             assert!(error.contains(cure) && error.contains("no_split_folders"), "{error}");
@@ -463,10 +463,10 @@ mod tests {
         let said = remark(&["art/dog", "art/cat", "sketch/dog", "sketch/cat"]);
         assert!(said.contains("has the folders cat, dog") && said.contains("give r/art"), "{said}");
         assert!(remark(&["a/abbey", "b/bar"]).contains("the classes are a, b; folders in them"));
-        assert!(remark(&["set/a/1", "set/b"]).contains("all images lie in set"));
+        assert!(remark(&["set/a/1", "set/b"]).contains("all images are in set"));
         assert!(remark(&["train/a/abbey", "val/b/bar"]).contains("the classes are a, b; folders"));
         assert!(
-            remark(&["train/x/a/y", "val/x/a/y", "val/x/b"]).contains("the splits lie in x, so")
+            remark(&["train/x/a/y", "val/x/a/y", "val/x/b"]).contains("the splits are in x, so")
         );
         assert!(remark(&["images_1", "images_2"]).contains("only part the images"));
         assert!(remark(&["D_train_HR", "D_train_LR/X2"]).contains("such as r/D_train_HR"));

@@ -1,6 +1,5 @@
 //! What symbolic links lead to.
 use fdconvert_core::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     os::unix::ffi::OsStrExt,
@@ -11,7 +10,7 @@ use std::{
 const TOO_MANY_LINKS: i32 = 40;
 
 /// Target of a link, with all links on the way followed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Nothing, or nothing within reach.
     Nowhere,
@@ -52,7 +51,7 @@ fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
         Err(cause) => match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
             _ if cause.raw_os_error() == Some(TOO_MANY_LINKS) => Ok(None),
-            _ => Err(Error::io("look at", link)(cause)),
+            _ => Err(Error::io("access", link)(cause)),
         },
     }
 }

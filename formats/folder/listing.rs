@@ -39,9 +39,7 @@ struct ListedFolder {
 pub(crate) struct Listed<'a> {
     /// Folder relative to the root: empty, or ending in `/`.
     pub(crate) folder: &'a [u8],
-    /// File name.
     pub(crate) name: &'a [u8],
-    /// Class.
     pub(crate) label: u32,
 }
 

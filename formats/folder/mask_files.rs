@@ -55,9 +55,9 @@ pub(crate) fn masks_among_images(listing: &Listing) -> Option<String> {
     let (n_files, first) = (listing.len(), key_of_path(first?));
     (n_masks >= n_files.div_ceil(MASKS_TOLD)).then(|| {
         let are = match n_masks {
-            1 => format!("is called as a mask of another, {first}, and is a sample of its own"),
+            1 => format!("has the name of a mask of another, {first}, and is a separate sample"),
             _ => format!(
-                "are called as masks of others, such as {first}, and are samples of their own"
+                "have names of masks of others, such as {first}, and are separate samples"
             ),
         };
         format!(
@@ -89,13 +89,15 @@ mod tests {
         ] {
             let told = said(&[image, mask]);
             assert!(
-                told.starts_with(&format!("1 of 2 images is called as a mask of another, {mask}")),
+                told.starts_with(&format!(
+                    "1 of 2 images has the name of a mask of another, {mask}"
+                )),
                 "{told}"
             );
             assert_eq!(said(&[image, "2_z.png"]), "");
         }
         let two = said(&["b (1).png", "b (1)_mask.png", "b (1)_mask_1.png"]);
-        assert!(two.starts_with("2 of 3 images are called as masks of others"), "{two}");
+        assert!(two.starts_with("2 of 3 images have names of masks of others"), "{two}");
         // Without the image it may be a name like others.
         assert_eq!(said(&["1.png", "2_label.png", "size_l.png"]), "");
     }

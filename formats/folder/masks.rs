@@ -329,10 +329,10 @@ fn no_class(
     }
     let Told { first, images, command, .. } = Told::of(root, &images_path, &masks_path, "mask");
     let what = message!(
-        "{} holds images beside those of {}, and by their names these are masks or labels of them, \
-         no class of their own: {first}give {images} as the source for the images alone, pack both \
-         with {command} where the two files of a pair have one name, or make classes of the two \
-         folders with {}",
+        "{} holds images next to those of {}, and by their names these are masks or labels of \
+         them, not a separate class: {first}give {images} as the source for the images alone, pack \
+         both with {command} where the two files of a pair have one name, or make classes of the \
+         two folders with {}",
         shown(root, &masks_path),
         shown(root, &images_path),
         named::NO_SPLIT_FOLDERS

@@ -33,7 +33,6 @@ mod archive;
 #[path = "no_archive.rs"]
 mod archive;
 mod beside;
-mod cache;
 mod columns;
 mod details;
 mod entries;

@@ -241,7 +241,7 @@ fn none_is_there(paths: &[Box<[u8]>], images: &[Box<[u8]>], files: &Files<'_>) -
     };
     let example = images.first().map_or_else(
         || "there is no image".to_owned(),
-        |image| format!("images there are called such as `{}`", key_of_path(image)),
+        |image| format!("images there have names such as `{}`", key_of_path(image)),
     );
     let what = format!(
         "{n} in {}: looked for `{}`, and {example}; {cure}",

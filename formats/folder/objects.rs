@@ -29,7 +29,6 @@ struct Folder {
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Object<'a> {
-    /// Relative to the folder.
     pub(crate) path: &'a [u8],
     /// In bytes.
     pub(crate) len: u64,

@@ -4,27 +4,23 @@ use crate::folder::{
     ahead::Coming,
     annotations::{self, Annotated, Notices},
     archive::Archive,
-    beside, cache,
+    beside,
     labels::{self, LabelTable},
-    layout::{join, key_of_path},
+    layout::key_of_path,
     levels::Levels,
     listing::Listing,
     names::{self, Files},
     objects::Objects,
     reader::Samples,
     sidecar::{self, Sidecar},
-    sizes::Cached,
     split_classes::{divide, origin},
     split_folders::{self, Division},
     table::Column,
-    walk::{Found, Traces, walk},
+    walk::{Found, walk},
     walk_away::{self, FoundAway},
-    words::Words,
 };
 
-use fdconvert_core::{
-    Error, FieldSpec, Ignored, Kind, Message, Named, Result, Schema, Source, message, named,
-};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Named, Result, Schema, Source, named};
 use fdconvert_storage::place::is_url;
 use std::{
     borrow::Cow,
@@ -57,57 +53,8 @@ impl FolderReader {
         let FoundAway { found, sizes, stamp } =
             walk_away::walk(root, listed.objects(), &how.beside, listed.ignored())?;
         let mut reader = Self::of_walk(root, how, Some(found))?;
-        reader.cached = Some(Cached { sizes, file: None });
+        reader.sizes = Some(sizes);
         reader.looked_up(listed, stamp)
-    }
-
-    pub(crate) fn open_cached(
-        root: &Path,
-        cache: &Path,
-        how: Folder,
-    ) -> Result<(Self, Option<Message>)> {
-        let archive = Archive::open(root, how.max_decompressed)?;
-        if let Some(table) = sidecar::read(root, archive.as_ref(), &how.limits)? {
-            let reader = Self::of_table(root, how, table, archive)?;
-            return Ok((reader, Some("the folder has a table".into())));
-        }
-        let unkept = if archive.is_some() {
-            Some("the list of a zip is as quick; nothing was kept".into())
-        } else if is_url(root) {
-            Some("the list of a store is as quick; nothing was kept".into())
-        } else if how.follow_links {
-            Some(message!(
-                "{} was given, and what lies outside may change unseen; nothing was kept",
-                named::FOLLOW_LINKS
-            ))
-        } else if !how.beside.is_empty() {
-            Some(message!("{} needs all files listed; nothing was kept", named::BESIDE))
-        } else {
-            None
-        };
-        if unkept.is_some() {
-            return Ok((Self::of_files(root, how, archive)?, unkept));
-        }
-        let why = match cache::load(cache, root)? {
-            Ok((found, sizes)) => {
-                let mut reader = Self::of_walk(root, how, Some(found))?;
-                reader.cached = Some(Cached { sizes, file: Some(cache.to_path_buf()) });
-                return Ok((reader, None));
-            }
-            Err(why) => why,
-        };
-        let (began, mut traces) = (cache::now(), Traces::default());
-        let found = walk(root, &how, Some(&mut traces))?;
-        let size = |index| {
-            let file = found.listing.get(index).map(|listed| join(root, &listed.path()));
-            let file = file.unwrap_or_default();
-            fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
-        };
-        let sizes = Words::collect((0..found.listing.len()).map(size))?;
-        cache::store(cache, root, began, traces, &found, &sizes)?;
-        let mut reader = Self::of_walk(root, how, Some(found))?;
-        reader.cached = Some(Cached { sizes, file: None });
-        Ok((reader, Some(why.into())))
     }
 
     /// A folder that was unpacked with its table.
@@ -128,7 +75,7 @@ impl FolderReader {
 
     fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
         beside::check(&how.beside)?;
-        let mut found = found.map_or_else(|| walk(root, &how, None), Ok)?;
+        let mut found = found.map_or_else(|| walk(root, &how), Ok)?;
         let only_parts = found.class_names.is_empty() && found.listing.parts_images();
         let mut division = if only_parts {
             let what = format!(
@@ -227,7 +174,7 @@ impl FolderReader {
         remarks.extend(names::settle(&mut table.paths, &files)?);
         labels::tell_unlisted(&table, &files, &read, &mut remarks)?;
         let walked = match (schema.fields.len(), objects) {
-            (1, None) => walk(root, &how, None).map(Some),
+            (1, None) => walk(root, &how).map(Some),
             (1, Some(objects)) => {
                 let found = walk_away::walk(root, objects, &how.beside, Ignored::default());
                 found.map(|away| Some(away.found))
@@ -290,7 +237,7 @@ impl FolderReader {
         (reader.division, reader.ignored) = (division, ignored);
         reader.division.labels = match reader.schema.label() {
             Some(_) => None,
-            None => Some("annotations are fields of their own".into()),
+            None => Some("annotations are separate fields".into()),
         };
         reader.with_table(listed)
     }
@@ -301,7 +248,7 @@ impl FolderReader {
         let Some(listed) = listed else { return self.with_beside() };
         let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
         let (sizes, stamp) = walk_away::look_up(listed.objects(), paths)?;
-        self.cached = Some(Cached { sizes, file: None });
+        self.sizes = Some(sizes);
         self.looked_up(listed, stamp)
     }
 
@@ -328,7 +275,7 @@ impl FolderReader {
             let first = self.path(0).unwrap_or_default();
             let path = beside::path_beside(&first, extension);
             let bytes = self.read_bytes(&self.key_of(&first), &path, None)?;
-            Ok(bytes.map(|(bytes, _)| bytes).unwrap_or_default())
+            Ok(bytes.unwrap_or_default())
         };
         self.schema = beside::with_fields(&self.schema, &self.how.beside, read_first)?;
         Ok(self)
@@ -354,7 +301,7 @@ impl FolderReader {
             coming: Coming::default(),
             fingerprint: OnceLock::new(),
             stamp: OnceLock::new(),
-            cached: None,
+            sizes: None,
             archive: None,
             notices: Notices::default(),
             beside_sizes: None,

@@ -16,9 +16,7 @@ use std::{
 pub(crate) struct Plain {
     possible: bool,
     has_label: bool,
-    /// The label of each class folder.
     labels: BTreeMap<Vec<u8>, i64>,
-    /// All folders that hold images.
     folders: BTreeSet<Vec<u8>>,
 }
 

@@ -8,7 +8,6 @@ use crate::{
         details::details,
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
-        sizes::Cached,
         split_folders::{Division, split_of},
         table::{Cell, Table},
         walk_away,
@@ -18,10 +17,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Origin, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message, named,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
+    Result, Sample, Schema, Source, Splits, Value, message, named,
 };
-use fdconvert_storage::{Blob, read_with_origin};
+use fdconvert_storage::{Blob, read_file};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -36,14 +35,12 @@ pub struct FolderReader {
     pub(super) samples: Samples,
     pub(super) ignored: Ignored,
     pub(super) provenance: Option<Provenance>,
-    /// Splits that the folders are or that the table records.
     pub(super) division: Division,
     pub(super) how: Folder,
     pub(super) coming: Coming,
     pub(super) fingerprint: OnceLock<[u8; 16]>,
     pub(super) stamp: OnceLock<[u8; 16]>,
-    pub(super) cached: Option<Cached>,
-    /// The zip that stands for the folder.
+    pub(super) sizes: Option<Words>,
     pub(super) archive: Option<Box<Archive>>,
     /// Samples whose annotations have something to tell.
     pub(super) notices: Notices,
@@ -120,7 +117,7 @@ impl FolderReader {
             Samples::Walked(listing) => {
                 let label = listing.get(index).ok_or_else(missing)?.label;
                 if label == UNLABELLED {
-                    let what = "it lies right in the folder of its split and has no class";
+                    let what = "it is directly in the folder of its split and has no class";
                     return Err(Error::sample(self.key_of(&path), what));
                 }
                 let mut cells = vec![Cell::FirstImage];
@@ -163,45 +160,40 @@ impl FolderReader {
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<(ImageHeader, Bytes, Option<Origin>)> {
+    ) -> Result<(ImageHeader, Bytes)> {
         let read = self.read_bytes(key, path, size)?;
-        let (bytes, origin) = read.ok_or_else(|| Error::sample(key, MISSING))?;
+        let bytes = read.ok_or_else(|| Error::sample(key, MISSING))?;
         let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
             Error::sample(key, format!("{codec}{what}"))
         })?;
-        Ok((header, bytes, origin))
+        Ok((header, bytes))
     }
 
     /// The value of the file at `path`, beside the image of a sample.
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
-        let (bytes, origin) = self.read_bytes(key, path, None)?.ok_or_else(|| {
+        let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
             let skip = named::ON_ERROR.with("skip");
-            let what = message!("{name} is missing beside it; {skip} leaves out such samples");
+            let what = message!("{name} is missing next to it; {skip} leaves out such samples");
             Error::sample(key, what)
         })?;
-        let mut value = members::decode(kind, bytes).map_err(|what| {
+        members::decode(kind, bytes).map_err(|what| {
             let is_image = *kind == Kind::Image;
             Error::sample(key, format!("{name}{} {what}", if is_image { ":" } else { "" }))
-        })?;
-        if let Value::Image(image) = value {
-            value = Value::Image(image.with_origin(origin));
-        }
-        Ok(value)
+        })
     }
 
-    /// The bytes of a file, and what it was where it is one on a disk; `None` where it is missing.
+    /// The bytes of a file; `None` where it is missing.
     pub(super) fn read_bytes(
         &self,
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<Option<(Bytes, Option<Origin>)>> {
+    ) -> Result<Option<Bytes>> {
         if let Some(archive) = &self.archive {
-            let bytes = archive.read(key, path, &self.how.limits)?;
-            return Ok(bytes.map(|bytes| (bytes, None)));
+            return archive.read(key, path, &self.how.limits);
         }
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
@@ -221,16 +213,16 @@ impl FolderReader {
         let most = self.how.limits.max_file_bytes;
         let is_away = self.is_away();
         let bytes = match (size, is_away.then(|| self.coming.get(&path)).flatten()) {
-            (_, Some(bytes)) => Ok((bytes, None)),
+            (_, Some(bytes)) => Ok(bytes),
             // One request.
             (Some(size), None) if is_away && size <= most => {
                 let bytes = Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size));
-                bytes.map(|bytes| (bytes.unwrap_or_default(), None))
+                bytes.map(Option::unwrap_or_default)
             }
-            _ => read_with_origin(path, most),
+            _ => read_file(&path, most),
         };
-        let (bytes, origin) = match bytes {
-            Ok(read) => read,
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
             }
@@ -239,7 +231,7 @@ impl FolderReader {
         if is_away {
             self.coming.note_read(bytes.len() as u64);
         }
-        Ok(Some((bytes, origin)))
+        Ok(Some(bytes))
     }
 
     /// A sample, each of whose images passes this check.
@@ -287,13 +279,12 @@ impl FolderReader {
                 }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes, origin) = self.read_image(&key, path, size)?;
-            self.check_cached(index, &key, bytes.len() as u64)?;
+            let (header, bytes) = self.read_image(&key, path, size)?;
             check(&key, &header, &bytes)?;
             photo = photo.or_else(|| Some(Photo::new(&header, self.how.boxes)));
             let ImageHeader { codec, width, height, .. } = header;
             let image = Encoded::new(codec, width, height, bytes);
-            values.push(Value::Image(image.with_origin(origin)));
+            values.push(Value::Image(image));
         }
         Ok(Sample { key, values })
     }
@@ -373,7 +364,7 @@ impl Source for FolderReader {
     /// Asks the system; exact for samples of one image.
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let path = self.path(index)?;
-        if let Some(size) = self.cached.as_ref().and_then(|cached| cached.size(index)) {
+        if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
             return (size != walk_away::MISSING).then_some(size);
         }
         Some(fs::metadata(join(&self.root, &path)).ok()?.len())
@@ -406,7 +397,7 @@ impl Source for FolderReader {
                 Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
                 // Reading it fails, or leaves it out.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
-                Err(cause) => return Err(Error::io("look at", path)(cause)),
+                Err(cause) => return Err(Error::io("access", path)(cause)),
             };
             hash.update(&times.0.to_le_bytes());
             hash.update(&times.1.to_le_bytes());

@@ -193,7 +193,7 @@ fn is_file(path: &Path) -> Result<bool> {
         Ok(metadata) => Ok(metadata.is_file()),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) if cause.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
+        Err(cause) => Err(Error::io("access", path)(cause)),
     }
 }
 

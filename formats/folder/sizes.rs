@@ -4,32 +4,17 @@ use crate::folder::{
     layout::join,
     reader::{MISSING, Samples},
     walk_away,
-    words::Words,
 };
-use fdconvert_core::{Error, Result, Source, named};
+use fdconvert_core::{Error, Result, Source};
 use fdconvert_storage::place::{self, is_url};
-use std::{fs, io, path::PathBuf};
+use std::{fs, io};
 use xxhash_rust::xxh3::Xxh3Default;
-
-/// Sizes of the files that need not be asked for again.
-#[derive(Debug)]
-pub(crate) struct Cached {
-    pub(crate) sizes: Words,
-    /// The cache they come from, where they were not asked for by this run.
-    pub(crate) file: Option<PathBuf>,
-}
-
-impl Cached {
-    pub(crate) fn size(&self, index: u64) -> Option<u64> {
-        self.sizes.get(index)
-    }
-}
 
 impl FolderReader {
     /// Asks the system for the size of a file.
     pub(crate) fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
         let missing = || Error::sample(self.key_of(path), MISSING);
-        match self.cached.as_ref().and_then(|cached| cached.size(index)) {
+        match self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
             Some(walk_away::MISSING) => return Err(missing()),
             Some(size) => return Ok(size),
             None => {}
@@ -44,29 +29,13 @@ impl FolderReader {
                 Err(Error::sample(self.key_of(path), MISSING))
             }
             // Also where permission is missing: that is the folder's, not the file's.
-            Err(cause) => Err(Error::io("look at", file)(cause)),
+            Err(cause) => Err(Error::io("access", file)(cause)),
         }
     }
 
     /// The size that the list of a store gave.
     pub(crate) fn known_size(&self, index: u64) -> Option<u64> {
-        let cached = self.cached.as_ref().filter(|cached| cached.file.is_none())?;
-        cached.size(index).filter(|size| *size != walk_away::MISSING)
-    }
-
-    /// A file that was rewritten in place leaves its folder as it was: only reading it tells.
-    pub(crate) fn check_cached(&self, index: u64, key: &str, len: u64) -> Result<()> {
-        let Some(Cached { file: Some(file), .. }) = &self.cached else { return Ok(()) };
-        let cached = self.cached.as_ref().and_then(|cached| cached.size(index));
-        if cached.is_none_or(|size| size == len) {
-            return Ok(());
-        }
-        let what = format!(
-            "`{key}` has {len} bytes, {} when {} was written; remove that file and run again",
-            cached.unwrap_or(0),
-            file.display()
-        );
-        Err(Error::usage(named::LISTING_CACHE, what))
+        self.sizes.as_ref()?.get(index).filter(|size| *size != walk_away::MISSING)
     }
 
     /// Sizes of the files beside the image of a sample; the largest there is for one that is

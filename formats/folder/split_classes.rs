@@ -24,7 +24,7 @@ pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Div
     let remarks: Vec<String> = masks_among_images(&found.listing).into_iter().collect();
     if !found.listing.parts_images() || !how.split_folders {
         let labels = match found.class_names.is_empty() {
-            true => "the images lie in one folder",
+            true => "the images are in one folder",
             false => "from folders",
         };
         return Ok(Division { remarks, labels: Some(labels.into()), ..Division::default() });
@@ -45,11 +45,11 @@ pub(crate) fn origin(levels: &Levels, has_classes: bool) -> String {
     let above = || key_of_path(levels.above.strip_suffix(b"/").unwrap_or(&levels.above));
     match (levels.has_splits, has_classes, levels.above.is_empty()) {
         (true, true, _) => "from the folders in the splits".into(),
-        (true, false, _) => "the images lie right in the splits".into(),
+        (true, false, _) => "the images are directly in the splits".into(),
         (false, true, true) => "from folders".into(),
         (false, true, false) => format!("from the folders in {}", above()),
         (false, false, true) => "the folders are no classes".into(),
-        (false, false, false) => format!("the images lie in {}", above()),
+        (false, false, false) => format!("the images are in {}", above()),
     }
 }
 
@@ -107,10 +107,10 @@ impl Listing {
             .collect();
         let first = partial.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
         let more = if partial.len() > SHOWN { ", ..." } else { "" };
-        let lie = if partial.len() == 1 { "lies" } else { "lie" };
+        let are = if partial.len() == 1 { "is" } else { "are" };
         (!partial.is_empty()).then(|| {
             format!(
-                "{} of {} classes {lie} in some of the splits only: {first}{more}",
+                "{} of {} classes {are} in some of the splits only: {first}{more}",
                 partial.len(),
                 splits_of.len()
             )
@@ -154,7 +154,7 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
     };
     let example = deep.values().next().map_or_else(String::new, |path| key_of_path(path));
     let why = format!(
-        "{}: images lie right in the split {} {} and have no class, those in {} have that of their \
+        "{}: images are directly in the split {} {} and have no class, those in {} have that of their \
          folder, such as {example}",
         root.display(),
         if flat.len() == 1 { "folder" } else { "folders" },
@@ -166,9 +166,10 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
         let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<String> = folders.filter_map(split_of).collect();
             let source = shell_word(&root.display().to_string());
+            let one_of = shell_word(&format!("split in [\"{}\"]", splits.join("\", \"")));
             // A whole line for a shell has flags wherever it is read.
-            let select = message!("{}", named::SELECT_SPLITS.with(splits.join(",")));
-            format!("fdconvert pack {source} OUT {}", select.in_style(Style::Command))
+            let choice = message!("{}", named::WHERE.with(one_of)).in_style(Style::Command);
+            format!("fdconvert pack {source} OUT {choice}")
         };
         message!(
             "pack them as two datasets, `{}` and, without labels, `{}`; what opens the folder itself \
@@ -215,7 +216,7 @@ mod tests {
             listing.partial_classes(&levels, selected).unwrap_or_default()
         };
         let folders = ["train/cat", "train/dog", "val/cat", "val/dog", "val/wolf"];
-        let expected = "1 of 3 classes lies in some of the splits only: wolf in val only";
+        let expected = "1 of 3 classes is in some of the splits only: wolf in val only";
         assert_eq!(said(&folders, &[]), expected);
         assert_eq!(said(&folders, &["val".into()]), "");
         assert_eq!(said(&["a", "b"], &[]), "");
@@ -263,8 +264,8 @@ mod tests {
         for part in [
             "`Test`",
             "train/a",
-            "`fdconvert pack 'my r' OUT --select-splits train,val`",
-            "`fdconvert pack 'my r' OUT --select-splits test`",
+            "`fdconvert pack 'my r' OUT --where 'split in [\"train\", \"val\"]'`",
+            "`fdconvert pack 'my r' OUT --where 'split in [\"test\"]'`",
         ] {
             assert!(error.contains(part), "{error}");
         }

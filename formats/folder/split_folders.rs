@@ -17,9 +17,7 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
-    /// Remarks on it for the user.
     pub(crate) remarks: Vec<String>,
-    /// Where the labels come from, or why there are none.
     pub(crate) labels: Option<String>,
 }
 
@@ -129,8 +127,8 @@ fn why_classes(names: &BTreeSet<&[u8]>) -> Option<String> {
         names.iter().copied().partition(|name| split_of(name).is_some());
     let why = match (&named[..], &others[..]) {
         ([], _) => return None,
-        (_, []) => "images lie right in it, and no other split lies beside it".to_owned(),
-        (_, others) => format!("images also lie in {}", listed(others.iter().copied())),
+        (_, []) => "it contains images directly, and has no other split next to it".to_owned(),
+        (_, others) => format!("images are also in {}", listed(others.iter().copied())),
     };
     let (are, named) =
         (if named.len() == 1 { "is not a split" } else { "are no splits" }, listed(named));
@@ -197,7 +195,7 @@ mod tests {
         for beside in ["valley", "holdout/a"] {
             let error = division(&["train/a", "train/b", beside]).unwrap_err().to_string();
             assert!(
-                error.contains("images also lie in") && error.contains("as r/train"),
+                error.contains("images are also in") && error.contains("as r/train"),
                 "{error}"
             );
         }
@@ -216,7 +214,7 @@ mod tests {
     fn splits_a_level_too_deep_are_found_and_told() {
         let Division { splits, remarks, .. } = division(&["set/train/a", "set/val/a"]).unwrap();
         assert_eq!(splits, [("train".to_owned(), 0..2), ("val".to_owned(), 2..4)]);
-        assert!(remarks[0].contains("all images lie in set"), "{remarks:?}");
+        assert!(remarks[0].contains("all images are in set"), "{remarks:?}");
     }
 
     #[test]

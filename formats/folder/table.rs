@@ -7,7 +7,6 @@ use fdconvert_core::{Encoded, Kind, Value};
 pub(crate) struct Table {
     /// The path of each sample's (first) image, relative to the root.
     pub(crate) paths: Vec<Box<[u8]>>,
-    /// One per field of the schema.
     pub(crate) columns: Vec<Column>,
 }
 

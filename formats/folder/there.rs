@@ -47,7 +47,7 @@ impl There {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 return self.refuse(path, "is missing, which this run writes");
             }
-            Err(cause) => return Err(Error::io("look at", &target)(cause)),
+            Err(cause) => return Err(Error::io("access", &target)(cause)),
         }
         match read_file(&target, bytes.len() as u64)? == bytes {
             true => Ok(()),
@@ -96,7 +96,7 @@ impl There {
     ) -> Result<()> {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
-            let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+            let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
             let name: &OsStr = &entry.file_name();
             let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
             let path = [path, slash, name.as_bytes()].concat();

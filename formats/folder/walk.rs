@@ -1,7 +1,6 @@
 use crate::folder::{
     Folder,
     beside::{self, Role, role},
-    cache::{SeenFolder, SeenLink},
     entries::{Entries, Entry},
     layout::{MACOSX, extensions, is_hidden, join, key_of_path},
     links::Target,
@@ -58,23 +57,12 @@ impl Found {
     }
 }
 
-/// Dependencies of the listing beside the names in its folders.
-#[derive(Debug, Default)]
-pub(crate) struct Traces {
-    /// Every folder that was listed, as it was before.
-    pub(crate) folders: Vec<SeenFolder>,
-    /// Every link that was met: what it leads to may change without a trace in these folders.
-    pub(crate) links: Vec<SeenLink>,
-}
-
 /// Finds the images below `root` in the order of their paths, compared part by part and byte by
 /// byte. Reads folders only: no file is opened, and none but links is looked at.
 ///
 /// With `follow_links`, links may lead anywhere, and every folder is listed once.
-///
-/// `traces` is filled where the listing is to be kept.
-pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Result<Found> {
-    let Everywhere { flat, deep, class_names, ignored, empty } = everywhere(root, how, traces)?;
+pub(crate) fn walk(root: &Path, how: &Folder) -> Result<Found> {
+    let Everywhere { flat, deep, class_names, ignored, empty } = everywhere(root, how)?;
     let found = found(root, (flat, deep), class_names, ignored, how.follow_links)?;
     Ok(Found { empty, ..found })
 }
@@ -93,11 +81,7 @@ pub(super) struct Everywhere {
 }
 
 /// The same as [`walk`], wherever images lie.
-pub(super) fn everywhere(
-    root: &Path,
-    how: &Folder,
-    traces: Option<&mut Traces>,
-) -> Result<Everywhere> {
+pub(super) fn everywhere(root: &Path, how: &Folder) -> Result<Everywhere> {
     let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
@@ -109,7 +93,6 @@ pub(super) fn everywhere(
         beside: &how.beside,
         counted: BTreeSet::new(),
         empty: Vec::new(),
-        traces,
     };
     let mut class_names = Vec::new();
     let mut flat = ListingBuilder::default();
@@ -191,7 +174,6 @@ struct Walker<'a> {
     counted: BTreeSet<Vec<u8>>,
     /// Folders without any image below those of the first level.
     empty: Vec<String>,
-    traces: Option<&'a mut Traces>,
 }
 
 /// A folder during the walk.
@@ -260,11 +242,8 @@ impl Walker<'_> {
     fn list(&mut self, place: &Place) -> Result<Entries> {
         let folder = join(&self.root, &place.path);
         let mut names = Entries::default();
-        if let Some(traces) = &mut self.traces {
-            traces.folders.push(SeenFolder::look(&self.root, &place.path)?);
-        }
         if let Some(seen) = &mut self.seen {
-            let metadata = fs::metadata(&folder).map_err(Error::io("look at", &folder))?;
+            let metadata = fs::metadata(&folder).map_err(Error::io("access", &folder))?;
             if !seen.insert((metadata.dev(), metadata.ino())) {
                 // Linked twice, or in a circle.
                 self.ignored.repeats += 1;
@@ -301,7 +280,7 @@ impl Walker<'_> {
     /// Returns what an entry is to us. What is passed over is counted.
     fn judge(&mut self, place: &Place, entry: &DirEntry, name: &[u8]) -> Result<Judged> {
         // Linux says the kind along with the name: no `stat` for anything but links.
-        let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+        let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             return Ok(Judged::Folder);
         }
@@ -310,10 +289,6 @@ impl Walker<'_> {
         }
         let within = self.seen.is_none().then_some(self.real.as_path());
         let target = Target::of(&entry.path(), within)?;
-        if let Some(traces) = &mut self.traces {
-            let path = place.child(name, None).path;
-            traces.links.push(SeenLink { path, target: target.clone() });
-        }
         match target {
             Target::File { is_regular, .. } => Ok(self.judge_file(name, is_regular)),
             Target::Folder(target) => {
@@ -407,9 +382,9 @@ fn packed(ignored: &Ignored) -> Option<&'static str> {
     } else if has(".xz") || has(".bz2") {
         Some("tars that xz or bzip2 compressed are not read, decompress them first")
     } else if has(".tar") || has(".tgz") {
-        Some("the tars lie in its folders: give the one that they lie in")
+        Some("the tars are in its folders: give theirs")
     } else if has(".parquet") {
-        Some("Parquet files are a dataset by the folder that they lie in: give that one")
+        Some("Parquet files are a dataset by their folder: give that one")
     } else if has(".arrow") {
         Some(
             "files that Hugging Face `datasets` saved are not read as they are: open them in Python \
@@ -425,7 +400,7 @@ pub(crate) fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
     let what = message!(
-        "{} has {} beside its class folders, without a class ({}{}; a folder is e.g. \
+        "{} has {} next to its class folders, without a class ({}{}; a folder is e.g. \
          `{class_name}`); move them into a folder, or list samples and labels in a file and give \
          it with {}",
         root.display(),

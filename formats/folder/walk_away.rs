@@ -19,7 +19,6 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// A folder of objects.
 pub(crate) struct FoundAway {
     pub(crate) found: Found,
-    /// Of each image.
     pub(crate) sizes: Words,
     /// Of the tags of all images: it changes when one of them is written again.
     pub(crate) stamp: [u8; 16],

@@ -27,10 +27,6 @@ impl Words {
     pub(crate) fn get(&self, index: u64) -> Option<u64> {
         u64_at(&self.0, usize::try_from(index).ok()?.checked_mul(8)?)
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
-        (0..self.len()).filter_map(|index| self.get(index))
-    }
 }
 
 impl WordsBuilder {

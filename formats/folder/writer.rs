@@ -110,7 +110,7 @@ impl Writer {
             if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
                 let what = message!(
                     "its file `{}` was already written; a beton or mds can hold both samples, and \
-                     {} tells those of several sources apart",
+                     {} distinguishes those of several sources",
                     key_of_path(path),
                     named::PREFIX.with("auto")
                 );
@@ -192,7 +192,7 @@ impl Writer {
             let entry = entry.map_err(Error::io("list", folder))?;
             let name = entry.file_name();
             let target = entry.path();
-            let kind = entry.file_type().map_err(Error::io("look at", &target))?;
+            let kind = entry.file_type().map_err(Error::io("access", &target))?;
             let is_root = path.is_empty();
             let path = if is_root {
                 name.as_bytes().to_vec()
@@ -290,7 +290,7 @@ impl ShardWriter for Writer {
                 bytes += there.finish(meta.as_deref(), &is_ours)?;
             }
         }
-        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped: provenance.skipped })
+        Ok(ShardSummary { path: out, samples, bytes, skipped: provenance.skipped })
     }
 }
 
@@ -304,13 +304,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
     let samples = reader.len();
     ScratchDir::confirm(&out)?;
-    Ok(Some(ShardSummary {
-        bytes: size_below(&out)?,
-        bytes_shared: 0,
-        path: out,
-        samples,
-        skipped,
-    }))
+    Ok(Some(ShardSummary { bytes: size_below(&out)?, path: out, samples, skipped }))
 }
 
 /// Bytes of all files below a folder.
@@ -318,7 +312,7 @@ fn size_below(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
-        let metadata = entry.metadata().map_err(Error::io("look at", entry.path()))?;
+        let metadata = entry.metadata().map_err(Error::io("access", entry.path()))?;
         bytes += if metadata.is_dir() { size_below(&entry.path())? } else { metadata.len() };
     }
     Ok(bytes)
@@ -368,7 +362,7 @@ fn check_free(out: &Path, overwrite: bool) -> Result<()> {
     let refuse = |why: Message| Err(Error::usage("output", message!("{} {why}", out.display())));
     match fs::symlink_metadata(out) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::io("look at", out)(cause)),
+        Err(cause) => Err(Error::io("access", out)(cause)),
         Ok(metadata) if !metadata.is_dir() => {
             refuse("exists and is not a folder; move it away".into())
         }

@@ -3,8 +3,8 @@ use crate::formula::{
     reader::FormulaReader,
 };
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result,
-    ShardWriter, named,
+    Capabilities, Codec, Create, Error, Format, ImageHeader, OpenOptions, OptionValues, Reader,
+    Result, ShardWriter, named,
 };
 use fdconvert_fractal::Recipe;
 use fdconvert_storage::place;
@@ -60,7 +60,7 @@ impl Format for FormulaFormat {
         Err(Error::usage(named::FORMAT.with("formula"), what))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Ok(Box::new(match Recipe::in_place_of(path) {
             Some(text) => FormulaReader::of_recipe(&Recipe::parse(text)?)?,
             None => FormulaReader::open(path)?,

@@ -34,13 +34,7 @@ pub fn write(
         write_new(out, &bytes)?;
     }
     let path = out.to_owned();
-    Ok(ShardSummary {
-        path,
-        samples: source.len(),
-        bytes: n_bytes,
-        bytes_shared: 0,
-        skipped: Vec::new(),
-    })
+    Ok(ShardSummary { path, samples: source.len(), bytes: n_bytes, skipped: Vec::new() })
 }
 
 /// Hashes of images from all over the dataset, the first and the last among them.

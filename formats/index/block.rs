@@ -183,7 +183,7 @@ impl Index {
             .ok()
             .and_then(|at| self.block.get(at..at + REGION_LEN))
             .and_then(|record| record.try_into().ok())
-            .ok_or_else(|| IndexError::damaged(at, "the region lies outside the block"))?;
+            .ok_or_else(|| IndexError::damaged(at, "the region is outside the block"))?;
         let region = Region::from_bytes(record).map_err(|error| match error {
             IndexError::Damaged { offset, what } => IndexError::damaged(at + offset, what),
             other => other,

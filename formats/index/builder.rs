@@ -95,21 +95,15 @@ impl Builder {
         row.iter().for_each(|cell| self.rows.extend_from_slice(cell));
     }
 
-    /// Moves all regions so far as what lies at `from` in the data file moves to `to`: for formats
-    /// that learn only at the end how long what stands before them is.
-    pub fn move_regions(&mut self, from: u64, to: u64) {
-        if from == to {
+    /// Moves all regions so far towards the start of the data file by `by` bytes: for formats that
+    /// learn only at the end how long what stands before them is.
+    pub fn move_regions(&mut self, by: u64) {
+        if by == 0 {
             return;
         }
         for record in self.regions.chunks_exact_mut(REGION_LEN) {
             if let Some(offset) = record.first_chunk_mut::<8>() {
-                let at = u64::from_le_bytes(*offset);
-                let moved = match to.checked_sub(from) {
-                    Some(by) => at.saturating_add(by),
-                    // Of values that are not stored it is 0, and stays so.
-                    None => at.saturating_sub(from - to),
-                };
-                *offset = moved.to_le_bytes();
+                *offset = u64::from_le_bytes(*offset).saturating_sub(by).to_le_bytes();
             }
         }
     }

@@ -193,7 +193,8 @@ impl Index {
                 let image = self.region(sample, region)?.image;
                 let has_any = self.entry_points(sample, image_field)?.is_some();
                 if has_any && image.is_none_or(|image| image.codec != Codec::Jpeg) {
-                    let what = format!("entry points of what is not a JPEG, in sample {sample}");
+                    let what =
+                        format!("entry points for an image that is not a JPEG, in sample {sample}");
                     return Err(IndexError::damaged(section.offset, what));
                 }
             }

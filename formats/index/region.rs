@@ -102,7 +102,9 @@ impl Region {
         let (width, height) = (u32_at(bytes, 24).unwrap_or(0), u32_at(bytes, 28).unwrap_or(0));
         let image = match bytes[32] {
             0 if width == 0 && height == 0 => None,
-            0 => return Err(IndexError::damaged(24, "dimensions of what is not an image")),
+            0 => {
+                return Err(IndexError::damaged(24, "dimensions for a value that is not an image"));
+            }
             code => match CODECS.get(usize::from(code) - 1) {
                 Some(&codec) => Some(ImageFacts { codec, width, height }),
                 None => return Err(IndexError::damaged(32, format!("unknown codec {code}"))),

@@ -15,7 +15,6 @@ pub(crate) struct Column {
 /// The columns of a shard that are not as those of the first.
 #[derive(Debug)]
 pub(crate) struct Own {
-    /// In the order of the shard.
     pub(crate) columns: Vec<Column>,
     /// For each column of the dataset that of the shard; none for one that is left out.
     places: Vec<Option<usize>>,

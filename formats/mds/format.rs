@@ -11,7 +11,7 @@ use crate::mds::{
 use crate::shards::among::{Among, Held};
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
-    Kind, Layout, MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard,
+    Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Result, Schema, Shard,
     ShardSummary, ShardWriter, message, named,
 };
 use fdconvert_storage::{any_of, place};
@@ -182,21 +182,8 @@ impl Format for Mds {
         super::place::completed(out, fingerprint)
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.open_within(path, MaxDecompressed::default())
-    }
-
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open_without(path, limit, &[])
-    }
-
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(MdsReader::open_without(path, limit, dropped)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(MdsReader::open_with(path, options)?))
     }
 }
 

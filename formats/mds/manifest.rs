@@ -19,7 +19,6 @@ pub(crate) struct Manifest {
     pub(crate) schema: Schema,
     pub(crate) shards: Vec<ShardName>,
     pub(crate) provenance: Provenance,
-    /// The indexes for Streaming.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<FileFacts>,
     /// The index blocks of all shards in one file, where there are many.

@@ -18,7 +18,9 @@ use crate::shards::{
     record::is_missing,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Message, Result, Schema, message, named};
+use fdconvert_core::{
+    Error, FieldSpec, MaxDecompressed, Message, OpenOptions, Result, Schema, message, named,
+};
 use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -40,7 +42,6 @@ const MAX_GIVEN_BYTES: u64 = 1 << 26;
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// The column of each field.
     pub(crate) columns: Vec<usize>,
     pub(crate) key: Option<usize>,
 }
@@ -52,7 +53,7 @@ impl MdsReader {
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_without(path, MaxDecompressed::default(), &[])
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with this limit for each compressed shard, and without the columns of
@@ -60,16 +61,11 @@ impl MdsReader {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) fn open_without(
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Self> {
+    pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
         if place::is_file(path) {
-            let what = format!(
-                "{} is one shard; give the folder that it lies in, in which there is its index.json",
-                path.display()
-            );
+            let what =
+                format!("{} is one shard; give its folder, with the index.json", path.display());
             return Err(Error::usage("dataset", what));
         }
         let at = path.join(manifest::NAME);
@@ -389,7 +385,7 @@ fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fiel
         return Err(format!("it counts {} samples, the index {n_samples}", manifest.samples));
     }
     if manifest.fingerprint.len() != hex([0; 16]).len() {
-        return Err("its fingerprint is none".to_owned());
+        return Err("its fingerprint is invalid".to_owned());
     }
     Ok(Fields { schema, columns: of_fields, key })
 }

@@ -27,7 +27,6 @@ use std::{
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) out: PathBuf,
-    /// The folder of the split.
     pub(crate) folder: PathBuf,
     stem: String,
 }
@@ -123,7 +122,7 @@ impl Place {
                     error => error.to_string(),
                 };
                 return Ok(Found::Foreign(format!(
-                    "{} does not say any more whose shard it is ({error})",
+                    "{} has no readable owner record ({error})",
                     path.display()
                 )));
             }
@@ -139,7 +138,7 @@ impl Place {
                 && exists(&path)?
                 && is_object_of_run(&path, None, &fingerprint)? != Some(true)
             {
-                let what = format!("{} exists and has no record of ours", path.display());
+                let what = format!("{} exists without a record of fdconvert", path.display());
                 return Ok(Found::Foreign(what));
             }
         }

@@ -34,16 +34,13 @@ pub struct MdsReader {
     pub(crate) shards: Vec<ShardFile>,
     pub(crate) n_samples: u64,
     pub(crate) manifest: Option<Manifest>,
-    /// Why the manifest that is there is not used.
     pub(crate) problem: Option<String>,
     /// Folders that have an index which is not read.
     pub(crate) unread: BTreeSet<String>,
-    /// Names of the columns that were left out when it was opened.
     pub(crate) dropped_fields: Vec<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
-    /// The index blocks of all shards, of a dataset in a store that has them together.
     pub(crate) blocks: Option<Arc<Blocks>>,
 }
 

@@ -15,16 +15,14 @@ pub(crate) struct Record {
     pub(crate) file: String,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
-    /// XXH3 (64 bits) of the shard's file, whichever hashes its index has; version 1 has none.
-    #[serde(default)]
-    pub(crate) xxh3: Option<String>,
+    /// XXH3 (64 bits) of the shard's file, whichever hashes its index has.
+    pub(crate) xxh3: String,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) entry: Entry,
 }
 
 impl record::Record for Record {
     const FORMAT: &'static str = FORMAT;
-    const ENDS_LINE: bool = false;
 
     fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -49,7 +47,7 @@ impl Record {
             file: file.basename.clone(),
             samples: entry.samples,
             bytes: file.bytes,
-            xxh3: Some(format!("{xxh3:016x}")),
+            xxh3: format!("{xxh3:016x}"),
             skipped,
             entry,
         }
@@ -60,15 +58,13 @@ impl Record {
             path: folder.join(&self.file),
             samples: self.samples,
             bytes: self.bytes,
-            bytes_shared: 0,
             skipped: self.skipped.clone(),
         }
     }
 
-    /// Returns whether the shard's file is, byte for byte, what the record says; of a record of
-    /// version 1, whether it has the length.
+    /// Returns whether the shard's file is, byte for byte, what the record says.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
         let file = folder.join(&self.file);
-        file_agrees(&file, self.bytes, self.xxh3.as_deref(), &self.fingerprint)
+        file_agrees(&file, self.bytes, &self.xxh3, &self.fingerprint)
     }
 }

@@ -25,14 +25,12 @@ pub(crate) struct ShardFile {
     pub(crate) folder: PathBuf,
     /// Its columns, where they are not those of the first shard.
     pub(crate) own: Option<Own>,
-    /// Position of its first sample in the dataset.
     pub(crate) first: u64,
     /// In place of a file.
     given: Option<Bytes>,
     mapped: OnceLock<Bytes>,
     /// The raw file or object, opened when it is first needed.
     opened: OnceLock<Blob>,
-    /// Its index block, if the manifest names one.
     pub(crate) index: ShardIndex,
     /// So that two threads do not decompress the same.
     busy: Mutex<()>,

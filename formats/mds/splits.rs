@@ -35,8 +35,7 @@ pub(crate) fn remarks(reader: &MdsReader) -> Vec<Message> {
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     if !reader.unread.is_empty() {
         remarks.push(message!(
-            "{} names no shard in its folders {}, which have an {INDEX} of their own: they are not \
-             read",
+            "{} names no shard in its folders {}, which have their own {INDEX}: they are not read",
             reader.path.join(INDEX).display(),
             join(&reader.unread)
         ));

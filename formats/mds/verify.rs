@@ -43,7 +43,7 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
     }
     for shard in &reader.shards {
         if problems.len() >= MAX_LISTED {
-            let what = "there may be more problems: not all shards were looked at";
+            let what = "there may be more problems: not all shards were checked";
             problems.push(Error::corrupt(FORMAT, &reader.path, 0, what));
             break;
         }
@@ -87,7 +87,7 @@ fn check_shard(reader: &MdsReader, shard: &ShardFile) -> Result<()> {
     let first = u64::from(u32_at(&raw, 4).unwrap_or(0));
     let config = usize::try_from(table_end).ok().zip(usize::try_from(first).ok());
     let config = config.and_then(|(start, end)| raw.get(start..end));
-    let config = config.ok_or_else(|| shard.corrupt(4, "the first sample lies in the table"))?;
+    let config = config.ok_or_else(|| shard.corrupt(4, "the first sample overlaps the table"))?;
     // Whose name the manifest has was written by us, so that every byte is known.
     let is_ours = matches!(reader.index_of(shard), Ok(Some(_)));
     if is_ours && config != dumps(&entry.config()) {

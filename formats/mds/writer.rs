@@ -293,7 +293,7 @@ impl ShardWriter for Writer {
         let n_samples = this.ends.len() as u64 - 1;
         let to = config_offset(n_samples).unwrap_or(0) + this.config_json.len() as u64;
         let mut index = this.index;
-        index.move_regions(from, to);
+        index.move_regions(from.saturating_sub(to));
         let raw_name = this.place.raw_name();
         let raw_path = this.place.folder.join(&raw_name);
         let zip_name = this.config.compression.is_some().then(|| this.place.zip_name());

@@ -115,10 +115,7 @@ fn parts(
         if let Some(part) = record.part(codec) {
             let path = folder(out, codec).join(format!("{}.tar", wds::stem(shard)?));
             let (samples, bytes, skipped) = (part.samples, part.bytes, Vec::new());
-            parts.push((
-                (*shard).clone(),
-                ShardSummary { path, samples, bytes, bytes_shared: 0, skipped },
-            ));
+            parts.push(((*shard).clone(), ShardSummary { path, samples, bytes, skipped }));
         }
     }
     Ok(parts)

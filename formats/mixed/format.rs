@@ -11,7 +11,7 @@ use crate::mixed::{
 use crate::wds::Wds;
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
-    OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
+    OpenOptions, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,7 @@ impl Format for Mixed {
         complete::completed(out, fingerprint)
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Ok(Box::new(self.open_dataset(path)?))
     }
 }

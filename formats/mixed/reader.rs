@@ -139,7 +139,7 @@ fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<Wds
     }
     let part = Wds::default().open_dataset(&folder)?;
     if !part.has_manifest() {
-        return Err(wrong(format!("{} has no manifest of its own", folder.display())));
+        return Err(wrong(format!("{} has no manifest", folder.display())));
     }
     if part.len() != facts.samples {
         let (found, wanted) = (part.len(), facts.samples);

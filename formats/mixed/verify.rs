@@ -75,7 +75,7 @@ pub(crate) fn sample(reader: &MixedReader, index: u64) -> Result<()> {
     match (image, wanted) {
         (Some(Value::Image(image)), Some(wanted)) if image.codec != *wanted => {
             let (found, wanted) = (image.codec.extension(), wanted.extension());
-            let what = format!("its image is {found}, and it lies among those in {wanted}");
+            let what = format!("its image is {found}, but is stored with those in {wanted}");
             Err(Error::sample(sample.key, what))
         }
         _ => Ok(()),

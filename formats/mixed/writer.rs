@@ -69,7 +69,7 @@ impl Writer {
     pub(crate) fn create(format: &Mixed, request: &Create<'_>) -> Result<Self> {
         let Create { out, schema, shard, fingerprint, overwrite, .. } = *request;
         let image = schema.first_image().ok_or_else(|| {
-            Error::usage("schema", "a mixed set goes by the codec of images, and no field is one")
+            Error::usage("schema", "a mixed set is made of images, and no field has images")
         })?;
         let stem = wds::stem(shard)?;
         make_way(format, request, &stem)?;
@@ -151,8 +151,8 @@ impl ShardWriter for Writer {
         let key = xxh3_128(sample.key.as_bytes());
         if self.seen.contains(&key) {
             let what = message!(
-                "another sample of the shard has the same key; a beton or mds can hold both, and {} \
-                 tells the samples of several sources apart",
+                "another sample of the shard has the same key; a beton or mds can hold both, and \
+                 {} distinguishes the samples of several sources",
                 named::PREFIX.with("auto")
             );
             return Err(Error::sample(&sample.key, what));
@@ -196,7 +196,7 @@ impl ShardWriter for Writer {
         claim.commit(&done.to_json(), || undo(&parts))?;
         folders.keep_stamp();
         let bytes = parts.iter().map(|part| part.bytes).sum();
-        Ok(ShardSummary { path, samples: order.len(), bytes, bytes_shared: 0, skipped })
+        Ok(ShardSummary { path, samples: order.len(), bytes, skipped })
     }
 }
 
@@ -306,5 +306,5 @@ pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<Sh
     }
     let bytes = record.bytes();
     let Record { samples, skipped, .. } = record;
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

@@ -49,8 +49,8 @@ pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
     let n_left: u64 = left.values().sum();
     let names: Vec<&str> = left.keys().take(LISTED).map(String::as_str).collect();
     Some(message!(
-        "{n_left} more Parquet {} in `{}`{} not read: a dataset is the files of one folder, or of its \
-         folders `data`, `train`, `test`, `column=value`; give others as sources of their own",
+        "{n_left} more Parquet {} in `{}`{} not read: a dataset is the files of one folder, or of \
+         its folders `data`, `train`, `test`, `column=value`; give others as separate sources",
         if n_left == 1 { "file" } else { "files" },
         names.join("`, `"),
         match (left.len() > LISTED, n_left) {

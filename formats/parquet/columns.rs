@@ -62,7 +62,6 @@ pub(crate) enum How {
 #[derive(Debug, Clone)]
 pub(crate) struct Nested {
     pub(crate) node: Node,
-    /// The members of annotations of objects.
     pub(crate) members: Option<Members>,
     /// Structs of bytes and a path are in it, of which either may be missing.
     pub(crate) has_files: bool,

@@ -148,7 +148,7 @@ fn compare(
     }
     let hash_of = |document: Option<Value>| document?.pointer("/distribution/0/sha256").cloned();
     if hash_of(found) != hash_of(wanted) {
-        return Ok(Some("it describes another file than the one beside it"));
+        return Ok(Some("it describes another file than the one next to it"));
     }
     // Another version may have written other words.
     let is_of_this_version = made.tool == concat!("fdconvert ", env!("CARGO_PKG_VERSION"));

@@ -37,11 +37,9 @@ pub(crate) struct File {
     pub(crate) features: Features,
     /// Columns of lists of a fixed length, which the features need not name.
     pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
-    /// Note of this tool about it.
     pub(crate) note: Option<Note>,
     /// Of the footer.
     pub(crate) xxh3: u128,
-    /// Program that wrote it.
     pub(crate) created_by: Option<String>,
     /// The pages of each column of each row group, once they were looked for.
     tables: Vec<OnceLock<Arc<Table>>>,
@@ -64,7 +62,6 @@ pub(crate) struct Chunk {
     /// Values that it is said to have, nulls among them.
     pub(crate) n_values: u64,
     pub(crate) compression: Compression,
-    /// Place of its offset index.
     pub(crate) offset_index: Option<(u64, u64)>,
 }
 

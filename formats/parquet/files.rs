@@ -80,8 +80,8 @@ impl Listing {
         let Self::Files(_, table) = self else { return None };
         table.map(|table| {
             message!(
-                "it is a table of {table}, whose log is not read: rows that were deleted or replaced \
-                 are there until the table is vacuumed"
+                "it is a table of {table}, whose log is not read: deleted or replaced rows remain \
+                 until the table is vacuumed"
             )
         })
     }
@@ -94,7 +94,7 @@ impl Listing {
             Self::Configurations(names) => {
                 let first = names.first().map_or_else(PathBuf::new, |name| folder.join(name));
                 let what = format!(
-                    "its folders `{}` are datasets of their own: name one of them, as {}",
+                    "its folders `{}` are separate datasets: name one of them, as {}",
                     names.join("`, `"),
                     first.display()
                 );

@@ -84,7 +84,7 @@ pub(super) fn refuse_summary(metadata: &ParquetMetaData, path: &Path) -> Result<
         return Ok(());
     }
     let what = "it is the summary of other Parquet files, which hold its rows: give the folder that \
-                they lie in";
+                they are in";
     Err(Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() })
 }
 
@@ -147,9 +147,7 @@ pub(super) fn refuse_unread(
             _ => None,
         });
         let what = match (codec, leaf.kind) {
-            _ if encrypted.contains(&at) => {
-                "is encrypted, and what is encrypted is not read".into()
-            }
+            _ if encrypted.contains(&at) => "is encrypted, which is not supported".into(),
             (Some(codec), _) => format!(
                 "is compressed with {codec}, which is not read; write the file again with zstd, \
                  snappy, gzip or lz4"

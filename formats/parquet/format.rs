@@ -7,7 +7,7 @@ use super::{
 };
 use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, MaxDecompressed,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
     OptionValues, Reader, Result, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
@@ -18,7 +18,6 @@ const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
 /// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Parquet {
-    /// A description in Croissant is written beside each file.
     pub(crate) croissant: bool,
 }
 
@@ -99,21 +98,8 @@ impl Format for Parquet {
         Ok(Box::new(ParquetWriter::create(request, self.croissant)?))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.open_within(path, MaxDecompressed::default())
-    }
-
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open_without(path, limit, &[])
-    }
-
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(ParquetReader::open_without(path, limit, dropped)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(ParquetReader::open_with(path, options)?))
     }
 }
 
@@ -130,7 +116,9 @@ fn has_croissant(list: &str) -> Result<bool> {
             "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
              Parquet file in the file; leave it out"
         ),
-        Some(word) => format!("`{word}` is none of croissant, none, which Parquet files can have"),
+        Some(word) => format!(
+            "unknown `{word}`; expected one of croissant, none, which Parquet files can have"
+        ),
         None => "either `none`, or `croissant`".to_owned(),
     };
     Err(Error::usage(named::SIDECARS, what))

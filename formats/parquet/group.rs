@@ -1,7 +1,8 @@
 //! A row group: samples that are kept until there are enough, and then become columns.
 use super::{
     features::{repetition, stored},
-    target::Target,
+    sink::Sink,
+    thrift::PageHeader,
 };
 use ::parquet::{
     column::writer::{ColumnWriter, get_typed_column_writer_mut as typed},
@@ -9,34 +10,90 @@ use ::parquet::{
         BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
         FloatType, Int32Type, Int64Type,
     },
-    errors::Result,
+    errors::{ParquetError, Result},
+    file::writer::SerializedFileWriter,
 };
-use fdconvert_core::{ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value};
+use fdconvert_core::{
+    ArraySpec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value, bytes::u32_at,
+};
+use std::ops::Range;
+
+/// More than the header of a page of images and its levels take.
+const HEAD_BYTES: u64 = 96;
 
 /// Writes samples as a row group, and returns where the bytes of its images are, field after field.
 pub(crate) fn write(
-    file: &mut Target,
+    file: &mut SerializedFileWriter<Sink>,
     schema: &Schema,
     samples: &[Sample<Encoded>],
-) -> Result<Vec<Vec<u64>>> {
-    let mut places = Vec::new();
+) -> Result<Vec<Vec<Range<u64>>>> {
+    let mut group = file.next_row_group()?;
+    // The first column of each field of images, and the lengths of the images.
+    let (mut n_columns, mut images) = (0, Vec::new());
     for (at, field) in schema.fields.iter().enumerate() {
         let values: Vec<&Value<Encoded>> =
             samples.iter().filter_map(|sample| sample.values.get(at)).collect();
-        if field.kind == Kind::Image {
-            let images = values.iter().filter_map(|value| match value {
-                Value::Image(image) => Some(image.bytes.clone()),
-                _ => None,
-            });
-            let is_first = places.is_empty();
-            places.push(file.images(&images.collect::<Vec<_>>())?);
-            file.column(|column| names(column, samples, is_first))?;
-        } else {
-            file.column(|column| plain(column, field, &values))?;
+        let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
+        if field.kind != Kind::Image {
+            plain(column.untyped(), field, &values)?;
+            column.close()?;
+            n_columns += 1;
+            continue;
+        }
+        let mut lens = Vec::with_capacity(values.len());
+        for value in values {
+            let Value::Image(image) = value else { continue };
+            // One by one, so that each may end a page.
+            let bytes = [ByteArray::from(image.bytes.clone())];
+            typed::<ByteArrayType>(column.untyped()).write_batch(&bytes, Some(&[2]), None)?;
+            lens.push(image.bytes.len() as u64);
+        }
+        column.close()?;
+        let mut column = group.next_column()?.ok_or_else(too_few_columns)?;
+        names(column.untyped(), samples, images.is_empty())?;
+        column.close()?;
+        images.push((n_columns, lens));
+        n_columns += 2;
+    }
+    let group = group.close()?;
+    file.flush()?;
+    let start = |number: usize| group.columns().get(number).map(|chunk| chunk.data_page_offset());
+    let places = images.into_iter().map(|(number, lens)| {
+        let start = start(number).and_then(|at| u64::try_from(at).ok());
+        places(file.inner(), start.ok_or_else(lost)?, &lens)
+    });
+    places.collect()
+}
+
+/// Finds images of these lengths in the pages of their column.
+fn places(sink: &Sink, start: u64, lens: &[u64]) -> Result<Vec<Range<u64>>> {
+    let (mut places, mut at) = (Vec::with_capacity(lens.len()), start);
+    while let Some(rest) = lens.get(places.len()..).filter(|rest| !rest.is_empty()) {
+        let head =
+            sink.read(at, HEAD_BYTES).map_err(|cause| ParquetError::External(cause.into()))?;
+        let header = PageHeader::parse(&head).filter(|header| header.n_values > 0);
+        let header = header.ok_or_else(lost)?;
+        let n_levels = u32_at(&head, header.len as usize).ok_or_else(lost)?;
+        let mut place = at + header.len + 4 + u64::from(n_levels);
+        for len in rest.iter().take(header.n_values as usize) {
+            place += 4;
+            places.push(place..place + len);
+            place += len;
+        }
+        at += header.len + header.stored_bytes;
+        if at != place {
+            return Err(lost());
         }
     }
-    file.end_group()?;
     Ok(places)
+}
+
+fn too_few_columns() -> ParquetError {
+    ParquetError::General("the schema has fewer columns".into())
+}
+
+fn lost() -> ParquetError {
+    ParquetError::General("images are not where they were written".into())
 }
 
 /// Writes the names of images: the first one bears the key.

@@ -34,11 +34,9 @@ pub(crate) const MAX_VALUE_BYTES: u64 = (1 << 31) - (1 << 16);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) version: u64,
-    /// Identity of the run.
     pub(crate) fingerprint: String,
     /// Columns of texts that are documents.
     pub(crate) json: Vec<String>,
-    /// Place of the index block.
     pub(crate) index: Place,
 }
 

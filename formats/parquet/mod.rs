@@ -37,8 +37,6 @@ mod row;
 mod sink;
 #[cfg(feature = "write")]
 mod stage;
-#[cfg(feature = "write")]
-mod target;
 mod thrift;
 mod values;
 mod verify;

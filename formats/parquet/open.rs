@@ -13,7 +13,8 @@ use super::{
 use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, InnerClasses, Kind, MaxDecompressed, Message, Result, Schema, Shard, message,
+    Error, InnerClasses, Kind, MaxDecompressed, Message, OpenOptions, Result, Schema, Shard,
+    message,
 };
 use fdconvert_storage::{
     Blob, open_all,
@@ -33,11 +34,8 @@ pub(crate) struct Part {
     /// Samples of the dataset before it.
     pub(crate) first: u64,
     pub(crate) split: String,
-    /// How its columns become the fields, in their order.
     pub(crate) columns: Vec<Column>,
-    /// The index block, of a file of ours.
     pub(crate) index: Option<Index>,
-    /// Why the index block that is there is not used.
     pub(crate) problem: Option<String>,
 }
 
@@ -47,7 +45,7 @@ impl ParquetReader {
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_without(path, MaxDecompressed::default(), &[])
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with this limit for the pages that are decompressed together, and
@@ -55,11 +53,8 @@ impl ParquetReader {
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub(crate) fn open_without(
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Self> {
+    pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
         let (found, remarks) = match place::look_at(path)? {
             PlaceKind::Folder => {
                 let listing = Listing::of(path)?;

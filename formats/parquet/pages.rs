@@ -9,7 +9,6 @@ use fdconvert_core::caught;
 /// Places of the pages of a column of a row group.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Place of the dictionary's page.
     pub(crate) dictionary: Option<(u64, u64)>,
     pub(crate) pages: Vec<Page>,
 }

@@ -161,7 +161,7 @@ fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> 
             keys => format!("`{}`", keys.join("/")),
         };
         let (mine, theirs, first) = (folders(other), folders(first), first.path.display());
-        let what = format!("it lies in {mine}, and {first} in {theirs}: they are two datasets");
+        let what = format!("it is in {mine}, and {first} in {theirs}: they are two datasets");
         return Err(unsupported(&other.path, what));
     }
     let mut columns = Vec::new();

@@ -32,13 +32,11 @@ pub struct ParquetReader {
     pub(crate) is_stored: bool,
     pub(crate) parts: Vec<Part>,
     pub(crate) schema: Schema,
-    /// Names of the columns that were left out when it was opened.
     pub(crate) dropped_fields: Vec<String>,
     pub(crate) n_samples: u64,
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
     pub(crate) keys: OnceLock<Keys>,
-    /// Notes on how the columns were taken.
     pub(crate) remarks: Vec<Message>,
 }
 

@@ -141,7 +141,7 @@ impl ParquetReader {
 
     #[cold]
     fn null(&self, index: u64, field: &str) -> Error {
-        self.bad_value(index, field, "its value is null, and there is none that could stand for it")
+        self.bad_value(index, field, "its value is null, and no value can stand for null")
     }
 
     #[cold]

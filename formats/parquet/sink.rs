@@ -1,15 +1,18 @@
 //! Where the library writes to: the unfinished file.
-use fdconvert_core::Error;
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
-use sha2::{Digest, Sha256};
 use std::{
-    io, mem,
+    io,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use xxhash_rust::xxh3::Xxh3;
 
+/// Bytes that are read back at a time.
+const READ_BYTES: u64 = 1 << 16;
+
 /// The unfinished file, written from its start to its end: the library keeps one handle to write to,
-/// and does not give it back.
+/// and loses the cause of an error.
 #[derive(Clone)]
 pub(crate) struct Sink(Arc<Mutex<State>>);
 
@@ -18,60 +21,12 @@ struct State {
     file: Option<Scratch>,
     /// Bytes so far.
     at: u64,
-    /// Of the bytes since the last hash was taken, without those of images.
-    hash: Xxh3,
-    is_image: bool,
-    /// Why the last write failed: the library would tell less.
     failed: Option<Error>,
-    /// Of all bytes, if a description of the file is written.
-    whole: Option<Whole>,
-}
-
-/// A hash of a file whose index block is only known when all else is written.
-pub(crate) struct Whole {
-    sha256: Sha256,
-    place: Place,
-}
-
-/// Place of the next bytes relative to the index block.
-enum Place {
-    Before,
-    /// They stand for the block.
-    Block,
-    /// Behind it, and so far these.
-    Behind(Vec<u8>),
-}
-
-impl Whole {
-    /// Adds the next part of the block, when all else is written.
-    pub(crate) fn add_block(&mut self, part: &[u8]) {
-        self.sha256.update(part);
-    }
-
-    /// The hash, when the whole block was added.
-    pub(crate) fn finish(mut self) -> [u8; 32] {
-        if let Place::Behind(bytes) = self.place {
-            self.sha256.update(bytes);
-        }
-        self.sha256.finalize().into()
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        match &mut self.place {
-            Place::Before => self.sha256.update(bytes),
-            Place::Block => {}
-            Place::Behind(behind) => behind.extend_from_slice(bytes),
-        }
-    }
 }
 
 impl Sink {
-    /// A file; with `is_hashed` all of it is hashed, for [`take_whole`](Self::take_whole).
-    pub(crate) fn new(file: Scratch, is_hashed: bool) -> Self {
-        let whole = is_hashed.then(|| Whole { sha256: Sha256::new(), place: Place::Before });
-        let (file, hash) = (Some(file), Xxh3::new());
-        let state = State { file, at: 0, hash, is_image: false, failed: None, whole };
-        Self(Arc::new(Mutex::new(state)))
+    pub(crate) fn new(file: Scratch) -> Self {
+        Self(Arc::new(Mutex::new(State { file: Some(file), at: 0, failed: None })))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -83,40 +38,47 @@ impl Sink {
         self.state().at
     }
 
-    /// Says that the next bytes are of an image, which has a checksum of its own.
-    pub(crate) fn start_image(&self) {
-        self.state().is_image = true;
-    }
-
-    /// Says that the image ends.
-    pub(crate) fn end_image(&self) {
-        self.state().is_image = false;
-    }
-
-    /// Says that the next bytes stand for the index block.
-    pub(crate) fn start_block(&self) {
-        if let Some(whole) = &mut self.state().whole {
-            whole.place = Place::Block;
+    /// Reads back what was written at `offset`, at most `len` bytes.
+    pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let state = self.state();
+        let len = len.min(state.at.saturating_sub(offset));
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+        if let Some(file) = &state.file {
+            file.read_exact_at(&mut bytes, offset)?;
         }
+        Ok(bytes)
     }
 
-    /// Says that the block ends, and begins a checksum with the next byte.
-    pub(crate) fn end_block(&self) {
-        let mut state = self.state();
-        state.hash = Xxh3::new();
-        if let Some(whole) = &mut state.whole {
-            whole.place = Place::Behind(Vec::new());
+    /// Writes over what was written at `offset`.
+    pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let state = self.state();
+        state.file.as_ref().map_or(Ok(()), |file| file.write_all_at(bytes, offset))
+    }
+
+    /// Hands what was written in a range to `take`, piece by piece.
+    pub(crate) fn read_range(&self, range: Range<u64>, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let mut at = range.start;
+        while at < range.end {
+            let piece = self.read(at, READ_BYTES.min(range.end - at))?;
+            if piece.is_empty() {
+                break;
+            }
+            take(&piece);
+            at += piece.len() as u64;
         }
+        Ok(())
     }
 
-    /// The hash of the whole file, which lacks the index block; none if it was not asked for.
-    pub(crate) fn take_whole(&self) -> Option<Whole> {
-        self.state().whole.take()
-    }
-
-    /// The checksum of what was written since the last one was taken, without the images.
-    pub(crate) fn take_hash(&self) -> u64 {
-        mem::take(&mut self.state().hash).digest()
+    /// The checksum of what was written in a range without some pieces of it, which are in order.
+    pub(crate) fn hash(&self, range: Range<u64>, without: &[Range<u64>]) -> Result<u64> {
+        let mut hash = Xxh3::new();
+        let mut at = range.start;
+        for piece in without {
+            self.read_range(at..piece.start, |bytes| hash.update(bytes))?;
+            at = piece.end;
+        }
+        self.read_range(at..range.end, |bytes| hash.update(bytes))?;
+        Ok(hash.digest())
     }
 
     /// Why the last write failed.
@@ -139,12 +101,6 @@ impl io::Write for Sink {
         if let Err(error) = file.write_all_at(bytes, state.at) {
             state.failed = Some(error);
             return Err(io::Error::other("the file cannot be written"));
-        }
-        if !state.is_image {
-            state.hash.update(bytes);
-        }
-        if let Some(whole) = &mut state.whole {
-            whole.write(bytes);
         }
         state.at += bytes.len() as u64;
         Ok(bytes.len())

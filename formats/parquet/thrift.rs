@@ -24,7 +24,6 @@ pub(crate) enum PageKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     pub(crate) kind: PageKind,
-    /// Bytes of the header itself.
     pub(crate) len: u64,
     /// Bytes of the page behind it.
     pub(crate) stored_bytes: u64,
@@ -101,39 +100,6 @@ pub(crate) fn encrypted_columns(footer: &[u8]) -> Option<BTreeSet<usize>> {
         }
     }
     Some(found)
-}
-
-/// The header of a page of values that are stored one behind the other and not compressed, none of
-/// which is repeated: a data page of the first version, with its levels in runs.
-#[cfg(feature = "write")]
-pub(crate) fn page_header(n_values: u32, n_bytes: u32) -> Vec<u8> {
-    const NEXT_FIELD_INT: u8 = 0x15;
-    const TWO_FIELDS_ON_STRUCT: u8 = 0x2c;
-    const RUNS: u32 = 3;
-    let mut header = Vec::with_capacity(32);
-    let ints = |header: &mut Vec<u8>, values: &[u32]| {
-        for &value in values {
-            header.push(NEXT_FIELD_INT);
-            push_varint(header, u64::from(value) << 1);
-        }
-    };
-    // Kind, bytes when decompressed, bytes.
-    ints(&mut header, &[0, n_bytes, n_bytes]);
-    header.push(TWO_FIELDS_ON_STRUCT);
-    // Encoding of the values (plain), and of both levels.
-    ints(&mut header, &[n_values, 0, RUNS, RUNS]);
-    header.extend_from_slice(&[0, 0]);
-    header
-}
-
-/// Appends a number, seven bits in a byte.
-#[cfg(feature = "write")]
-pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
 }
 
 /// Encoding of a value.

@@ -22,7 +22,7 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
         #[cfg(feature = "write")]
         problems.extend(super::croissant::problem(reader, part));
         if problems.len() >= MAX_LISTED {
-            let what = "there may be more problems: not all files were looked at";
+            let what = "there may be more problems: not all files were checked";
             problems.push(Error::corrupt(FORMAT, &*reader.path, 0, what));
             break;
         }
@@ -66,10 +66,12 @@ fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
         let to = images.partition_point(|&(offset, _)| offset < end);
         match between(file, range, images.get(from..to).unwrap_or_default()) {
             Ok(Some(xxh3)) if xxh3 == range.xxh3 => {}
-            Ok(_) => problems.push(file.corrupt(
-                range.offset,
-                format!("the checksum of what lies in these {} bytes does not match", range.len),
-            )),
+            Ok(_) => {
+                problems.push(file.corrupt(
+                    range.offset,
+                    format!("checksum mismatch in these {} bytes", range.len),
+                ));
+            }
             Err(error) => problems.push(error),
         }
         if problems.len() >= MAX_LISTED {

@@ -7,13 +7,15 @@ use super::{
     open::is_cell,
     sink::Sink,
     stage::{check, message, properties},
-    target::Target,
 };
 use crate::{
     index::{Builder, ImageFacts, Meta, Range, Region},
     shards::existing::complete_file,
 };
-use ::parquet::{errors::ParquetError, file::metadata::KeyValue};
+use ::parquet::{
+    errors::ParquetError,
+    file::{metadata::KeyValue, writer::SerializedFileWriter},
+};
 use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value, message, named,
@@ -23,11 +25,13 @@ use fdconvert_storage::{
     place::{exists, is_object_of_run, is_url},
     refuse_foreign_partial, take_back, write_partial,
 };
+use sha2::{Digest, Sha256};
 use std::{
     ffi::OsString,
     fs, mem,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -40,10 +44,9 @@ pub(crate) struct ParquetWriter {
     out: PathBuf,
     overwrite: bool,
     fingerprint: [u8; 16],
-    /// Destination of the file.
     sink: Sink,
     /// None once the footer is written.
-    file: Option<Target>,
+    file: Option<SerializedFileWriter<Sink>>,
     schema: Schema,
     provenance: Provenance,
     pending: Vec<Sample<Encoded>>,
@@ -51,8 +54,8 @@ pub(crate) struct ParquetWriter {
     max_pending: usize,
     index: Builder,
     ranges: Vec<Range>,
-    /// Start of the row group that is filled.
     group_start: u64,
+    croissant: bool,
     /// A run of the same stamp may have left its description.
     resumes: bool,
     // After the file, whose unfinished form it stands for.
@@ -109,8 +112,8 @@ impl ParquetWriter {
         }
         claim.hold()?;
         let scratch = Scratch::start(&partial_path(request.out), claim.stands_for_leftovers())?;
-        let sink = Sink::new(scratch.marked(request.stamp), croissant);
-        let file = Target::new(sink.clone(), message, properties);
+        let sink = Sink::new(scratch.marked(request.stamp));
+        let file = SerializedFileWriter::new(sink.clone(), message, Arc::new(properties));
         let file = file.map_err(|error| failed(request.out, &error))?;
         let n_regions = schema.fields.iter().filter(|field| !is_cell(&field.kind)).count();
         let has_images = schema.first_image().is_some();
@@ -128,6 +131,7 @@ impl ParquetWriter {
             index: Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX)),
             ranges: Vec::new(),
             group_start: 0,
+            croissant,
             resumes: claim.stands_for_leftovers(),
             claim,
         })
@@ -155,13 +159,14 @@ impl ParquetWriter {
                     Value::Image(_) => columns.next().and_then(|column| column.get(number)),
                     _ => None,
                 };
-                regions.extend(region(value, place.copied()));
+                regions.extend(region(value, place.map(|place| place.start)));
             }
             self.index.push(&sample.key, &regions);
             self.index.push_row(&cells(sample));
         }
         let (offset, end) = (self.group_start, self.sink.len());
-        self.ranges.push(Range { offset, len: end - offset, xxh3: self.sink.take_hash() });
+        let xxh3 = self.sink.hash(offset..end, &places.concat())?;
+        self.ranges.push(Range { offset, len: end - offset, xxh3 });
         self.group_start = end;
         Ok(())
     }
@@ -192,17 +197,16 @@ impl ParquetWriter {
         let note = serde_json::to_string(&note).unwrap_or_default();
         let features = Features::text(&self.schema);
         let texts = [(features::KEY, features), (KEY, note)];
-        let texts = texts.map(|(key, text)| KeyValue::new(key.to_owned(), text)).to_vec();
         let file = self.file.take().ok_or_else(|| ParquetError::General("it is complete".into()));
         let written = file.and_then(|mut file| {
-            zeros(&mut file, padding)?;
-            file.sink()?.start_block();
-            zeros(&mut file, len)?;
-            file.sink()?.end_block();
-            file.finish(Some(texts))
+            zeros(&mut file, padding + len)?;
+            for (key, text) in texts {
+                file.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
+            }
+            file.into_inner().map(drop)
         });
         written.map_err(|error| self.failed(&error))?;
-        // The library writes its last bytes when it is dropped, which cannot fail.
+        // Also of bytes that the library wrote as it was dropped.
         match self.sink.take_failure() {
             Some(failure) => Err(failure),
             None => Ok((meta, place)),
@@ -210,7 +214,7 @@ impl ParquetWriter {
     }
 }
 
-fn zeros(file: &mut Target, len: u64) -> Result<(), ParquetError> {
+fn zeros(file: &mut SerializedFileWriter<Sink>, len: u64) -> Result<(), ParquetError> {
     let mut left = len;
     while left > 0 {
         let n_bytes = left.min(ZEROS.len() as u64);
@@ -247,27 +251,24 @@ impl ShardWriter for ParquetWriter {
         }
         let (meta, place) = self.write_tail()?;
         let (behind, bytes) = (place.offset + place.len, self.sink.len());
-        let (xxh3, scratch) = (self.sink.take_hash(), self.sink.take());
-        let mut whole = self.sink.take_whole();
-        let lost = || failed(&self.out, &ParquetError::General("it is gone".into()));
-        let scratch = scratch.ok_or_else(lost)?;
+        let xxh3 = self.sink.hash(behind..bytes, &[])?;
         self.ranges.push(Range { offset: behind, len: bytes - behind, xxh3 });
         let mut at = place.offset;
         self.index.emit(&meta, place.offset, &self.ranges, |part| {
-            scratch.write_all_at(part, at)?;
-            if let Some(whole) = &mut whole {
-                whole.add_block(part);
-            }
+            self.sink.write_at(part, at)?;
             at += part.len() as u64;
             Ok::<_, Error>(())
         })?;
+        let sha256 = self.croissant.then(|| sha256(&self.sink)).transpose()?;
+        let lost = || failed(&self.out, &ParquetError::General("it is gone".into()));
+        let scratch = self.sink.take().ok_or_else(lost)?;
         let Self { out, overwrite, index, claim, provenance, schema, resumes, .. } = *self;
-        let described = whole.map(|whole| {
-            let (path, sha256) = (&*out, whole.finish());
-            Described { path, bytes, sha256, schema: &schema, made: &provenance }.document()
+        let described = sha256.map(|sha256| {
+            let path = &*out;
+            let described = Described { path, bytes, sha256, schema: &schema, made: &provenance };
+            describe(&out, &described.document(), overwrite || resumes)
         });
-        let description = described.map(|bytes| describe(&out, &bytes, overwrite || resumes));
-        let description = description.transpose()?;
+        let description = described.transpose()?;
         commit(scratch, &out, overwrite, claim).inspect_err(|_| {
             if let Some((path, identity)) = description.filter(|_| !exists(&out).unwrap_or(true)) {
                 // What stays of it is replaced by the next run, or refused by it.
@@ -275,8 +276,14 @@ impl ShardWriter for ParquetWriter {
             }
         })?;
         let (samples, skipped) = (index.n_samples(), provenance.skipped);
-        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped })
+        Ok(ShardSummary { path: out, samples, bytes, skipped })
     }
+}
+
+fn sha256(sink: &Sink) -> Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    sink.read_range(0..sink.len(), |bytes| hash.update(bytes))?;
+    Ok(hash.finalize().into())
 }
 
 /// Writes the description of a file before the file gets its name, so that a file that is there has

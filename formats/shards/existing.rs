@@ -73,7 +73,7 @@ pub(crate) fn complete_file<R: Reader>(
         }
     }
     let bytes = place::file_len(&path)?.unwrap_or_default();
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
 /// Returns whether other processes of this very run may write the same shard: in a store, which
@@ -129,7 +129,7 @@ pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
 
 /// The refusal of a record that does not say any more of which run it is.
 pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
-    let what = message!("{error}; it does not say any more whose shard it is: {cure}");
+    let what = message!("{error}; it has no readable owner record: {cure}");
     Err(Error::usage("output", what))
 }
 

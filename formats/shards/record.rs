@@ -7,7 +7,6 @@ use fdconvert_storage::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
 
-/// Version 1 has no checksum.
 pub(crate) const VERSION: u64 = 2;
 /// Skipped samples are listed in it: millions of them fit.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
@@ -17,10 +16,6 @@ pub(crate) const MAX_BYTES: u64 = 1 << 30;
 pub(crate) trait Record: Serialize + DeserializeOwned {
     /// Name of the format, for errors.
     const FORMAT: &'static str;
-
-    /// Records of version 1, which have no checksum, end with a line break: one that does not was
-    /// cut.
-    const ENDS_LINE: bool = true;
 
     fn fingerprint(&self) -> &str;
 
@@ -73,38 +68,26 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     let sealed = check_record(&text).map_err(damaged)?.is_some();
     let record: R = serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
     match record.version() {
-        1 if R::ENDS_LINE && !text.ends_with(b"\n") => {
-            return Err(damaged("it is cut short".into()));
-        }
-        1 => {}
         VERSION if sealed => {}
         VERSION => {
             return Err(damaged("its checksum is missing: it was changed or damaged".into()));
         }
         found => {
             let path = path.to_path_buf();
-            return Err(Error::Version { format: R::FORMAT, path, found, supported: "1 and 2" });
+            return Err(Error::Version { format: R::FORMAT, path, found, supported: "2" });
         }
     }
     record.check().map_err(damaged)?;
     Ok(Some(record))
 }
 
-/// Returns whether a file is, byte for byte, what a record of that run says; without a hash, whether
-/// it has the length. An object is known by its mark, and not read.
-pub(crate) fn file_agrees(
-    path: &Path,
-    bytes: u64,
-    xxh3: Option<&str>,
-    fingerprint: &str,
-) -> Result<bool> {
+/// Returns whether a file is, byte for byte, what a record of that run says. An object is known by its mark, and not read.
+pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: &str, fingerprint: &str) -> Result<bool> {
     if let Some(agrees) = is_object_of_run(path, Some(bytes), fingerprint)? {
         return Ok(agrees);
     }
     match hash_file(path) {
-        Ok((found, hash)) => {
-            Ok(found == bytes && xxh3.is_none_or(|xxh3| xxh3 == format!("{hash:016x}")))
-        }
+        Ok((found, hash)) => Ok(found == bytes && xxh3 == format!("{hash:016x}")),
         Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),
     }

@@ -9,7 +9,7 @@ use fdconvert_core::{FormatOption, OptionKind};
 pub(crate) const OPTION: FormatOption = FormatOption {
     name: "sidecars",
     kind: OptionKind::Text("LIST"),
-    help: "Files for other readers, beside tar shards: fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset, or none [default: fdx,dali,wids]; beside a Parquet file: croissant, or none [default: none]",
+    help: "Files for other readers, next to tar shards: fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset, or none [default: fdx,dali,wids]; next to a Parquet file: croissant, or none [default: none]",
 };
 
 /// A JSON document for people, too.

@@ -7,7 +7,6 @@ pub(crate) const SORT: &str = "`tar --sort=name`";
 /// Neighbours with the same key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group<'a> {
-    /// The key of all its entries.
     pub(crate) key: Vec<u8>,
     /// In order.
     pub(crate) entries: Vec<Entry<'a>>,

@@ -36,7 +36,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) header: u64,
     /// Offset of its bytes, which are within the archive.
     pub(crate) data: u64,
-    /// Length of its bytes.
     pub(crate) len: u64,
 }
 
@@ -218,7 +217,7 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
         match rest.first_chunk().map(Header::parse) {
             Some(Ok(_)) => {
                 let what = format!(
-                    "another archive of {} bytes lies behind the end of this one, where few \
+                    "another archive of {} bytes is behind the end of this one, where few \
                      programs look: join them by `tar --concatenate`, or unpack all by `tar \
                      --ignore-zeros` and make one of the files",
                     rest.len()

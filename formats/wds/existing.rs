@@ -20,9 +20,7 @@ use std::path::{Path, PathBuf};
 /// Which files of a shard that are there may be replaced or removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ours {
-    /// The shard itself.
     pub(crate) tar: bool,
-    /// The index beside it.
     pub(crate) index: bool,
     /// True if other processes of this run may write it, too: see [`is_shared`].
     pub(crate) is_shared: bool,
@@ -170,5 +168,5 @@ pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<
         return Ok(None);
     }
     let Record { samples, bytes, skipped, .. } = record;
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
-    ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,
+    ImageHeader, Kind, Layout, Message, OpenOptions, OptionKind, OptionValues, Reader, Result,
     Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
@@ -88,7 +88,7 @@ impl Wds {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for a compressed shard that is too large.
     pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
-        WdsReader::open(path, MaxDecompressed::default(), &[])
+        WdsReader::open(path, &OpenOptions::default())
     }
 }
 
@@ -228,21 +228,8 @@ impl Format for Wds {
         fields::remarks(self, schema, common)
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.open_within(path, MaxDecompressed::default())
-    }
-
-    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open_without(path, limit, &[])
-    }
-
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(WdsReader::open(path, limit, dropped)?))
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, options)?))
     }
 }
 
@@ -266,7 +253,7 @@ fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
     if let Some(unknown) = unknown {
-        let what = format!("`{unknown}` is none of {}, none", SIDECARS.join(", "));
+        let what = format!("unknown `{unknown}`; expected one of {}, none", SIDECARS.join(", "));
         return Err(Error::usage(named::SIDECARS, what));
     }
     if words.is_empty() || words.contains(&"none") && words.len() > 1 {

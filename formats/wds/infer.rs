@@ -117,8 +117,8 @@ fn refuse_archives(path: &Path, members: &[(&[u8], Kind)]) -> Result<()> {
     }
     let Some((name, _)) = archive else { return Ok(()) };
     let what = format!(
-        "{} holds archives (.{}) and no image: unpack it, and each archive in it into a folder of \
-         its own, which is then a class, and give the folder above them",
+        "{} holds archives (.{}) and no image: unpack it, and each archive in it into its own \
+         folder, which is then a class, and give the folder above them",
         path.display(),
         String::from_utf8_lossy(name)
     );

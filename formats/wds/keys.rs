@@ -35,7 +35,7 @@ impl KeyCodec {
     /// The name of a key, without dot and field. Two keys have the same only if one is the other
     /// with the extension, or by a collision of 64-bit hashes.
     pub(crate) fn encode(&self, key: &str) -> String {
-        let encoded = encode(self.strip(key), MARKS);
+        let encoded = encode(self.strip(key));
         if encoded.len() <= self.max_bytes {
             return encoded;
         }
@@ -64,7 +64,7 @@ impl KeyCodec {
     }
 }
 
-fn encode(key: &str, marks: &[u8]) -> String {
+fn encode(key: &str) -> String {
     let mut name = String::with_capacity(key.len());
     // Names in `__` are about the archive for some readers, not samples.
     let first_part = key.split('/').next().unwrap_or_default();
@@ -79,7 +79,7 @@ fn encode(key: &str, marks: &[u8]) -> String {
                 before && after
             }
             b'_' => at > 0 || !is_meta,
-            byte => byte.is_ascii_alphanumeric() || byte == b'-' || marks.contains(&byte),
+            byte => byte.is_ascii_alphanumeric() || byte == b'-' || MARKS.contains(&byte),
         };
         if plain {
             name.push(char::from(byte));
@@ -99,10 +99,7 @@ pub(crate) fn decode(name: &[u8]) -> String {
         return as_it_is();
     }
     let key = unescape(name).and_then(|bytes| String::from_utf8(bytes).ok());
-    // Shards of earlier versions have no marks as they are.
-    let is_ours =
-        |key: &String| [MARKS, &[]].iter().any(|marks| encode(key, marks).as_bytes() == name);
-    key.filter(is_ours).unwrap_or_else(as_it_is)
+    key.filter(|key| encode(key).as_bytes() == name).unwrap_or_else(as_it_is)
 }
 
 fn unescape(name: &[u8]) -> Option<Vec<u8>> {
@@ -153,15 +150,6 @@ mod tests {
         check("é", "%C3%A9");
         check("jack-o'-lantern/1 (2).jpg", "jack-o'-lantern/1%20(2)");
         check("a:b*c?\"<>|\\~.jpg", "a%3Ab%2Ac%3F%22%3C%3E%7C%5C%7E");
-    }
-
-    #[test]
-    fn names_of_earlier_versions_lead_to_the_same_keys() {
-        for name in ["jack-o%27-lantern/1%20%282%29", "jack-o'-lantern/1%20(2)"] {
-            assert_eq!(decode(name.as_bytes()), "jack-o'-lantern/1 (2)");
-        }
-        // Neither version has written this one.
-        assert_eq!(decode(b"a'%27"), "a'%27");
     }
 
     #[test]

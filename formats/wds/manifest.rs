@@ -40,7 +40,6 @@ pub(crate) struct ShardFacts {
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
     pub(crate) xxh3: String,
-    /// Name of its index, if it was written with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) index: Option<String>,
 }

@@ -15,7 +15,7 @@ use crate::wds::{
     strangers,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
+use fdconvert_core::{Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, named};
 use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
@@ -38,9 +38,9 @@ fn shards_among_images(folder: &Path) -> Result<Vec<PathBuf>> {
     let (shown, n_tars) = (folder.display(), shards.len());
     let tars = if n_tars == 1 { "tar" } else { "tars" };
     let what = format!(
-        "{shown} holds {least}{n_images} images, and {least}{n_samples} samples in {n_tars} {tars}, \
-         and which of them are the dataset is not clear: move the ones or the others into a folder \
-         of their own, and give that, or a tar"
+        "{shown} holds {least}{n_images} images, and {least}{n_samples} samples in {n_tars} \
+         {tars}, and which of them are the dataset is not clear: move the ones or the others into \
+         a separate folder, and give that, or a tar"
     );
     Err(Error::usage("source", what))
 }
@@ -64,7 +64,9 @@ impl WdsReader {
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(path: &Path, limit: MaxDecompressed, dropped: &[String]) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let OpenOptions { max_decompressed: limit, drop_fields: dropped, .. } = options;
+        let limit = *limit;
         let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {
@@ -302,7 +304,6 @@ struct ShardFile {
     path: PathBuf,
     /// Its length, where a manifest tells it: our shards, which are not compressed.
     len: Option<u64>,
-    /// Its position in the manifest, if there is one.
     number: usize,
 }
 

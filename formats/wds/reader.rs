@@ -36,7 +36,6 @@ pub struct WdsReader {
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
-    /// Names of the fields that were left out when it was opened.
     pub(crate) dropped_fields: Vec<String>,
     /// Members that belong to no field, with their number, in shards without an index.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,
@@ -272,8 +271,8 @@ impl Source for WdsReader {
         });
         let beside = match self.n_images_beside {
             0 => None,
-            1 => Some(message!("1 image beside the shards of {} is left out", self.name)),
-            n => Some(message!("{n} images beside the shards of {} are left out", self.name)),
+            1 => Some(message!("1 image next to the shards of {} is left out", self.name)),
+            n => Some(message!("{n} images next to the shards of {} are left out", self.name)),
         };
         let classes = self.may_be_classes().then(|| {
             message!(

@@ -54,6 +54,6 @@ impl Record {
                 _ => return Ok(false),
             }
         }
-        file_agrees(tar, self.bytes, Some(&self.xxh3), &self.fingerprint)
+        file_agrees(tar, self.bytes, &self.xxh3, &self.fingerprint)
     }
 }

@@ -204,7 +204,7 @@ impl Wds {
             .collect();
         // A look that failed must not put the files beside the dataset.
         let is_folder =
-            fs::metadata(&reader.path).map_err(Error::io("look at", &reader.path))?.is_dir();
+            fs::metadata(&reader.path).map_err(Error::io("access", &reader.path))?.is_dir();
         let out = if is_folder {
             reader.path.as_path()
         } else {

@@ -63,7 +63,7 @@ pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
         let (_, field) = split_key(name).unwrap_or_default();
         if members.iter().any(|member| member.name == field) {
             let what = format!(
-                "`{}` is there twice in one sample, and readers take different ones",
+                "duplicate member `{}`: readers disagree on which one counts",
                 String::from_utf8_lossy(name)
             );
             return Err(TarError { offset: header, what, unsupported: false });
@@ -88,12 +88,10 @@ pub(crate) struct Scanned {
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
-    /// The first place of each sample.
     starts: Vec<usize>,
     /// The number of each sample's shape.
     shape: Vec<u32>,
     shapes: Vec<Shape>,
-    /// Files that belong to no sample.
     pub(crate) ignored: Ignored,
     /// For each field, what is wrong with samples that lack it.
     missing: Vec<Message>,
@@ -240,8 +238,8 @@ impl Scanned {
         let fields = schema.fields.iter().zip(columns).zip(n_without);
         let missing = fields.map(|((field, column), n_without)| match &apart {
             Some(key) => message!(
-                "is missing from the sample: files of one sample, such as those of `{key}`, do not \
-                 lie side by side; make the tar again with its names in order, e.g. by {SORT}"
+                "is missing from the sample: files of one sample, such as those of `{key}`, are \
+                 not side by side; make the tar again with its names in order, e.g. by {SORT}"
             ),
             None => {
                 let (drop, skip) =

@@ -19,7 +19,6 @@ pub(crate) struct Shard {
     /// True if the archive is the file or object itself, not made from it.
     pub(crate) is_stored: bool,
     pub(crate) contents: Contents,
-    /// Why its index is not used.
     pub(crate) index_problem: Option<IndexProblem>,
 }
 

@@ -138,7 +138,7 @@ impl Writer {
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
             let what = message!(
                 "another sample of the shard is called `{key}` already; a beton or mds can hold \
-                 both, and {} tells the samples of several sources apart",
+                 both, and {} distinguishes the samples of several sources",
                 named::PREFIX.with("auto")
             );
             return Err(Error::sample(&sample.key, what));
@@ -218,13 +218,7 @@ impl ShardWriter for Writer {
             drop(tar);
             claim.commit(&done.to_json(), || true)?;
             folders.keep_stamp();
-            return Ok(ShardSummary {
-                path,
-                samples,
-                bytes,
-                bytes_shared: 0,
-                skipped: done.skipped,
-            });
+            return Ok(ShardSummary { path, samples, bytes, skipped: done.skipped });
         }
         let index = self.with_index.then_some((
             index,
@@ -262,7 +256,7 @@ impl ShardWriter for Writer {
             index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()
         })?;
         folders.keep_stamp();
-        Ok(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped: done.skipped })
+        Ok(ShardSummary { path, samples, bytes, skipped: done.skipped })
     }
 }
 

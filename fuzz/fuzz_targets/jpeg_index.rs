@@ -2,8 +2,7 @@
 //! slow decoder must accept too, and decoding from entry points must give the same.
 #![no_main]
 use fdconvert_jpeg::{
-    EntryPoints, GRIDS_BITS, Jpeg, cut, marker_segments, parse, parse_header, reference, region,
-    unstuff,
+    EntryPoints, GRIDS_BITS, Jpeg, marker_segments, parse, reference, region, unstuff,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -23,13 +22,6 @@ fuzz_target!(|data: &[u8]| {
             let sequential = reference::coefficients(&jpeg, bytes).expect("walked, not decoded");
             let parallel = reference::coefficients_from(&jpeg, bytes, &made).expect("walked");
             assert!(sequential == parallel);
-        }
-        let mut out = Vec::new();
-        let half = jpeg.height / 2..jpeg.height;
-        if cut(&jpeg, bytes, &made, half, 1, &mut out).is_some() {
-            let part = parse(&out).expect("a cut is a JPEG");
-            // Whose scan is as long as its blocks.
-            assert!(EntryPoints::build(&part, &out, grid_bits).is_ok());
         }
         let whole = region(&jpeg, &made, 0..jpeg.height, 0..jpeg.width);
         assert_eq!(whole.segments.len(), made.segments().len());
@@ -54,9 +46,6 @@ fn explore(jpeg: &Jpeg, bytes: &[u8], read: &EntryPoints, at: u32) {
         let anchor = read.anchor_before(number).expect("segment 0 is one");
         assert!(anchor.segment as usize <= number);
     }
-    let header = parse_header(bytes).expect("parsed before");
-    let _ = cut(&header, bytes, read, at..at + 20, 1, &mut Vec::new());
-    let _ = cut(jpeg, bytes, read, at..at + 20, 8, &mut Vec::new());
     assert!(part.n_bits <= part.n_walked_bits);
     let Ok(data) = unstuff(jpeg, bytes) else { return };
     for segment in read.segments().iter().take(64) {

@@ -265,7 +265,7 @@ fn yolo_becomes_pixels_and_splits() {
     ok(&[&"pack", &root, &mixed, &"--labels", &data, &"--no-split-folders"]);
     assert_eq!(texts(&mixed), [YOLO_A, YOLO_B, YOLO_C]);
     let val = folder.path().join("v.beton");
-    ok(&[&"pack", &root, &val, &"--labels", &data, &"--select-splits", &"val"]);
+    ok(&[&"pack", &root, &val, &"--labels", &data, &"--where", &"split == 'val'"]);
     assert_eq!(last_fields(&val), [("images/val/c.png".to_owned(), YOLO_C.to_owned())]);
     // A resize changes the image, and not what its objects are measured by.
     let small = folder.path().join("s.beton");
@@ -484,7 +484,7 @@ fn boxes_of_the_stored_image_are_turned_with_a_photo() {
     // A copy of another size of the same shape.
     let (object, said) = objects(1, Some([150, 100]), &[]);
     assert_eq!((&object["size"], &object["bbox"]), (&json!([150, 100]), &json!([[0, 0, 32, 16]])));
-    assert!(said.contains("annotations of 1 photo are of another size"), "{said}");
+    assert!(said.contains("annotations of 1 photo are for another size"), "{said}");
 }
 
 #[test]
@@ -737,7 +737,7 @@ fn lists_of_classes_give_their_numbers() {
     fs::create_dir(at("val/b")).unwrap();
     ok(&[&"pack", &at("train"), &at("train.beton")]);
     let said = ok(&[&"pack", &at("val"), &at("plain.beton")]);
-    assert!(said.contains("no image lies in the folder b"), "{said}");
+    assert!(said.contains("no image is in the folder b"), "{said}");
     let labels = |dataset: &Path| {
         let reader = fdconvert_reader::open(dataset).unwrap();
         let names = reader.schema().fields[1].class_names.clone().unwrap().to_vec();
@@ -833,10 +833,12 @@ fn classes_that_are_called_by_numbers_are_selected_by_name() {
     let root = folder.path().join("d");
     tree(&root, &["0/1.png", "10/2.png", "100/3.png", "2/4.png"]);
     let out = folder.path().join("o.beton");
-    ok(&[&"pack", &root, &out, &"--select-labels", &"10"]);
+    ok(&[&"pack", &root, &out, &"--where", &"label == '10'"]);
     assert_eq!(fdconvert_reader::open(&out).unwrap().key(0), "10/2.png");
-    let said = fails(&[&"pack", &root, &folder.path().join("n.beton"), &"--select-labels", &"3"]);
-    assert!(said.contains("`3` is not a class of the source, which has numbers"), "{said}");
+    let args: [&dyn AsRef<std::ffi::OsStr>; 5] =
+        [&"pack", &root, &folder.path().join("n.beton"), &"--where", &"label == '3'"];
+    let said = fails(&args);
+    assert!(said.contains("`3` is none of the classes of the source, 0, 10, 100, 2"), "{said}");
 }
 
 #[test]

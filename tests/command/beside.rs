@@ -110,12 +110,6 @@ fn a_sample_without_its_file_is_named_or_left_out() {
     // The one that belongs to no image is counted, those that were taken are not.
     assert!(said.contains("1 file ignored (.txt 1)"), "{said}");
     assert_eq!(inspect(&out)["first"][1]["txt"], "b/3.txt");
-    // Its list is not kept: whether files beside images are there would not be seen.
-    let (cache, cached) = (root.path().join("list"), root.path().join("cached.wds"));
-    let listing: [&dyn AsRef<std::ffi::OsStr>; 2] = [&"--listing-cache", &cache];
-    let again: [&dyn AsRef<std::ffi::OsStr>; 5] = [&"pack", &source, &cached, &"--beside", &"txt"];
-    expect(1, &[&again[..], &skip, &listing].concat());
-    assert!(!cache.exists());
     // Without the option they are none of ours.
     let said = ok(&[&"pack", &source, &root.path().join("plain.wds")]);
     assert!(said.contains("3 files ignored (.txt 3)"), "{said}");

@@ -54,23 +54,27 @@ fn an_expression_chooses_samples() {
         ("width * height > 1536 || height == 16", &["cat/1.png", "dog/1.png", "dog/2.png"]),
         ("!(label == \"cat\") && width / height < 1.5", &all[2..]),
         ("key contains '1' && codec == \"png\"", &["cat/1.png", "dog/1.png"]),
-        ("label in ['cat', 'bird'] && bytes > 5000", &all[..1]),
+        ("label in ['cat'] && bytes > 5000", &all[..1]),
+        ("index >= 1 && index < 3", &all[1..3]),
         ("key starts_with 'dog/' && -width < -16", &all[2..3]),
         ("width + 2 * height - 1 == 47", &all[3..]),
     ] {
         let (keys, said) = taken(expression, &[]);
         assert_eq!(keys, expected, "{expression}");
         let left_out = 4 - expected.len();
-        let note = format!("{left_out} of 4 samples left out by --where {expression}");
+        let note = format!(
+            "{left_out} of 4 samples left out by --where {}",
+            fdconvert_core::shell_word(expression)
+        );
         assert!(said.contains(&note) && !said.contains("left out by --keys"), "{said}");
     }
-    // Other choices take their part of it, and the other way round.
-    let (keys, _) = taken("width >= 32", &[&"--select", &"1..4"]);
-    assert_eq!(keys, ["cat/2.png", "dog/1.png"]);
-    let (keys, said) = taken("width >= 64", &[&"--select-labels", &"dog"]);
+    // A list takes its part before it.
+    let list = root.join("list.txt");
+    fs::write(&list, "dog/2.png\ndog/1.png\n").unwrap();
+    let (keys, said) = taken("width >= 64", &[&"--keys", &list]);
     assert_eq!(keys, ["dog/1.png"]);
     assert!(said.contains("1 of 2 samples left out by --where"), "{said}");
-    assert!(said.contains("2 of 4 samples left out by --keys, --select..."), "{said}");
+    assert!(said.contains("2 of 4 samples left out by --keys, --sample or --split"), "{said}");
     let recorded = params(&out);
     assert_eq!(recorded["where"], "width >= 64");
     assert_eq!(recorded["where-left-out"], "1 of 2");
@@ -110,13 +114,17 @@ fn errors_in_expressions_point_at_their_place() {
     let out = root.join("o.beton");
     for (expression, expected) in [
         ("width >= ", "at column 10, behind the ^: a name, a number or a text is missing here"),
-        ("widht >= 3", "`widht` is none of: width, height, bytes, codec, label, key, split;"),
+        (
+            "widht >= 3",
+            "unknown `widht`; expected one of: width, height, bytes, codec, label, key, split, index;",
+        ),
         (
             "label == 3",
             "column 10, behind the ^: it has to be a text, and is a number: label == ^3",
         ),
-        ("label == cat", "`cat` is none of: width"),
-        ("width = 3", "column 7, behind the ^: two are compared with =="),
+        ("label == cat", "unknown `cat`; expected one of: width"),
+        ("index == 'a'", "it has to be a number, and is a text"),
+        ("width = 3", "column 7, behind the ^: compare with =="),
         ("width", "the whole has to be true or false, and is a number; compare it"),
         ("width > 3 and height > 3", "column 11, behind the ^: an operator is missing in front"),
         ("1 < width < 9", "this compares numbers or texts, and its left side is true or false"),
@@ -129,9 +137,20 @@ fn errors_in_expressions_point_at_their_place() {
         let said = fails(&[&"pack", &source, &out, &"--where", &expression]);
         assert!(said.contains("--where: at column") && said.contains(expected), "{said}");
     }
+    // A text that can never be equal is mistyped.
+    let none = "is none of the classes of the source, cat, dog";
+    for (expression, expected) in [
+        ("label == 'dgo'", none),
+        ("width > 3 && 'dgo' != label", none),
+        ("!(label in ['cat', 'dgo'])", none),
+        ("split == 'dgo'", "is none of the splits of the source, which has none"),
+    ] {
+        let said = fails(&[&"pack", &source, &out, &"--where", &expression]);
+        assert!(said.contains(&format!("--where: `dgo` {expected}")), "{said}");
+    }
     let deep = format!("{}width > 1{}", "(".repeat(5000), ")".repeat(5000));
     let said = fails(&[&"pack", &source, &out, &"--where", &deep]);
-    assert!(said.contains("more than 64 parts lie inside one another"), "{said}");
+    assert!(said.contains("more than 64 nested parts"), "{said}");
     let long = format!("width > 1{}", " || width > 1".repeat(4000));
     let said = fails(&[&"pack", &source, &out, &"--where", &long]);
     assert!(said.contains("it has more than 256 parts"), "{said}");
@@ -222,7 +241,7 @@ fn what_is_chosen_before_is_compared_and_shares_are_taken_after() {
         ok(&args);
         keys(&out)
     };
-    assert_eq!(taken(&[&"--select-labels", &"b"]), ["b/1.png", "b/2.png", "b/3.png"]);
+    assert_eq!(taken(&[&"--where", &"label == 'b'"]), ["b/1.png", "b/2.png", "b/3.png"]);
     assert_eq!(taken(&[&"--where", &"key != 'a/1.png'"]), ["a/2.png", "a/3.png", "b/2.png"]);
     assert_eq!(taken(&[&"--sample", &"100%"]).len(), 3);
     let list = root.join("keys.txt");
@@ -256,7 +275,7 @@ fn names_in_front_tell_sources_apart() {
     }
     let (left, right) = (path("left"), path("right"));
     let said = fails(&[&"pack", &left, &right, &path("x.wds")]);
-    assert!(said.contains("--prefix auto tells the samples of several sources apart"), "{said}");
+    assert!(said.contains("--prefix auto distinguishes the samples of several sources"), "{said}");
     ok(&[&"pack", &left, &right, &path("auto.wds"), &"--prefix", &"auto"]);
     assert_eq!(
         keys(&path("auto.wds")),

@@ -59,8 +59,8 @@ fn sources_can_be_joined_and_parted() {
     ok(&[&"pack", &source, &path("all"), &"--format", &"wds", &"--split", &"train=0.75,val=0.25"]);
     let names = common::names(&path("all"));
     assert!(names.contains(&"train-000000.tar".into()) && names.contains(&"val-000000.tar".into()));
-    ok(&[&"pack", &source, &path("even"), &"--format", &"wds", &"--select-labels", &"even"]);
-    ok(&[&"pack", &source, &path("odd"), &"--format", &"wds", &"--select-labels", &"odd"]);
+    ok(&[&"pack", &source, &path("even"), &"--format", &"wds", &"--where", &"label == 'even'"]);
+    ok(&[&"pack", &source, &path("odd"), &"--format", &"wds", &"--where", &"label == 'odd'"]);
     ok(&[&"pack", &path("even"), &path("odd"), &path("joined"), &"--format", &"wds"]);
     ok(&[&"unpack", &path("joined"), &path("back")]);
     assert_same_tree(&source, &path("back"));

@@ -114,7 +114,7 @@ fn what_differs_is_named() {
     assert_eq!(back["changed"].as_array().unwrap().len(), 1);
     // A part of a dataset has other numbers for the same classes.
     let part = root.path().join("part.beton");
-    ok(&[&"pack", &photos, &part, &"--select-labels", &"scene"]);
+    ok(&[&"pack", &photos, &part, &"--where", &"label == 'scene'"]);
     let part = found(1, &photos, &part, &[]);
     assert_eq!(part["changed"], json!([]), "{part}");
     assert!(fails(&[&"diff", &photos, &root.path().join("missing")]).contains("missing"));

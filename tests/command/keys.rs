@@ -1,7 +1,7 @@
 //! Samples chosen by a list of their keys, and by class.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{fails, ok, run, text, tree};
+use crate::common::{fails, ok, tree};
 use fdconvert_testkit::compare::assert_same_tree;
 use serde_json::{Value, json};
 use std::{
@@ -55,7 +55,6 @@ fn listed_samples_are_taken_in_the_order_of_the_source() {
     let hash = xxhash_rust::xxh3::xxh3_128(b"a/1.png\na/4.png\nb/2.png\n");
     let recorded = params(&path("o.beton"));
     assert_eq!(recorded["keys"], json!(format!("3 keys, xxh3 {hash:032x}")));
-    assert_eq!(recorded.get("missing-keys"), None);
     // Packed datasets have keys, too.
     ok(&[&"pack", &path("o.beton"), &path("q.wds"), &"--keys", &list(root, "c", "a/4.png\n")]);
     assert_eq!(keys(&path("q.wds")), ["a/4.png"]);
@@ -76,8 +75,8 @@ fn other_selections_take_their_part_of_what_is_listed() {
     };
     assert_eq!(taken(&[]), listed);
     // Positions are those of the source.
-    assert_eq!(taken(&[&"--select", &"2..6"]), ["a/3.png", "b/1.png", "b/2.png"]);
-    assert_eq!(taken(&[&"--select-labels", &"a"]), ["a/2.png", "a/3.png"]);
+    assert_eq!(taken(&[&"--where", &"index >= 2 && index < 6"]), ["a/3.png", "b/1.png", "b/2.png"]);
+    assert_eq!(taken(&[&"--where", &"label == 'a'"]), ["a/2.png", "a/3.png"]);
     let half = taken(&[&"--sample", &"50%"]);
     assert_eq!(half.len(), 3);
     assert!(half.iter().all(|key| listed.contains(&key.as_str())), "{half:?}");
@@ -91,13 +90,13 @@ fn other_selections_take_their_part_of_what_is_listed() {
     all.sort();
     assert_eq!(all, listed);
     let nothing: [&dyn AsRef<OsStr>; 7] =
-        [&"pack", &source, &root.join("n.wds"), &"--keys", &file, &"--select", &"0..1"];
+        [&"pack", &source, &root.join("n.wds"), &"--keys", &file, &"--where", &"index < 1"];
     let none = fails(&nothing);
-    assert!(none.contains("--keys and --select"), "{none}");
+    assert!(none.contains("--keys and --where"), "{none}");
 }
 
 #[test]
-fn keys_that_the_source_lacks_are_named_or_counted() {
+fn keys_that_the_source_lacks_are_named_and_counted() {
     let root = tempfile::tempdir().unwrap();
     let (root, source) = (root.path(), photos(root.path()));
     let out = root.join("o.beton");
@@ -105,28 +104,17 @@ fn keys_that_the_source_lacks_are_named_or_counted() {
     let said = fails(&[&"pack", &source, &out, &"--keys", &file]);
     let expected = "6 of its 7 keys are not in the source: `z/1`, `y`, `x`, `w`, `v`, ...";
     assert!(said.contains(expected) && said.contains("keys.txt"), "{said}");
-    assert!(said.contains("such as `a/1.png`") && said.contains("--missing-keys skip"), "{said}");
+    assert!(said.contains("such as `a/1.png`"), "{said}");
+    assert!(said.contains("correct these 6, or remove them from the list"), "{said}");
     assert!(!out.exists());
-    let skip: [&dyn AsRef<OsStr>; 7] =
-        [&"pack", &source, &out, &"--keys", &file, &"--missing-keys", &"skip"];
-    let output = run(&skip);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let said = text(&output.stderr);
-    assert!(said.contains("note: 6 keys of ") && said.contains("`z/1`, `y`"), "{said}");
-    assert_eq!(keys(&out), ["b/1.png"]);
-    assert_eq!(params(&out)["missing-keys"], "6");
-    let mut again = skip.to_vec();
-    again.extend([&"--overwrite" as &dyn AsRef<OsStr>, &"--json"]);
-    let report: Value = serde_json::from_str(&ok(&again)).unwrap();
-    assert_eq!((&report["missing_keys"], &report["left_out"]), (&json!(6), &json!(7)));
-    // A key of another split is not among those that are packed.
-    let divided = root.join("divided.wds");
+    // Of a list over all splits the expression takes those of one.
+    let (divided, val) = (root.join("divided.wds"), root.join("val.wds"));
     ok(&[&"pack", &source, &divided, &"--split", &"train=0.5,val=0.5"]);
     let every = list(root, "all.txt", &keys(&divided).join("\n"));
     let args: [&dyn AsRef<OsStr>; 7] =
-        [&"pack", &divided, &root.join("val.wds"), &"--keys", &every, &"--select-splits", &"val"];
-    let said = fails(&args);
-    assert!(said.contains("4 of its 8 keys are not in the source"), "{said}");
+        [&"pack", &divided, &val, &"--keys", &every, &"--where", &"split == 'val'"];
+    ok(&args);
+    assert_eq!(keys(&val).len(), 4);
 }
 
 #[test]
@@ -149,8 +137,6 @@ fn lists_that_cannot_be_meant_are_refused() {
     }
     let gone = fails(&[&"pack", &source, &out, &"--keys", &root.join("gone.txt")]);
     assert!(gone.contains("gone.txt"), "{gone}");
-    let alone = fails(&[&"pack", &source, &out, &"--missing-keys", &"skip"]);
-    assert!(alone.contains("it goes with --keys"), "{alone}");
     let file = list(root, "k", "a/1.png");
     let recipe = "fractal:svd?classes=2&instances=2";
     let formula = fails(&[&"pack", &recipe, &root.join("o.formula"), &"--keys", &file]);
@@ -163,9 +149,9 @@ fn plans_need_the_list_no_more() {
     let root = tempfile::tempdir().unwrap();
     let (root, source) = (root.path(), photos(root.path()));
     let path = |name: &str| root.join(name);
-    let file = list(root, "keys.txt", "b/3.png\na/2.png\nb/1.png\na/9.png");
-    let options: [&dyn AsRef<OsStr>; 8] =
-        [&"--format", &"wds", &"--shards", &"2", &"--missing-keys", &"skip", &"--keys", &file];
+    let file = list(root, "keys.txt", "b/3.png\na/2.png\nb/1.png");
+    let options: [&dyn AsRef<OsStr>; 6] =
+        [&"--format", &"wds", &"--shards", &"2", &"--keys", &file];
     let with = |args: &[&dyn AsRef<OsStr>]| {
         ok(&args.iter().chain(&options).copied().collect::<Vec<_>>());
     };
@@ -180,7 +166,6 @@ fn plans_need_the_list_no_more() {
     fs::remove_file(path("parts/.fdconvert/plan.fdplan")).unwrap();
     assert_same_tree(&path("whole"), &path("parts"));
     assert_eq!(keys(&path("parts")), ["a/2.png", "b/1.png", "b/3.png"]);
-    assert_eq!(params(&path("parts"))["missing-keys"], "1");
 }
 
 #[test]

@@ -55,11 +55,6 @@ fn killed_at_many_points_it_ends_with_the_same_bytes() {
     kill_at_many_points(&[]);
 }
 
-#[test]
-fn killed_with_aligned_images_it_ends_with_the_same_bytes() {
-    kill_at_many_points(&["--align", "4096"]);
-}
-
 fn kill_at_many_points(options: &[&str]) {
     let root = tempfile::tempdir().unwrap();
     let source = source(root.path());

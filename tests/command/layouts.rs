@@ -57,8 +57,8 @@ const LAYOUTS: &[Layout] = &[
         args: &[],
         status: REFUSED,
         says: &[
-            "images lie right in the split folders `test`, `val` and have no class",
-            "--select-splits train`",
+            "images are directly in the split folders `test`, `val` and have no class",
+            "--where 'split in [\"train\"]'`",
         ],
     },
     Layout {
@@ -66,7 +66,7 @@ const LAYOUTS: &[Layout] = &[
         images: &TINY_IMAGENET,
         others: &[],
         source: "",
-        args: &["--select-splits", "train"],
+        args: &["--where", "split in [\"train\"]"],
         status: PACKED,
         says: &[
             "  train     2 samples in 1 shard",
@@ -82,7 +82,7 @@ const LAYOUTS: &[Layout] = &[
         status: PACKED,
         says: &[
             "  train2017 1 sample in 1 shard",
-            "  labels    none: the images lie right in the splits\n",
+            "  labels    none: the images are directly in the splits\n",
             "the splits train2017, val2017 of the source are kept",
         ],
     },
@@ -94,7 +94,7 @@ const LAYOUTS: &[Layout] = &[
         args: &[],
         status: REFUSED,
         says: &[
-            "cityscapes/gtFine holds images beside those of",
+            "cityscapes/gtFine holds images next to those of",
             "these are masks or labels of them",
             "cityscapes/leftImg8bit as the source",
         ],
@@ -129,7 +129,7 @@ const LAYOUTS: &[Layout] = &[
         status: PACKED,
         says: &[
             "packed 2 of 2 samples",
-            "  labels    none: the images lie right in the splits\n",
+            "  labels    none: the images are directly in the splits\n",
             "the splits training, validation of the source are kept",
         ],
     },
@@ -149,7 +149,7 @@ const LAYOUTS: &[Layout] = &[
         source: "images",
         args: &["--pair", "mask=oxford-iiit-pet/annotations/trimaps"],
         status: PACKED,
-        says: &["packed 2 of 2 samples", "  labels    none: the images lie in one folder\n"],
+        says: &["packed 2 of 2 samples", "  labels    none: the images are in one folder\n"],
     },
     Layout {
         name: "LEVIR-CD",
@@ -178,8 +178,8 @@ const LAYOUTS: &[Layout] = &[
         status: PACKED,
         says: &[
             "  labels    2 classes from the folders in the splits: glioma, none\n",
-            "all images of the splits lie in brain, so the folders in there are the classes",
-            "1 of 2 classes lies in some of the splits only: glioma in Training only",
+            "all images of the splits are in brain, so the folders in it are the classes",
+            "1 of 2 classes is in some of the splits only: glioma in Training only",
         ],
     },
     Layout {
@@ -207,7 +207,7 @@ const LAYOUTS: &[Layout] = &[
         source: "",
         args: &[],
         status: PACKED,
-        says: &["the classes `Cat` and `cat` differ in nothing but case", "2 of 3 classes lie"],
+        says: &["the classes `Cat` and `cat` differ in nothing but case", "2 of 3 classes are"],
     },
     Layout {
         name: "CUB_200_2011",
@@ -218,7 +218,7 @@ const LAYOUTS: &[Layout] = &[
         status: PACKED,
         says: &[
             "  labels    2 classes from the folders in images: 001.Albatross, 002.Auklet\n",
-            "all images lie in images, so the folders in there are the classes",
+            "all images are in images, so the folders in it are the classes",
             "2 folders without images (attributes, parts)",
         ],
     },
@@ -252,7 +252,7 @@ const LAYOUTS: &[Layout] = &[
         args: &[],
         status: REFUSED,
         says: &[
-            "Test, Training, test-multiple_fruits are called as splits or much like them",
+            "Test, Training, test-multiple_fruits have names of splits or similar ones",
             "move all else out of their folder",
         ],
     },

@@ -4,8 +4,6 @@
 #[cfg(feature = "turbo")]
 mod again;
 #[cfg(feature = "turbo")]
-mod align;
-#[cfg(feature = "turbo")]
 mod annotations;
 mod bad;
 #[cfg(feature = "turbo")]
@@ -48,10 +46,6 @@ mod jpeg_index;
 mod kill;
 #[cfg(feature = "turbo")]
 mod layouts;
-#[cfg(feature = "turbo")]
-mod leases;
-#[cfg(all(feature = "stores", feature = "turbo"))]
-mod leases_in_stores;
 #[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]

@@ -44,7 +44,7 @@ fn addresses_that_are_none_are_refused_before_a_request() {
         (&["inspect", "az://b/d"], &azure, endpoint),
         (&["inspect", "gs://b/d"], &[("STORAGE_EMULATOR_HOST", "a b")], "is not a URL"),
         (&["inspect", "hf://datasets/o/n"], &[("HF_ENDPOINT", "minio.local:9000")], "is not a URL"),
-        (&s3, &[("AWS_REGION", "us east")], "the region of the store, `us east`, is none"),
+        (&s3, &[("AWS_REGION", "us east")], "the region of the store, `us east`, is invalid"),
         (&s3, &[("AWS_ACCESS_KEY_ID", "k\n"), ("AWS_ENDPOINT_URL", url)], "check endpoint, region"),
     ];
     for (args, variables, part) in cases {

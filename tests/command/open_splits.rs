@@ -123,7 +123,7 @@ fn a_split_that_is_not_there_is_an_error_that_lists_those_that_are() {
     let paths = datasets(root.path());
     for path in &paths {
         let message = fails(&[&"stats", path, &"--split", &"test"]);
-        assert!(message.contains("`test` is none of the splits of im"), "{message}");
+        assert!(message.contains("`test` is not one of the splits of im"), "{message}");
         assert!(message.contains("train, val"), "{message}");
     }
     let flat = root.path().join("kodak");

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What a plan is packed by: functions of `Planned`.
-const OF_PLANS: [&str; 5] = ["plan", "part", "parts", "claim", "lease"];
+const OF_PLANS: [&str; 3] = ["plan", "part", "parts"];
 
 #[test]
 fn every_named_option_is_a_flag_of_the_command() {

@@ -46,7 +46,7 @@ fn masks_of_longer_names_are_named_with_the_cure() {
     tree(&path("masks"), &["a/1_mask.png", "a/10.png", "b/2_mask.png"]);
     let pair = format!("mask={}", path("masks").display());
     let message = fails(&[&"pack", &path("img"), &path("o.wds"), &"--pair", &pair]);
-    let cure = "`a/1.png`: there is no mask of its name in masks: a/1_mask.png is there, so leave \
+    let cure = "`a/1.png`: there is no mask of its name in masks: a/1_mask.png exists, so leave \
                 `_mask` out of the names in masks";
     assert!(message.contains(cure), "{message}");
     tree(&path("masks"), &["a/1.png", "b/1.png"]);

@@ -199,3 +199,80 @@ fn merging_removes_what_killed_parts_left_of_the_plan_and_nothing_else() {
     assert!(!begun.exists());
     assert!(others.exists() && named.exists());
 }
+
+/// Variables that number processes, none of which the tests may have from outside.
+const NUMBERS: [&str; 12] = [
+    "RANK",
+    "WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "SLURM_PROCID",
+    "SLURM_NTASKS",
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_ARRAY_TASK_MIN",
+    "SLURM_ARRAY_TASK_STEP",
+    "SLURM_ARRAY_TASK_COUNT",
+    "JOB_COMPLETION_INDEX",
+    "AWS_BATCH_JOB_ARRAY_INDEX",
+];
+
+#[test]
+fn the_part_is_what_the_launcher_says() {
+    let root = tempfile::tempdir().unwrap();
+    let plan = plan(root.path(), &kodak_classes(root.path()));
+    let part = |out: &Path, environment: &[(&str, String)], parts: Option<&str>| {
+        let mut command = fdconvert();
+        NUMBERS.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.args(["pack", "--part", "auto", "--plan"]).arg(&plan).arg(out);
+        command.args(parts.map(|parts| ["--parts", parts]).into_iter().flatten());
+        let output = command.output().unwrap();
+        let text = common::text(&output.stdout) + &common::text(&output.stderr);
+        (output.status.code(), text)
+    };
+    type Environment = fn(usize) -> Vec<(&'static str, String)>;
+    let launchers: [(Environment, Option<&str>); 6] = [
+        (|n| vec![("RANK", n.to_string()), ("WORLD_SIZE", "2".into())], None),
+        (
+            |n| {
+                let rank = ("OMPI_COMM_WORLD_RANK", n.to_string());
+                vec![rank, ("OMPI_COMM_WORLD_SIZE", "2".into())]
+            },
+            None,
+        ),
+        (|n| vec![("SLURM_PROCID", n.to_string()), ("SLURM_NTASKS", "2".into())], None),
+        (
+            |n| {
+                vec![
+                    ("SLURM_ARRAY_TASK_ID", (3 + 4 * n).to_string()),
+                    ("SLURM_ARRAY_TASK_MIN", "3".into()),
+                    ("SLURM_ARRAY_TASK_STEP", "4".into()),
+                    ("SLURM_ARRAY_TASK_COUNT", "2".into()),
+                ]
+            },
+            None,
+        ),
+        (|n| vec![("JOB_COMPLETION_INDEX", n.to_string())], Some("2")),
+        (|n| vec![("AWS_BATCH_JOB_ARRAY_INDEX", n.to_string())], Some("2")),
+    ];
+    for (number, (environment, parts)) in launchers.into_iter().enumerate() {
+        let out = root.path().join(format!("launched-{number}"));
+        for process in 0..2 {
+            let (status, text) = part(&out, &environment(process), parts);
+            assert_eq!(status, Some(0), "{text}");
+            let name = environment(process)[0].0;
+            assert!(text.contains(&format!("part {}/2, by ", process + 1)), "{text}");
+            assert!(text.contains(name), "{text}");
+        }
+        ok(&[&"merge", &out]);
+        ok(&[&"verify", &out]);
+    }
+    let out = root.path().join("refused");
+    let (status, text) = part(&out, &[], None);
+    assert!(status == Some(2) && NUMBERS[..2].iter().all(|it| text.contains(it)), "{text}");
+    let (status, text) = part(&out, &[("JOB_COMPLETION_INDEX", "0".into())], None);
+    assert!(status == Some(2) && text.contains("--parts"), "{text}");
+    assert!(!out.exists());
+}

@@ -71,7 +71,7 @@ fn every_change_of_content_is_another_hash() {
         hashes.push(root_hash(&out));
     };
     packed("order.wds", &["--shuffle", "--seed", "3"]);
-    packed("fewer.wds", &["--select", "0..11"]);
+    packed("fewer.wds", &["--where", "index < 11"]);
     packed("bytes.wds", &["--encode", "bmp"]);
     packed("field.wds", &["--pair", &format!("mask={}", source.display())]);
     let change = |name: &str, change: &dyn Fn(&Path)| {

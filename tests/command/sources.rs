@@ -144,13 +144,13 @@ fn requests_that_would_do_something_else_are_refused_with_the_cure() {
     check(&[&"pack", source, &"-"], &["standard output"]);
     check(&[&"pack", source, &beton, &"--shards", &"4"], &["--shards", "wds"]);
     check(&[&"pack", source, &beton, &"--shard-size", &"256"], &["256", "unit", "256MiB"]);
-    check(&[&"pack", source, &inside], &["lies in", "outside"]);
+    check(&[&"pack", source, &inside], &["is in", "outside"]);
     check(&[&"pack", source, source, &"--format", &"wds", &"--overwrite"], &["its own source"]);
     let above = folder.path();
     let replace: &[&dyn AsRef<std::ffi::OsStr>] =
         &[&"pack", source, &above, &"--format", &"wds", &"--overwrite"];
     check(replace, &["--overwrite replaces"]);
-    check(&[&"pack", &root.join("a/1.png"), &beton], &["one image", "give the folder"]);
+    check(&[&"pack", &root.join("a/1.png"), &beton], &["one image", "give its folder"]);
     assert_eq!(names(&root), ["a", "b"]);
     let said = ok(&[&"pack", source, &out("plain")]);
     assert!(said.contains("folder (by default)"), "{said}");

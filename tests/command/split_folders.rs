@@ -63,18 +63,15 @@ fn a_folder_that_stays_a_class_in_spite_of_its_name_is_told() {
     tree(&path("vehicles"), &["train/1.png", "bus/2.png", "car/3.png"]);
     assert_eq!(planned(&[&path("vehicles")]), (json!(["train"]), json!(["bus", "car", "train"])));
     let said = dry(&path("vehicles"));
-    assert!(said.contains("train is not a split: images also lie in bus, car"), "{said}");
+    assert!(said.contains("train is not a split: images are also in bus, car"), "{said}");
     let silent = ok(&[&"pack", &path("vehicles"), &"o.wds", &"--dry-run", &"--no-split-folders"]);
     assert!(!silent.contains("is not a split"), "{silent}");
 
     tree(&path("flat"), &["train/1.png"]);
-    assert!(dry(&path("flat")).contains("train is not a split: images lie right in it"));
+    assert!(dry(&path("flat")).contains("train is not a split: it contains images directly"));
     tree(&path("deep"), &["set/train/a/1.png", "set/val/a/2.png"]);
     let said = dry(&path("deep"));
-    assert!(
-        said.contains("all images lie in set, so the folders in there are the splits"),
-        "{said}"
-    );
+    assert!(said.contains("all images are in set, so the folders in it are the splits"), "{said}");
 }
 
 #[test]
@@ -119,7 +116,7 @@ fn tables_with_labels_keep_the_splits_of_their_paths() {
 
     assert_eq!(splits(&format!("{rows}x/4.png,cat\n")).0, json!(["train"]));
     let said = ok(&[&"pack", &root, &"o.wds", &"--labels", &table, &"--dry-run"]);
-    assert!(said.contains("Val, train are no splits: images also lie in x"), "{said}");
+    assert!(said.contains("Val, train are no splits: images are also in x"), "{said}");
 }
 
 #[test]

@@ -361,7 +361,10 @@ fn a_plan_in_a_bucket_is_not_replaced_by_another_one() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("--overwrite"), "{}", text(&refused.stderr));
     assert_eq!(fs::read(stage.bucket().join("p.fdplan")).unwrap(), first);
-    stage.ok(&[&"pack", &"--plan", &plan, &"--claim", &"s3://bucket/out"]);
+    for part in ["2/2", "1/2"] {
+        stage.ok(&[&"pack", &"--plan", &plan, &"--part", &part, &"s3://bucket/out"]);
+    }
+    stage.ok(&[&"merge", &"s3://bucket/out"]);
     stage.ok(&[&"verify", &"s3://bucket/out"]);
 }
 

@@ -358,7 +358,7 @@ fn errors_name_the_object_and_the_cure() {
     let said = fails(&server, &[&"inspect", &"s3://missing/x.beton"]);
     assert!(said.contains("s3://missing/x.beton"), "{said}");
     let said = fails(&server, &[&"inspect", &"ftp://host/x"]);
-    assert!(said.contains("begins with none of s3://"), "{said}");
+    assert!(said.contains("must begin with one of s3://"), "{said}");
     let said = fails(&server, &[&"inspect", &"s3://"]);
     assert!(said.contains("names no bucket"), "{said}");
     let web = format!("{}/bucket/sub", server.url());

@@ -46,7 +46,7 @@ fn a_zip_gives_the_bytes_that_the_folder_gives() {
                 .map(|(source, out)| ok(&[&"pack", source, out, &"--threads", &threads]));
             let note = "1 file ignored (.txt 1), 1 hidden name";
             assert!(said.contains(note) && expected.contains(note), "{kind}: {said}\n{expected}");
-            let is_wrapped = said.contains("lies in its folder holidays");
+            let is_wrapped = said.contains("is in its folder holidays");
             assert_eq!(is_wrapped, kind == "in a folder", "{said}");
             if format == "beton" {
                 assert!(fs::read(&a).unwrap() == fs::read(&b).unwrap(), "{kind}");

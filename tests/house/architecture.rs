@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "loader", "formats",
         ],
     ),
-    ("view", &["core", "storage", "codec", "loader"]),
+    ("view", &["core", "storage", "codec", "loader", "pipeline"]),
     ("reproduce", &["core", "loader", "profile", "fdconvert"]),
     // The storage only to be built for tests, with faults, as the workspace is.
     ("python", &["core", "loader", "reader", "codec", "fdconvert", "storage", ROOT]),

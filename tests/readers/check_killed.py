@@ -3,9 +3,8 @@
 usage: python check_killed.py WORK [--samples 20000] [--kills 3] [--seed 1]
 
 Arrays as CIFAR-10 has them (32 x 32, ten classes, stored as PNG, in betons as JPEG), a torch dataset,
-and a dataset of Hugging Face's library whose images are JPEGs. Each is packed, by `pack`, by a
-`Writer` that knows the number of samples, and by one that does not, whole once, and then by runs that
-get SIGKILL at random moments, resumed until one ends. Fails where the files of both differ.
+and a dataset of Hugging Face's library whose images are JPEGs. Each is packed, by `pack` and by a
+`Writer`, whole once, and then by runs that get SIGKILL at random moments, resumed until one ends. Fails where the files of both differ.
 Parquet files are made by single runs that begin again; the others resume what is done.
 
 Needs fdconvert, numpy, Pillow, torch and datasets.
@@ -42,7 +41,7 @@ FORMATS = {
     "mds": {"shard_size": "2MiB"},
     "parquet": {},
 }
-WAYS = ("pack", "Writer, n_samples", "Writer")
+WAYS = ("pack", "Writer")
 SOURCES = {"arrays": {"encode": "png"}, "torch": {"encode": "png"}, "datasets": {}}
 
 
@@ -109,8 +108,6 @@ def pack(kind, way, format, out):
         report = fdconvert.pack(samples, out, format=format, **options)
     else:
         options |= {"schema": {"image": "image", "label": "int"}}
-        if way == "Writer, n_samples":
-            options |= {"n_samples": arguments.samples}
         with fdconvert.Writer(out, format=format, **options) as writer:
             for image, label in one_by_one(samples):
                 writer.write({"image": image, "label": label})

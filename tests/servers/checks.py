@@ -136,7 +136,7 @@ def images_in_the_store(stage):
 
 
 def parts_and_merge(stage):
-    """Two parts of one plan, and `merge`, beside the same on the disk."""
+    """Two parts of one plan, and `merge`, next to the same on the disk."""
     stage.needs_writing()
     plan = stage.work / "p.fdplan"
     stage.command.ok("plan", stage.photos, "-o", plan, "--format", "wds", "--shards", "4")

@@ -4,8 +4,8 @@
  *   FAULTS_KINDS    only calls of these kinds, with commas between them [default: all]
  *   FAULTS_PATH     only calls on exactly this path [default: any]
  *   FAULTS_AT       the number of the one call, counted from 1, at which something happens
- *   FAULTS_DO       what happens: `kill` (SIGKILL before the call), `stop` (SIGSTOP before it; the
- *                   call is made when SIGCONT comes), `short` (fewer bytes are asked for), or the name or number of an errno that the call fails with
+ *   FAULTS_DO       what happens: `kill` (SIGKILL before the call), `short` (fewer bytes are asked
+ *                   for), or the name or number of an errno that the call fails with
  *   FAULTS_STAYS    any value: every later call of these kinds fails as well, on any path below; so
  *                   does a disk behave that is full
  *   FAULTS_LOG      file to append to: a line `kind path` for every counted call, or with FAULTS_AT
@@ -31,7 +31,7 @@
 
 #include "faults.h"
 
-enum { KILL = -2, STOP = -3, PATH_BYTES = 2 * PATH_MAX };
+enum { KILL = -2, PATH_BYTES = 2 * PATH_MAX };
 
 static const char *const kind_names[KINDS] = {
     [OPEN] = "open",     [READ] = "read",         [WRITE] = "write", [SYNC] = "sync",
@@ -43,7 +43,7 @@ static const struct {
     const char *name;
     int value;
 } actions[] = {
-    {"kill", KILL},     {"stop", STOP},       {"short", CUT_SHORT}, {"EIO", EIO},       {"ENOSPC", ENOSPC},
+    {"kill", KILL},     {"short", CUT_SHORT}, {"EIO", EIO},       {"ENOSPC", ENOSPC},
     {"EINTR", EINTR},   {"EMFILE", EMFILE},   {"EACCES", EACCES}, {"ENOLCK", ENOLCK},
     {"ENOMEM", ENOMEM}, {"ENODEV", ENODEV},   {"EROFS", EROFS},   {"ESTALE", ESTALE},
 };
@@ -208,10 +208,6 @@ static int decide(enum kind kind, const char *path) {
         for (;;) {
             syscall(SYS_pause);
         }
-    }
-    if (here && action == STOP) {
-        syscall(SYS_kill, getpid(), SIGSTOP);
-        return PROCEED;
     }
     if (here) {
         atomic_store(&fired, 1);

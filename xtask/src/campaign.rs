@@ -16,7 +16,6 @@ mod program;
 mod report;
 mod shim;
 mod tree;
-mod workers;
 
 use std::{fs, num::NonZeroUsize, path::PathBuf, thread};
 
@@ -66,18 +65,13 @@ enum Campaign {
     Kill,
     /// An errno, or fewer bytes than asked for, at each call on source and output.
     Faults,
-    /// One of two workers that share a dataset is killed, or paused and continued, before each of its
-    /// calls.
-    Workers,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     if !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
         return fail("the campaign needs Linux on a 64-bit machine: it preloads a library");
     }
-    let of_workers = options.campaign == Campaign::Workers;
-    let configurations =
-        if of_workers { Vec::new() } else { chosen(&options.formats, options.python.is_some())? };
+    let configurations = chosen(&options.formats, options.python.is_some())?;
     let here = Workspace::here()?;
     let (root, target) = (here.root()?, here.target()?);
     let path = options.program.clone().unwrap_or_else(|| target.join("debug/fdconvert"));
@@ -89,7 +83,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let name = match options.campaign {
         Campaign::Kill => "kill",
         Campaign::Faults => "faults",
-        Campaign::Workers => "workers",
     };
     let work = options.work.clone().unwrap_or_else(|| target.join(format!("campaign-{name}")));
     let work = recreate(&work)?;
@@ -98,9 +91,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .with_python(options.python.clone().unwrap_or_else(|| "python3".into()));
     program.make_source(&root.join("tests/fixtures/kodak"))?;
 
-    if of_workers {
-        return workers::run(&program, &options.formats, options.quick);
-    }
     let jobs = options.jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
     let mut report = Report::new(options.campaign);

@@ -7,7 +7,6 @@
 
 mod campaign;
 mod damage;
-mod demo;
 mod failure;
 mod fuzz;
 mod gate;
@@ -15,7 +14,6 @@ mod guide;
 mod kernels;
 mod measure;
 mod ptx;
-mod release;
 mod servers;
 mod shell;
 mod stores;
@@ -31,8 +29,6 @@ use clap::Parser;
 #[command(bin_name = "cargo xtask")]
 enum Chore {
     Campaign(campaign::Options),
-    /// Pack, inspect, verify and unpack the sample images with the release build.
-    Demo,
     Damage(damage::Options),
     Fuzz(fuzz::Options),
     Gate(gate::Options),
@@ -40,7 +36,6 @@ enum Chore {
     Kernels(kernels::Options),
     Measure(measure::Options),
     Ptx(ptx::Options),
-    Release(release::Options),
     Servers(servers::Options),
     Stores(stores::Options),
     Test(test_programs::Options),
@@ -49,7 +44,6 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Campaign(options) => campaign::run(&options),
-        Chore::Demo => demo::run(),
         Chore::Damage(options) => damage::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Gate(options) => gate::run(&options),
@@ -57,7 +51,6 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
-        Chore::Release(options) => release::run(&options),
         Chore::Servers(options) => servers::run(&options),
         Chore::Stores(options) => stores::run(&options),
         Chore::Test(options) => test_programs::run(&options),

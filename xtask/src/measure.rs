@@ -61,7 +61,6 @@ fn rust_files(root: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 #[derive(Default)]
 struct Found {
-    /// Lines of each file.
     files: Vec<usize>,
     /// Lines of each function, with its docs.
     functions: Vec<usize>,

@@ -17,17 +17,6 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { fail(format!("{line}: {status}")) }
 }
 
-/// Runs a command whose output is wanted. Its failure is an error with what it said.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let line = line(command);
-    let output = command.output().context(format_args!("cannot start {line}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    fail(format!("{line}: {}\n{}", output.status, said.trim_end()))
-}
-
 /// As [`run`], for commands that run beside others: prints all of it when the command has ended.
 pub(crate) fn run_beside(command: &mut Command, heading: &str) -> Result<()> {
     let line = line(command);

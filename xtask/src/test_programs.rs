@@ -26,43 +26,12 @@ const N_BESIDE: usize = 2;
 /// Programs that take longest and come first, so that the end is short.
 const FIRST: [&str; 3] = ["command", "fdconvert_formats", "gpu_emul"];
 
-/// Tests that wait most of their time, for processes, leases, and servers that let them wait: one
-/// at a time they took seven minutes, in two of which a processor worked. They have two threads a
-/// core: with one a core they were the last program that ran, for a minute.
+/// Waits most of the time, for processes and for servers that let it wait: two threads a core.
 const WAITING: &str = "command";
-
-/// Tests within one program that belong to another part than the program: those with one of these
-/// texts in their names.
-struct Exception {
-    program: &'static str,
-    texts: &'static [&'static str],
-}
-
-/// Of the formats' unit tests those that take minutes are slow, of the command's tests those that
-/// compare bytes with those of before are fast.
-const EXCEPTIONS: [Exception; 2] = [
-    Exception { program: "fdconvert_formats", texts: &["::tests::conformance::", "::damage::"] },
-    Exception { program: "command", texts: &["golden::"] },
-];
-
-/// Integration tests that take seconds.
-const FAST: [&str; 1] = ["house"];
-
-/// What is tested first, and what is left; together all tests, none of them twice.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
-    /// Unit tests, golden tests, and those of the repository itself.
-    Fast,
-    /// All others.
-    Slow,
-}
 
 /// Run what `cargo test` runs, two programs at a time, but no documentation tests.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only the tests of this part.
-    #[arg(long, value_enum)]
-    part: Option<Part>,
     /// Arguments of `cargo test`.
     #[arg(last = true, value_name = "ARGUMENT")]
     cargo: Vec<String>,
@@ -81,7 +50,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if programs.is_empty() {
         return fail("cargo test named no program");
     }
-    programs.retain(|program| program.chosen(options.part).is_some());
     programs.sort_by_key(|program| {
         FIRST.iter().position(|it| *it == program.name).unwrap_or(FIRST.len())
     });
@@ -92,7 +60,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let is_waiting = program.name == WAITING;
         let n_threads = if is_waiting { 2 * cores } else { cores.div_ceil(N_BESIDE) };
         let mut command = Command::new(&program.path);
-        command.args(program.chosen(options.part).unwrap_or_default());
         command.current_dir(&program.folder).env("RUST_TEST_THREADS", n_threads.to_string());
         shell::run_beside(&mut command, &heading)
     })
@@ -103,24 +70,6 @@ struct Program {
     name: String,
     path: PathBuf,
     folder: PathBuf,
-    /// Tests of a library or a program within it, not beside it.
-    is_unit: bool,
-}
-
-impl Program {
-    /// Arguments by which the program runs its tests of that part; `None` where it has none.
-    fn chosen(&self, part: Option<Part>) -> Option<Vec<&'static str>> {
-        let Some(part) = part else { return Some(Vec::new()) };
-        let is_fast = self.is_unit || FAST.contains(&self.name.as_str());
-        let is_own = is_fast == (part == Part::Fast);
-        let exception = EXCEPTIONS.iter().find(|it| it.program == self.name);
-        let texts = exception.map_or(&[][..], |it| it.texts);
-        match (is_own, texts) {
-            (true, texts) => Some(texts.iter().flat_map(|text| ["--skip", *text]).collect()),
-            (false, []) => None,
-            (false, texts) => Some(texts.to_vec()),
-        }
-    }
 }
 
 /// Reads what Cargo says in JSON, a line for each thing built.
@@ -136,9 +85,7 @@ fn programs(said: &str) -> Result<Vec<Program>> {
         let manifest = text(&line["manifest_path"]).map(PathBuf::from);
         let folder = manifest.and_then(|it| it.parent().map(PathBuf::from));
         let folder = folder.context(format_args!("cargo test names no package of {name}"))?;
-        let kinds = line["target"]["kind"].as_array().into_iter().flatten();
-        let is_unit = !kinds.into_iter().any(|kind| kind == "test" || kind == "bench");
-        programs.push(Program { name, path: path.into(), folder, is_unit });
+        programs.push(Program { name, path: path.into(), folder });
     }
     Ok(programs)
 }
@@ -164,27 +111,5 @@ mod tests {
         let found: Vec<_> =
             found.iter().map(|it| (&*it.name, it.path.as_path(), it.folder.as_path())).collect();
         assert_eq!(found, [("x", "/t/x-1".as_ref(), "/a/b".as_ref())]);
-    }
-
-    #[test]
-    fn each_test_belongs_to_one_part() {
-        let program = |name: &str, is_unit| {
-            let (path, folder) = (PathBuf::new(), PathBuf::new());
-            Program { name: name.into(), path, folder, is_unit }
-        };
-        let both = |program: Program| {
-            [Part::Fast, Part::Slow].map(|part| program.chosen(Some(part)).map(|it| it.join(" ")))
-        };
-        let (all, none) = (Some(String::new()), None);
-        assert_eq!(both(program("fdconvert_core", true)), [all.clone(), none.clone()]);
-        assert_eq!(both(program("house", false)), [all.clone(), none.clone()]);
-        assert_eq!(both(program("engine", false)), [none, all.clone()]);
-        // What one part skips is what the other one asks for.
-        let [fast, slow] = both(program("fdconvert_formats", true)).map(Option::unwrap);
-        assert_eq!(slow, "::tests::conformance:: ::damage::");
-        assert_eq!(fast, "--skip ::tests::conformance:: --skip ::damage::");
-        let [fast, slow] = both(program("command", false)).map(Option::unwrap);
-        assert_eq!((fast.as_str(), slow.as_str()), ("golden::", "--skip golden::"));
-        assert_eq!(program("command", false).chosen(None), Some(Vec::new()));
     }
 }

@@ -45,13 +45,6 @@ impl Workspace {
         self.folder("target_directory")
     }
 
-    /// The version of a package.
-    pub(crate) fn version(&self, package: &str) -> Option<String> {
-        let mut packages = self.metadata["packages"].as_array()?.iter();
-        let found = packages.find(|it| it["name"] == package)?;
-        found["version"].as_str().map(String::from)
-    }
-
     /// The names of all programs of the workspace.
     pub(crate) fn programs(&self) -> Vec<String> {
         let packages = self.metadata["packages"].as_array().into_iter().flatten();

@@ -2,7 +2,7 @@ use crate::toy::{
     ToyReader,
     layout::{FORMAT, MAGIC},
 };
-use fdconvert_core::{Codec, Format, ImageHeader, OptionValues, Reader, Result};
+use fdconvert_core::{Codec, Format, ImageHeader, OpenOptions, OptionValues, Reader, Result};
 #[cfg(feature = "write")]
 use fdconvert_core::{Create, ShardWriter};
 use std::{fs::File, io::Read as _, path::Path};
@@ -48,7 +48,7 @@ impl Format for Toy {
         Ok(Box::new(crate::toy::writer::Writer::create(request)?))
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Ok(Box::new(ToyReader::open(path)?))
     }
 }

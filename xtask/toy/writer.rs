@@ -88,7 +88,6 @@ impl ShardWriter for Writer {
             path: out,
             samples: table.samples.len() as u64,
             bytes: offset + text.len() as u64,
-            bytes_shared: 0,
             skipped: table.provenance.skipped,
         })
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct BenchArgs {
     /// Dataset to read as training does, or a recipe for fractals, whose images are drawn
     pub(crate) dataset: PathBuf,
-    /// Further datasets to read in turn with it, for a fair comparison
+    /// Further datasets to compare, read by turns
     #[arg(long, value_name = "DATASET", num_args = 1..)]
     pub(crate) compare: Vec<PathBuf>,
     /// Splits to read, or `all`; needed where there are several
@@ -25,8 +25,8 @@ pub(crate) struct BenchArgs {
     /// commas, are compared
     #[arg(long, value_name = "N", default_value = "4", value_delimiter = ',', alias = "in-flight")]
     pub(crate) queue_depth: Vec<usize>,
-    /// How images are read: past the page cache, as a dataset that does not fit into memory is, or
-    /// through it [default: direct where all datasets tell where their images lie, else mapped]
+    /// How to read images: past the page cache, as datasets larger than memory are read, or
+    /// through it [default: direct where all datasets know the places of their images, else mapped]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) access: Option<AccessArg>,
     /// Cache: memory that keeps a part of the dataset from epoch to epoch

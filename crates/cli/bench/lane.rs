@@ -24,14 +24,12 @@ use std::{
 /// A dataset with its loader, and what the rounds gave so far.
 pub(super) struct Lane {
     name: String,
-    /// What it is called in the table.
     label: String,
     loader: Loader,
     /// Whole epochs, or rounds of some seconds.
     rounds: Vec<Round>,
     /// Whether they are epochs.
     is_whole: bool,
-    /// Those of each round.
     stats: Vec<Stats>,
     /// Images/s that training takes, where that is played.
     consumer_rate: Option<f64>,
@@ -44,7 +42,7 @@ struct Clock {
 }
 
 /// The datasets, all read in the same way: past the page cache where nothing else was asked for and
-/// each of them tells where its images lie.
+/// each of them says where its images lie.
 pub(super) fn open(
     paths: &[&Path],
     args: &BenchArgs,
@@ -74,7 +72,7 @@ pub(super) fn open(
                 if !args.common.quiet && !args.common.json {
                     let which = if paths.len() > 1 { "a dataset" } else { "it" };
                     session.say(&format!(
-                        "note: reading through the page cache, because {which} does not tell where \
+                        "note: reading through the page cache, because {which} does not know where \
                          its images lie; from the second round on that is the speed of memory"
                     ));
                 }

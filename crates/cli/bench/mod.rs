@@ -42,19 +42,14 @@ pub(crate) struct Measured {
     pub(crate) decoding_per_s: f64,
     /// Share of the time that the consumer waited.
     pub(crate) stalled: f64,
-    /// Bytes read from storage for an image.
     pub(crate) bytes_per_image: f64,
-    /// Requests to stores for an image.
     pub(crate) requests_per_image: f64,
-    /// Share of the bytes from stores that lie between images which were fetched together.
+    /// Share of the bytes from stores that are between images which were fetched together.
     pub(crate) over_fetched: f64,
     /// Share of the images that came from the cache.
     pub(crate) hits: f64,
-    /// Share of the images of each stored form.
     pub(crate) forms: Vec<(String, f64)>,
-    /// What bounds the rate.
     pub(crate) verdict: &'static str,
-    /// What was how busy.
     pub(crate) busy: Busy,
 }
 
@@ -65,7 +60,6 @@ pub(crate) struct Busy {
     pub(crate) disk: Option<f64>,
     /// Of the processors that the decoding threads are for.
     pub(crate) processors: f64,
-    /// Of the training that is played.
     pub(crate) consumer: Option<f64>,
 }
 

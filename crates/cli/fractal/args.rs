@@ -70,7 +70,7 @@ pub(crate) struct SearchArgs {
     /// mv-fractaldb: least variance of a category along each axis [default: 0.05]
     #[arg(long, conflicts_with = "rate")]
     pub(crate) variance: Option<f64>,
-    /// fractaldb: look at every candidate, also where it is known which ones are categories
+    /// fractaldb: try every candidate, even where the categories are known
     #[arg(long)]
     pub(crate) full: bool,
     /// Files in OUT, or 25 each in OUT/csv0, OUT/csv1, ... as they are published

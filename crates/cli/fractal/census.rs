@@ -95,7 +95,7 @@ fn text_of(fills: &[Vec<f64>], n_classes: u32) -> String {
         line(format!("{number:02}"), row(fills, number));
     }
     line("all".into(), fills.iter().flatten().copied().collect());
-    let _ = writeln!(text, "\n{n_images} images; columns tell how many of them are emptier");
+    let _ = writeln!(text, "\n{n_images} images; columns say how many of them are emptier");
     text
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     let frame = Frame::new(args.size, args.pad, args.points)?;
     let Shape::Ifs(system) = &category.shape else {
         let what = format!(
-            "{} is a system of space (13 columns); look at its views by `fdconvert fractal sheet \
+            "{} is a system of space (13 columns); view it with `fdconvert fractal sheet \
              'fractal:csv?path={}' OUT.png`",
             args.category.display(),
             args.category.display()

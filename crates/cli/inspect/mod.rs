@@ -3,7 +3,7 @@ mod stats;
 
 use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::splits};
 use clap::Args;
-use fdconvert::{ByteCount, InspectOptions, Inspected, inspect_with};
+use fdconvert::{ByteCount, InspectOptions, Inspected, inspect};
 use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
 use serde_json::Value as Json;
 use std::{fmt::Write, path::PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct InspectArgs {
     /// Count classes, codecs and sizes of all samples; by default only where there are up to 20,000
     ///
     /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
-    /// looked at: files of a folder are opened, fractals are rendered.
+    /// read: files of a folder are opened, fractals are rendered.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     options.hash = args.hash;
     options.max_decompressed = args.max_decompressed;
     options.split = splits(&args.split);
-    let found = inspect_with(&args.dataset, &options, listener.context())?;
+    let found = inspect(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document())?;
     } else {
@@ -96,7 +96,7 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
     }
     match stats {
         Some(stats) => stats::lines(stats).iter().for_each(|(name, what)| line(name, what)),
-        None => line("classes, sizes", "not counted for so many samples; --stats counts them"),
+        None => line("classes, sizes", "not counted for this many samples; --stats counts them"),
     }
     if let Some(provenance) = reader.provenance() {
         line("made by", &provenance.tool);

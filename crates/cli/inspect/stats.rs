@@ -46,7 +46,7 @@ pub(super) fn lines(stats: &Stats) -> Vec<(String, String)> {
     }
     if stats.n_unreadable > 0 {
         let n = output::counted(stats.n_unreadable, "sample");
-        line("unreadable", format!("{n}; `fdconvert verify` tells which and why"));
+        line("unreadable", format!("{n}; `fdconvert verify` says which and why"));
     }
     lines
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub(crate) struct ProfileArgs {
     /// Folder of images, packed dataset or recipe: what will be trained on
     pub(crate) source: PathBuf,
-    /// Folder on the disk that training will read from [default: beside SOURCE]
+    /// Folder on the disk that training will read from [default: next to SOURCE]
     ///
     /// A few hundred MiB are written there for the measurement, and removed.
     #[arg(long, value_name = "DIR")]
@@ -96,7 +96,7 @@ fn codec(text: &str) -> Result<Codec, String> {
         "jpeg" | "jpg" => Ok(Codec::Jpeg),
         "bmp" => Ok(Codec::Bmp),
         "webp" => Ok(Codec::Webp),
-        other => Err(format!("`{other}` is none of png, jpeg, webp, bmp")),
+        other => Err(format!("unknown `{other}`; expected one of png, jpeg, webp, bmp")),
     }
 }
 

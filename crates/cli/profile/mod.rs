@@ -4,7 +4,7 @@ mod text;
 
 use crate::{Outcome, Session, listen::Listener};
 use args::{ProfileArgs, Search};
-use fdconvert::{ProfileOptions, profile_document, profile_with, threads};
+use fdconvert::{ProfileOptions, profile, profile_document, threads};
 use fdconvert_core::{Result, Shown};
 
 /// `fdconvert profile`
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     options.overwrite = args.overwrite;
     session.command().clone_into(&mut options.command);
     let listener = Listener::new(session, quiet);
-    let report = profile_with(&args.source, &options, listener.context())?;
+    let report = profile(&args.source, &options, listener.context())?;
     if !args.common.quiet {
         let cached = report.read.as_ref().and_then(|read| read.cached_because.as_ref());
         let cached =

@@ -134,7 +134,9 @@ fn verdict(report: &Report) -> String {
     let (now, before) = (rate_of(chosen), rate_of(&solution.encoded_only));
     match solution.verdict {
         Verdict::NoGain => {
-            format!("no gain: keep everything {encoded}; a part in {raw} is not 3 % faster here\n")
+            format!(
+                "no gain: storing some images as {raw} is less than 3 % faster; keep all as {encoded}\n"
+            )
         }
         Verdict::Gain => {
             format!(

@@ -13,7 +13,7 @@ pub(crate) struct ReproduceArgs {
     /// Less data and fewer rounds: at most ten minutes on two cores
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Page to write; its numbers are written beside it as .json [default: paper-PAPER.html]
+    /// Page to write; its numbers are written next to it as .json [default: paper-PAPER.html]
     #[arg(long, short, value_name = "FILE.html")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite page and numbers if they exist
@@ -22,7 +22,7 @@ pub(crate) struct ReproduceArgs {
     /// Folder in which data is made, and removed at the end [default: that of the page]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
-    /// Python in which other loaders are looked for; may be given several times, for loaders that
+    /// Python with other loaders installed; may be given several times, for loaders that
     /// cannot be installed together [default: python3]
     #[arg(long, value_name = "PYTHON")]
     pub(crate) python: Vec<PathBuf>,

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReproduceArgs, session: &Session) -> Result<Outcome> {
         .unwrap_or_else(|| PathBuf::from(format!("paper-{}.html", args.paper.number())));
     let document = page.with_extension("json");
     if document == page {
-        let what = "the page is HTML; its numbers are written beside it as .json";
+        let what = "the page is HTML; its numbers are written next to it as .json";
         return Err(Error::usage("--output", what));
     }
     if !args.overwrite {

@@ -138,7 +138,7 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
         let bytes = &encoded.bytes[..];
-        let entry_points = encoded.entry_points().map(|stored| &stored[..]);
+        let entry_points = encoded.entry_points.as_ref().map(|stored| &stored[..]);
         if let Some(bmp) = PlainBmp::of(bytes, header) {
             bmp.read(whole(header), out);
             return Ok((3, Notes::NONE));

@@ -129,7 +129,7 @@ impl Notes {
         (
             Self::CHANNELS_LEFT_OUT,
             "channels-left-out",
-            "stored without the channels beside their colours (infrared, say)",
+            "stored without the channels besides their colours (infrared, say)",
         ),
         (
             Self::NOT_DECODED,

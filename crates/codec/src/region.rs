@@ -166,7 +166,7 @@ fn check_inside(key: &str, wanted: Region, header: &ImageHeader) -> Result<()> {
     if inside(wanted.x, wanted.width, width) && inside(wanted.y, wanted.height, height) {
         return Ok(());
     }
-    let what = format!("{wanted:?} does not lie in an image of {width}x{height}");
+    let what = format!("{wanted:?} is not inside an image of {width}x{height}");
     Err(Error::sample(key, what))
 }
 

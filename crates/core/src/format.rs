@@ -1,14 +1,15 @@
 use crate::{
     Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
-    Provenance, Reader, Result, Sample, Schema, Skipped,
+    Provenance, Reader, Result, Sample, Schema, Skipped, SplitChoice,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     ops::Range,
     path::{Path, PathBuf},
 };
 
 /// A contiguous run of planned samples that becomes one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     /// Position among the shards, from 0.
     pub number: usize,
@@ -33,7 +34,7 @@ impl Shard {
 
 /// Properties that all planned samples share, known before the first is written. Formats that name
 /// fields and keys for the dataset as a whole need them; they must not depend on threads or parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Common {
     /// The codec of all images, where one is expected for all. Single images may turn out to be
     /// of another: file names lie.
@@ -99,7 +100,7 @@ pub enum Existing {
 }
 
 /// Summary of a finished shard.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardSummary {
     /// Final path.
     pub path: PathBuf,
@@ -107,9 +108,6 @@ pub struct ShardSummary {
     pub samples: u64,
     /// Its size.
     pub bytes: u64,
-    /// Bytes of it that this run did not write, as they are blocks which it shares with files of the
-    /// source.
-    pub bytes_shared: u64,
     /// Samples that were left out of it.
     pub skipped: Vec<Skipped>,
 }
@@ -165,8 +163,6 @@ pub struct Capabilities {
     /// How many samples a file has may turn out with the last one, and the bytes are those of a plan
     /// that knew: it does not begin with their number, or with what it takes room for.
     pub counts_last: bool,
-    /// A file that [counts last](Self::counts_last) makes room for what it counts when it is complete.
-    pub moves_data: bool,
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.
@@ -221,30 +217,6 @@ pub trait Format: Send + Sync {
     /// the summary.
     fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Message> {
         Vec::new()
-    }
-
-    /// Opens a dataset under this limit. The default has nothing compressed.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open); `Limit`.
-    fn open_within(&self, path: &Path, _limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
-        self.open(path)
-    }
-
-    /// Opens a dataset without the fields of these names, for formats in which a field may keep
-    /// others from being read: it need not be readable, nor be there in every sample. What was left
-    /// out is then among the [dropped fields](crate::Source::dropped_fields). The default opens the
-    /// dataset with all fields.
-    ///
-    /// # Errors
-    /// As for [`open_within`](Self::open_within).
-    fn open_without(
-        &self,
-        path: &Path,
-        limit: MaxDecompressed,
-        _dropped: &[String],
-    ) -> Result<Box<dyn Reader>> {
-        self.open_within(path, limit)
     }
 
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
@@ -332,11 +304,52 @@ pub trait Format: Send + Sync {
         Ok(false)
     }
 
-    /// Opens a dataset.
+    /// Opens a dataset with the default options.
     ///
     /// # Errors
-    /// `Corrupt`, `Version` or `Io`.
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>>;
+    /// As for [`open_with`](Self::open_with).
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        self.open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a dataset with all its splits: choosing among them is the caller's part.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Version`, `Io` or `Limit`.
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>>;
+}
+
+/// Options for opening a dataset.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Limit for what is compressed.
+    pub max_decompressed: MaxDecompressed,
+    /// Splits that are taken.
+    pub splits: SplitChoice,
+    /// Fields that are left out, in formats in which a field may keep others from being read: they need
+    /// not be readable, nor be in every sample. What was left out is then among the
+    /// [dropped fields](crate::Source::dropped_fields).
+    pub drop_fields: Vec<String>,
+}
+
+impl OpenOptions {
+    /// The same with other splits.
+    #[must_use]
+    pub fn splits(self, splits: SplitChoice) -> Self {
+        Self { splits, ..self }
+    }
+
+    /// The same without these fields.
+    #[must_use]
+    pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
+        Self { drop_fields, ..self }
+    }
+
+    /// The same with another limit for what is compressed; `None` for the default one.
+    #[must_use]
+    pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
+        Self { max_decompressed: MaxDecompressed(bytes), ..self }
+    }
 }
 
 /// Receives one shard's samples, in order, from one thread.

@@ -1,4 +1,4 @@
-use crate::{Bilevel, Origin};
+use crate::Bilevel;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -182,80 +182,32 @@ pub struct Encoded {
     /// was made when they came: who stores the bytes need not compute it again, and who changes them
     /// takes it away.
     pub xxh3: Option<u64>,
-    /// Extras that few images have: who changes `bytes` takes them away. In one box, because
-    /// samples are moved and dropped often.
-    pub beside: Option<Box<Beside>>,
-}
-
-/// Extras that may come with the bytes of an image.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beside {
     /// Points where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format
-    /// that can stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the
-    /// image, as most who read images do not want them:
-    /// [`Reader::entry_points`](crate::Reader::entry_points).
+    /// that can stores them beside the image, and who changes `bytes` takes them away. A
+    /// [`Reader`](crate::Reader) gives them apart from the image, as most who read images do not want
+    /// them: [`Reader::entry_points`](crate::Reader::entry_points).
     pub entry_points: Option<Bytes>,
-    /// The file that holds the bytes and nothing else, where they came from one: who stores them may
-    /// share its blocks.
-    pub origin: Option<Origin>,
 }
 
 impl Encoded {
     /// An image with nothing beside it.
     #[must_use]
     pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
-        Self { codec, width, height, bytes, xxh3: None, beside: None }
-    }
-
-    /// The [entry points](Beside::entry_points) that come with it.
-    #[must_use]
-    pub fn entry_points(&self) -> Option<&Bytes> {
-        self.beside.as_ref()?.entry_points.as_ref()
-    }
-
-    /// The [file](Beside::origin) that it is.
-    #[must_use]
-    pub fn origin(&self) -> Option<&Origin> {
-        self.beside.as_ref()?.origin.as_ref()
+        Self { codec, width, height, bytes, xxh3: None, entry_points: None }
     }
 
     /// The same with these entry points, or none, beside it.
     #[must_use]
-    pub fn with_entry_points(mut self, entry_points: Option<Bytes>) -> Self {
-        self.set_entry_points(entry_points);
-        self
-    }
-
-    /// Puts entry points beside it, or takes them away.
-    pub fn set_entry_points(&mut self, entry_points: Option<Bytes>) {
-        match (&mut self.beside, entry_points) {
-            (Some(beside), entry_points) => beside.entry_points = entry_points,
-            (None, None) => {}
-            (beside, entry_points) => {
-                *beside = Some(Box::new(Beside { entry_points, origin: None }));
-            }
-        }
-    }
-
-    /// The same as the bytes of that file, if there is one.
-    #[must_use]
-    pub fn with_origin(mut self, origin: Option<Origin>) -> Self {
-        match (&mut self.beside, origin) {
-            (Some(beside), origin) => beside.origin = origin,
-            (None, None) => {}
-            (beside, origin) => {
-                *beside = Some(Box::new(Beside { entry_points: None, origin }));
-            }
-        }
-        self
+    pub fn with_entry_points(self, entry_points: Option<Bytes>) -> Self {
+        Self { entry_points, ..self }
     }
 }
 
 /// Compares all but what is known of the bytes.
 impl PartialEq for Encoded {
     fn eq(&self, other: &Self) -> bool {
-        (self.codec, self.width, self.height, &self.bytes, self.entry_points())
-            == (other.codec, other.width, other.height, &other.bytes, other.entry_points())
+        (self.codec, self.width, self.height, &self.bytes, &self.entry_points)
+            == (other.codec, other.width, other.height, &other.bytes, &other.entry_points)
     }
 }
 

@@ -37,7 +37,6 @@ mod message;
 pub mod named;
 pub mod objects;
 mod options;
-mod origin;
 mod panics;
 pub mod probe;
 mod provenance;
@@ -59,21 +58,20 @@ pub use classes::{
 };
 pub use error::{Class, Error, Result};
 pub use format::{
-    Capabilities, Common, Complete, Create, Existing, Format, Layout, Shard, ShardSummary,
-    ShardWriter,
+    Capabilities, Common, Complete, Create, Existing, Format, Layout, OpenOptions, Shard,
+    ShardSummary, ShardWriter,
 };
 pub use ignored::Ignored;
-pub use image::{Beside, Codec, Color, Encoded, Image, ImageHeader, Pixels};
+pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use json::{check_json, with_null_for};
 pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use message::{Message, Style};
 pub use named::Named;
 pub use options::{FormatOption, OptionKind, OptionValues};
-pub use origin::{FileState, Origin};
 pub use panics::caught;
 pub use provenance::{Provenance, Skipped};
-pub use random::KeyedRandom;
+pub use random::{GOLDEN, KeyedRandom, mix};
 pub use run_lengths::{RunLengths, StoredRunLengths};
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};

@@ -112,6 +112,7 @@ fn translated(written: &str, style: Style) -> String {
             let keyword = name.replace('-', "_");
             match value {
                 Some(number) if number.parse::<f64>().is_ok() => format!("{keyword}={number}"),
+                Some(text) if text.starts_with(['"', '\'']) => format!("{keyword}={text}"),
                 Some(text) => format!("{keyword}=\"{text}\""),
                 None if quoted.is_none() => keyword,
                 None if Named::find(name).is_some_and(|it| it.is_switch()) => keyword + "=True",
@@ -249,6 +250,12 @@ mod tests {
                 "`page-size=8MiB`",
                 "--page-size 8MiB",
                 "page_size=\"8MiB\"",
+            ),
+            (
+                message!("{}", named::WHERE.with("'label == \"cat\"'")),
+                "`where='label == \"cat\"'`",
+                "--where 'label == \"cat\"'",
+                "where='label == \"cat\"'",
             ),
             (
                 message!("{}", Error::usage(named::STRICT, "no")),

@@ -16,8 +16,8 @@ pub struct KeyedRandom {
     increment: u64,
 }
 
-/// 2^64 divided by the golden ratio, odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// 2^64 divided by the golden ratio, odd: the increment of SplitMix64.
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KeyedRandom {
     /// The stream of a key: seed, sample, and a constant for what is drawn, so that no two uses
@@ -77,9 +77,11 @@ impl KeyedRandom {
     }
 }
 
-/// Changes about half of the bits whenever one bit of `bits` changes.
+/// Changes about half of the bits whenever one bit of `bits` changes: the output function of
+/// SplitMix64.
 #[inline]
-fn mix(bits: u64) -> u64 {
+#[must_use]
+pub fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31

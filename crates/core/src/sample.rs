@@ -204,7 +204,7 @@ impl Sample<Encoded> {
     /// has none.
     pub fn entry_points(&self) -> impl Iterator<Item = Option<&Bytes>> {
         self.values.iter().filter_map(|value| match value {
-            Value::Image(image) => Some(image.entry_points()),
+            Value::Image(image) => Some(image.entry_points.as_ref()),
             _ => None,
         })
     }

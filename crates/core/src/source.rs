@@ -11,7 +11,7 @@ pub trait Source: Send + Sync {
     fn schema(&self) -> &Schema;
 
     /// Names of fields that it has and leaves out because that was asked for when it was
-    /// [opened](crate::Format::open_without).
+    /// [opened](crate::OpenOptions::drop_fields).
     fn dropped_fields(&self) -> &[String] {
         &[]
     }
@@ -25,7 +25,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Number of samples, from the first on, that can be read before the plan is made, which looks at
-    /// no others. The default is all of them; sources that are fed while they are packed have fewer.
+    /// no others. The default is all of them; an [open](Self::is_open) source has fewer.
     fn n_ready(&self) -> u64 {
         self.len()
     }

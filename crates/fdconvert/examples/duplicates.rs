@@ -15,7 +15,7 @@
     reason = "an experiment ends where something is wrong"
 )]
 use fdconvert::{
-    DuplicatesOptions, Encoded, Pack, PackOptions, Pixels, Reader, Value, find_duplicates,
+    Context, DuplicatesOptions, Encoded, Pack, PackOptions, Pixels, Reader, Value, find_duplicates,
 };
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Subsampling};
 use fdconvert_core::{Codec, KeyedRandom, Limits};
@@ -41,7 +41,8 @@ fn main() {
     for distance in [0, 2, 4, 7, 10, 15] {
         let mut options = DuplicatesOptions::default();
         (options.near, options.distance) = (true, distance);
-        let found = find_duplicates([&planted], &options).unwrap();
+        let found =
+            find_duplicates(std::slice::from_ref(&planted), &options, Context::default()).unwrap();
         let (mut right, mut wrong) = (0_u64, 0_u64);
         for group in &found.groups {
             // `0017-a.jpg` and `0017-b.jpg`.
@@ -166,7 +167,7 @@ fn timed(photos: &dyn Reader, side: u32, root: &Path) {
     let mut rates: Vec<f64> = (0..5)
         .map(|_| {
             let began = Instant::now();
-            find_duplicates([&packed], &options).unwrap();
+            find_duplicates(std::slice::from_ref(&packed), &options, Context::default()).unwrap();
             N_TIMED as f64 / began.elapsed().as_secs_f64()
         })
         .collect();

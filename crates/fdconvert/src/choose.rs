@@ -1,6 +1,6 @@
 //! The options `where` and `dedup`: samples that are chosen by what they are, and a record of it.
 use crate::{Context, PackOptions, Stage, Steps, settings::Settings};
-use fdconvert_core::{Message, Result, Shown, Source, message, named};
+use fdconvert_core::{Message, Result, Shown, Source, message, named, shell_word};
 use fdconvert_pipeline::{Condition, Deduped, dedup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,12 +55,8 @@ pub(crate) fn settle(
     let mut chosen = Chosen::default();
     let condition = options.r#where.as_ref();
     let condition = condition.map(|text| Condition::parse(text, source)).transpose()?;
-    let selection = &mut settings.plan.selection;
-    if options.keys.is_none() {
-        // What stood for the choice until now.
-        selection.listed = None;
-    }
-    let mut indices = selection.candidates(source, &options.select_splits)?;
+    let listed = settings.plan.selection.listed.take();
+    let mut indices = listed.unwrap_or_else(|| (0..source.len()).collect());
     let on_error = settings.plan.on_error;
     if let (Some(condition), Some(text)) = (condition, &options.r#where) {
         let asked = indices.len() as u64;
@@ -70,7 +66,6 @@ pub(crate) fn settle(
         let left_out = asked - indices.len() as u64;
         let expression = text.clone();
         chosen.by_expression = Some(ByExpression { expression, asked, left_out });
-        settings.plan.selection.listed_by.push(named::WHERE);
     }
     if options.dedup.is_some() {
         let hashed = indices.len() as u64;
@@ -79,7 +74,6 @@ pub(crate) fn settle(
             counted(hashed, &*steps, context, |step| dedup(source, &indices, on_error, step))?;
         chosen.dedup = Some(Deduplicated::new(source, hashed, &found));
         indices = found.kept;
-        settings.plan.selection.listed_by.push(named::DEDUP);
     }
     settings.plan.selection.listed = Some(indices);
     settings.record_choice(chosen.clone());
@@ -180,7 +174,7 @@ impl Chosen {
         let mut notes = Vec::new();
         if let Some(by) = &self.by_expression {
             let (n, all) = (by.left_out, by.asked);
-            let condition = named::WHERE.with(&by.expression);
+            let condition = named::WHERE.with(shell_word(&by.expression));
             notes.push(message!("{n} of {all} samples left out by {condition}"));
         }
         if let Some(dedup) = &self.dedup {

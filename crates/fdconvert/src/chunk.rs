@@ -10,7 +10,6 @@ pub(crate) const AHEAD_BYTES: u64 = 16 << 20;
 /// Samples that threads read side by side.
 pub(crate) struct Chunk {
     pub(crate) samples: Range<u64>,
-    /// Read-ahead for them, of a dataset in a store.
     _ahead: Ahead,
 }
 

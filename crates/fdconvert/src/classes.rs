@@ -68,7 +68,7 @@ fn names_in(path: &Path) -> Result<Vec<String>> {
 /// The names that a dataset has of its classes.
 fn names_of(path: &Path, context: Context<'_>) -> Result<Vec<String>> {
     let options = PackOptions::default();
-    let source = Opening { options: &options, context, cache: None }.open(&[path.to_owned()])?;
+    let source = Opening { options: &options, context }.open(&[path.to_owned()])?;
     let schema = source.schema();
     let names = schema.label().and_then(|at| schema.fields.get(at)?.class_names.clone());
     names.map(|names| names.to_vec()).ok_or_else(|| {

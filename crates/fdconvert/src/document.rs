@@ -36,7 +36,6 @@ impl Samples {
         fields.insert("params".into(), json!(dataset.policy.params()));
         fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
         fields.insert("ignored".into(), json!(dataset.source.left_out()));
-        fields.insert("missing_keys".into(), json!(self.missing_keys()));
         fields.extend(self.chosen().document());
         document("plan", fields)
     }
@@ -81,20 +80,17 @@ impl Samples {
             "skipped": report.skipped,
             "ignored": dataset.source.left_out(),
             "left_out": self.n_left_out(),
-            "missing_keys": self.missing_keys(),
             "splits": splits,
             "source_splits": split_names(&dataset.source.splits()),
             "split_notes": self.split_notes(),
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
             "bytes_out": report.bytes_out,
-            "bytes_shared": report.bytes_shared,
             "codecs": codecs,
             "notes": notes,
             "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
             "jpeg_index": report.entry_points,
-            "leases": report.leases,
             "shards": shards,
             "seconds": report.elapsed.as_secs_f64(),
             "stage_seconds": times,

@@ -160,7 +160,6 @@ fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
     if plan.selection != none.selection
         || plan.shuffle.is_some()
         || !plan.splits.is_empty()
-        || !plan.select_splits.is_empty()
         || plan.sharding != none.sharding
     {
         return refuse("selected, shuffled, split or put into shards; readers and loaders do that");

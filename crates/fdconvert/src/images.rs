@@ -71,8 +71,8 @@ fn of_value(field: &FieldSpec, value: &Value<Image>) -> Option<Message> {
             let lists = if document.is_array() { "lists of images" } else { "images" };
             match found {
                 Found::Base64 => message!(
-                    "`{name}` holds {lists}, stored as base64 in JSON, which no loader shows; write \
-                     each image as a column of its own, or as a row of its own"
+                    "`{name}` holds {lists}, stored as base64 in JSON, which no loader shows; \
+                     store each image in its own column, or in its own row"
                 ),
                 Found::Name => table(),
             }

@@ -1,5 +1,8 @@
 //! What a run packs: paths that it opens, or a source that the program made.
-use crate::{Pack, drop_fields, out, pack::threads, settings::Settings, sources::Opening, unused};
+use crate::{
+    Pack, PackOptions, drop_fields, out, pack::threads, settings::Settings, sources::Opening,
+    unused,
+};
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
 use fdconvert_pipeline::{TOOL, recorded_params};
@@ -42,7 +45,7 @@ impl Inputs {
         match self {
             Self::Paths(paths) => opening.open(paths).map(Arc::from),
             Self::Source(source) => {
-                refuse_options_of_folders(opening)?;
+                refuse_options_of_folders(opening.options)?;
                 drop_fields::leave_out_of_one(&opening.options.drop_fields, Arc::clone(source))
             }
         }
@@ -50,14 +53,12 @@ impl Inputs {
 }
 
 /// Refuses what says how folders are read: it would be ignored.
-fn refuse_options_of_folders(opening: Opening<'_>) -> Result<()> {
-    let options = opening.options;
+fn refuse_options_of_folders(options: &PackOptions) -> Result<()> {
     let given = [
         (named::LABELS, options.labels.is_some()),
         (named::CLASSES, options.classes.is_some()),
         (named::PAIR, !options.pair.is_empty()),
         (named::FOLLOW_LINKS, options.follow_links),
-        (named::LISTING_CACHE, opening.cache.is_some()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -122,39 +123,22 @@ impl Pack {
         })
     }
 
-    /// Returns whether all samples are packed, in the order of their source: none is chosen, shuffled or
-    /// looked at before. Such a source can be fed while it is packed; only its
-    /// [first samples](Source::n_ready) have to be there.
+    /// Returns whether samples are packed as they come, from an [open](Source::is_open) source: into a
+    /// format that counts samples last, all of them in the order of their source, and beside no
+    /// output that is replaced. Others wait in a [`TemporaryDataset`](crate::TemporaryDataset).
     #[must_use]
-    pub fn takes_samples_as_they_come(&self) -> bool {
+    pub fn takes_any_number(&self) -> bool {
         let options = &self.options;
         let chooses = options.keys.is_some()
             || options.r#where.is_some()
             || options.dedup.is_some()
-            || options.sample.is_some()
-            || !options.select.is_empty()
-            || !options.select_labels.is_empty()
-            || !options.select_splits.is_empty();
+            || options.sample.is_some();
+        let divides = options.shards.is_some() || options.shards_multiple_of > 1;
         // A ratio is drawn among all samples, or measured.
         let arranges = options.shuffle || !options.split.is_empty() || options.ratio.is_some();
-        !chooses && !arranges && !self.dry
-    }
-
-    /// Returns whether samples may be packed as they come also where their number is not known before
-    /// the last one: their source is [open](Source::is_open). It takes a format that counts samples
-    /// last, nothing that divides them evenly, and an output that replaces none; where the format
-    /// [moves data](fdconvert_core::Capabilities::moves_data), it must not be in a store.
-    #[must_use]
-    pub fn takes_any_number(&self) -> bool {
-        let divides = self.options.shards.is_some() || self.options.shards_multiple_of > 1;
-        let settings = Settings::new(&self.options, None, Some(&self.out));
-        let counts_last = settings.is_ok_and(|it| {
-            let capabilities = it.format.capabilities();
-            // What was sent to a store stays where it is.
-            let stays = capabilities.moves_data && place::is_url(&self.out);
-            capabilities.counts_last && !stays
-        });
-        counts_last && !divides && !self.how.overwrite && self.takes_samples_as_they_come()
+        let settings = Settings::new(options, None, Some(&self.out));
+        let counts_last = settings.is_ok_and(|it| it.format.capabilities().counts_last);
+        counts_last && !chooses && !divides && !arranges && !self.dry && !self.how.overwrite
     }
 
     /// The codec that an image becomes which is `stored` as such in the source, or that is made of

@@ -137,11 +137,10 @@ pub fn find_part(parts: Option<u64>, lookup: impl Fn(&str) -> Option<String>) ->
             let what = message!(
                 "nothing in the environment numbers this process: none of {} is set (with how many \
                  there are: WORLD_SIZE, OMPI_COMM_WORLD_SIZE, SLURM_NTASKS, SLURM_ARRAY_TASK_COUNT, \
-                 or {}); name the part, e.g. {}, or share the work with {}",
+                 or {}); name the part, e.g. {}",
                 names.join(", "),
                 named::PARTS,
-                named::PART.with("1/4"),
-                named::CLAIM
+                named::PART.with("1/4")
             );
             Err(refuse(what))
         }

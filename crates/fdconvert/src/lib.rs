@@ -1,4 +1,4 @@
-//! Packs image datasets once so that training reads them fast: the library behind the command
+//! Packs image datasets for fast training: the library behind the command
 //! `fdconvert` and the Python package of that name.
 //!
 //! A source is a folder of images, a packed dataset, or a recipe for fractals
@@ -6,8 +6,8 @@
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
 //! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
-//! come one after another, by a [`SampleSpool`]. What is in a dataset tell [`inspect`](fn@inspect),
-//! [`stats`](fn@stats), [`sheet`](fn@sheet) and [`find_duplicates`].
+//! come one after another, by a [`TemporaryDataset`]. [`inspect`](fn@inspect), [`stats`](fn@stats),
+//! [`sheet`](fn@sheet) and [`find_duplicates`] describe a dataset.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -42,7 +42,6 @@ mod inputs;
 mod inspect;
 mod keys;
 mod launcher;
-mod leased;
 mod merge;
 mod options;
 mod out;
@@ -60,51 +59,47 @@ mod settings;
 mod sheet;
 mod sources;
 mod splits;
-mod spool;
 mod stats;
+mod temporary;
 mod unused;
 mod verify;
 
-pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
+pub use diff::{DiffOptions, Differences, diff};
 pub use document::document;
-pub use duplicates::{
-    Duplicates, DuplicatesOptions, Group, Member, find_duplicates, find_duplicates_with,
-};
+pub use duplicates::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
 pub use formula::{FormulaOutput, FormulaReport};
-pub use inspect::{InspectOptions, Inspected, inspect, inspect_with};
+pub use inspect::{InspectOptions, Inspected, inspect};
 pub use launcher::{FoundPart, PartOf, find_part};
-pub use merge::{Merged, merge, merge_with};
+pub use merge::{Merged, merge};
 pub use options::{
-    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions,
-    Pair, Per, Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
+    Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
+    Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
-pub use planned::{Planned, check_plan_place, plan, plan_with};
-pub use profile::{
-    ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile_with,
-};
+pub use planned::{Planned, check_plan_place, plan};
+pub use profile::{ProfileOptions, Search, Verify, measured_on, profile, profile_document};
 pub use progress::{Context, Event, Progress, Stage, Steps};
-pub use root_hash::{RootHash, root_hash, root_hash_with};
-pub use sheet::{Sheet, SheetOptions, sheet, sheet_with, thumbnail};
+pub use root_hash::{RootHash, root_hash};
+pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
-pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
-pub use stats::{
-    DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats, stats_with,
-};
-pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
+pub use stats::{DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats};
+pub use temporary::{TemporaryDataset, fingerprint_of};
+pub use verify::{Problem, Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, Value,
+    Schema, Skipped, Source, SplitChoice, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
-pub use fdconvert_pipeline::{Cancel, Dataset, LeaseCounts, Observer, OnError, Part, Plan, Report};
+pub use fdconvert_pipeline::{
+    Cancel, Changed, Dataset, Difference, Observer, OnError, Part, PixelDifference, Plan, Report,
+};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::{OpenOptions, formats, open_with};
 
-pub use fdconvert_storage::place::ReadingStopped;
+pub use fdconvert_storage::{left_files, place::ReadingStopped};
 use std::path::Path;
 
 /// Opens a packed dataset, a folder of images, or the fractals of a recipe.
@@ -146,5 +141,5 @@ pub fn source<P: AsRef<Path>>(
     let cancel = Cancel::default();
     let context = Context { cancel: &cancel, progress: &() };
     let options = classes::resolved(options, context)?;
-    sources::Opening { options: &options, context, cache: None }.open(&paths)
+    sources::Opening { options: &options, context }.open(&paths)
 }

@@ -5,8 +5,8 @@ use crate::{
     planned::{COPY, remove_copies},
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
-use fdconvert_pipeline::{Cancel, Checked, OnError};
-use fdconvert_storage::{clear_leases, place};
+use fdconvert_pipeline::{Checked, OnError};
+use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -52,17 +52,8 @@ impl Merged {
 /// unless it is named.
 ///
 /// # Errors
-/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`.
-pub fn merge(out: impl AsRef<Path>, plan: Option<&Path>) -> Result<Merged> {
-    let cancel = Cancel::default();
-    merge_with(out.as_ref(), plan, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`merge`], told how far it is.
-///
-/// # Errors
-/// As for [`merge`]; `Cancelled`.
-pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
+/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`; `Cancelled`.
+pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
     let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
     if place::file_len(&file)?.is_none() {
         if plan.is_some() {
@@ -75,14 +66,12 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
         );
         return Err(Error::usage("output", what));
     }
-    let planned = Planned::load_with(&file, context)?;
+    let planned = Planned::load(&file, context)?;
     let how = How { on_error: OnError::Fail, ..How::default() };
     let samples = planned.samples(out, how)?;
     let dataset = samples.dataset();
     let (shards, checked) = dataset.finished_shards()?;
     let files = dataset.complete(&shards)?;
     remove_copies(out)?;
-    // All shards are there: what workers with leases have left is of no use any more.
-    clear_leases(out)?;
     Ok(Merged { shards, files, checked })
 }

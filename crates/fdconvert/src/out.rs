@@ -93,7 +93,7 @@ pub(crate) fn check_place<'a>(
 ) -> Result<()> {
     if out == Path::new("-") {
         let what = "nothing is packed to standard output; name a file or a folder (./- for one \
-                    that is called so)";
+                    with that name)";
         return Err(Error::usage(option, what));
     }
     if !is_url(out) {
@@ -118,11 +118,11 @@ pub(crate) fn check_place<'a>(
             message!("{out} is its own source; choose another place")
         } else if real_out.starts_with(&real) {
             message!(
-                "{out} lies in {input}, which the next run would pack with it; choose a place outside"
+                "{out} is in {input}, which the next run would pack with it; choose a place outside"
             )
         } else if overwrite && real.starts_with(&real_out) {
             message!(
-                "{input} lies in {out}, which {} replaces; choose another place",
+                "{input} is in {out}, which {} replaces; choose another place",
                 named::OVERWRITE
             )
         } else {
@@ -142,7 +142,7 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         match fs::canonicalize(known) {
             Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(Error::io("look at", known)(cause)),
+            Err(cause) => return Err(Error::io("access", known)(cause)),
         }
         let Some((parent, name)) = there.parent().zip(there.file_name()) else {
             return Ok(path.to_path_buf());

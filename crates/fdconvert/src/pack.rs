@@ -6,7 +6,7 @@ use crate::{
     formula::{self, FormulaOutput, FormulaReport},
     images,
     inputs::{Inputs, no_recipe},
-    keys, leased,
+    keys,
     options::from_object,
     out, page, ratio,
     settings::{Settings, refuse_without_images},
@@ -16,14 +16,13 @@ use crate::{
 };
 use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
 use fdconvert_formats::folder::Folder;
-use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
+use fdconvert_pipeline::{Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
 };
 
 /// A dataset to be packed: from where, to where, and how.
@@ -43,9 +42,9 @@ pub struct Pack {
     pub(crate) out: PathBuf,
     pub(crate) options: PackOptions,
     pub(crate) how: How,
-    listing_cache: Option<PathBuf>,
     pub(crate) dry: bool,
-    unpacks: bool,
+    /// Splits of the dataset that is unpacked.
+    unpacks: Option<SplitChoice>,
 }
 
 /// Options for packing a dataset: nothing here shapes a byte of it.
@@ -59,9 +58,6 @@ pub(crate) struct How {
     pub(crate) overwrite: bool,
     #[serde(skip)]
     pub(crate) part: Option<Part>,
-    /// Duration of the leases by which workers share the shards.
-    #[serde(skip)]
-    pub(crate) claim: Option<Duration>,
 }
 
 /// Fields of [`How`] as names of options.
@@ -76,7 +72,6 @@ impl Default for How {
             max_failures: None,
             overwrite: false,
             part: None,
-            claim: None,
         }
     }
 }
@@ -122,37 +117,38 @@ pub fn threads(asked: Option<usize>) -> Result<usize> {
 /// Setters of how a dataset is packed, for [`Pack`] and [`Planned`](crate::Planned).
 macro_rules! how_setters {
     () => {
-        /// Worker threads; one per core without it. The output does not depend on it.
+        /// Sets the number of worker threads; the default is one per core. The output does not
+        /// depend on it.
         #[must_use]
         pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
             self.how.threads = n.into();
             self
         }
 
-        /// Encoded bytes that may wait for the writer; without it 8 MiB for each thread, and at
-        /// most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
+        /// Sets how many encoded bytes may wait for the writer; the default is 8 MiB for each
+        /// thread, at most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
         #[must_use]
         pub fn buffer(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.how.buffer = bytes.into().map($crate::ByteCount);
             self
         }
 
-        /// Returns what becomes of samples that cannot be read, decoded or stored.
+        /// Sets the reaction to samples that cannot be read, decoded or stored.
         #[must_use]
         pub fn on_error(mut self, on_error: OnError) -> Self {
             self.how.on_error = on_error;
             self
         }
 
-        /// More skipped samples than this end the run with an error; by default more than 100,000,
-        /// and more than half of those so far.
+        /// Sets how many samples may be skipped before the run ends with an error; the default is
+        /// 100,000, or half of those so far if that is more.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
             self.how.max_failures = n.into();
             self
         }
 
-        /// An existing output is replaced.
+        /// Allows replacing an existing output.
         #[must_use]
         pub fn overwrite(mut self, overwrite: bool) -> Self {
             self.how.overwrite = overwrite;
@@ -175,14 +171,13 @@ impl Pack {
             out: out.as_ref().to_owned(),
             options: PackOptions::default(),
             how: How::default(),
-            listing_cache: None,
             dry: false,
-            unpacks: false,
+            unpacks: None,
         }
     }
 
     /// Packs the samples of any other [`Source`] into `out`: of one that a program has made, or of a
-    /// [`SampleSpool`](crate::SampleSpool). Options that say how folders are read mean nothing here
+    /// [`TemporaryDataset`](crate::TemporaryDataset). Options that say how folders are read mean nothing here
     /// and are refused.
     ///
     /// Many threads read it at the same time, about in the plan's order. A run that was interrupted
@@ -244,7 +239,7 @@ impl Pack {
     }
 
     /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`], and
-    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite`, `listing_cache` and `dry_run`.
+    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite` and `dry_run`.
     ///
     /// # Errors
     /// `Usage` for unknown names and for values that mean nothing.
@@ -257,43 +252,34 @@ impl Pack {
         for name in HOW {
             how.extend(object.remove(name).map(|value| (name.to_owned(), value)));
         }
-        let listing_cache = object.remove("listing_cache");
         let dry = object.remove("dry_run");
         Ok(Self {
             how: from_object(how)?,
-            listing_cache: listing_cache.and_then(|file| file.as_str().map(PathBuf::from)),
             dry: dry.and_then(|dry| dry.as_bool()).unwrap_or(false),
             options: PackOptions::from_json(object)?,
             ..Self::new(sources, out)
         })
     }
 
-    /// Returns what is packed and how it is stored.
+    /// Sets what is packed and how it is stored.
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Keeps the listing of the source in this file, so that the next run need not look again.
-    #[must_use]
-    pub fn listing_cache(mut self, file: impl Into<Option<PathBuf>>) -> Self {
-        self.listing_cache = file.into();
-        self
-    }
-
-    /// Nothing is written, not even by [`prepare`](Self::prepare).
+    /// Makes it a dry run: nothing is written, not even by [`prepare`](Self::prepare).
     #[must_use]
     pub fn dry(mut self, dry: bool) -> Self {
         self.dry = dry;
         self
     }
 
-    /// Unpacks one dataset: every file is written where its name says, whatever split it is of, and
-    /// a record beside them says which is of which.
+    /// Unpacks these splits of one dataset: every file is written where its name says, whatever
+    /// split it is of, and a record beside them says which is of which.
     #[must_use]
-    pub fn unpacking(mut self) -> Self {
-        self.unpacks = true;
+    pub fn unpacking(mut self, splits: SplitChoice) -> Self {
+        self.unpacks = Some(splits);
         self.options.format = Some("folder".to_owned());
         self
     }
@@ -306,23 +292,8 @@ impl Pack {
     /// `Usage` for what cannot be; the first bad sample under [`OnError::Fail`]; `Io`. What is
     /// finished of a dataset of shards stays, and the same call resumes it.
     pub fn run(&self) -> Result<Report> {
-        let cancel = Cancel::default();
-        self.run_with(Context { cancel: &cancel, progress: &() })
-    }
-
-    /// The same, with someone who listens and may stop it.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run); `Cancelled`.
-    pub fn run_with(&self, context: Context<'_>) -> Result<Report> {
-        match self.prepare(context)? {
-            Prepared::Samples(samples) => samples.run(context),
-            Prepared::Formula(formula) => {
-                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
-                let bytes_out = bytes;
-                Ok(Report { planned: samples, samples, bytes_out, ..Report::default() })
-            }
-        }
+        let context = Context::default();
+        self.prepare(context)?.run(context)
     }
 
     /// Opens the sources and decides which sample goes where.
@@ -333,15 +304,14 @@ impl Pack {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
         let paths = self.inputs.paths();
         out::check_place("output", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
-        if self.unpacks {
-            return self.prepare_unpacking();
+        if let Some(splits) = &self.unpacks {
+            return self.prepare_unpacking(splits);
         }
         let left = (!self.dry).then_some(&*self.out);
         let options = &*classes::resolved(&self.options, context)?;
-        let cache = self.listing_cache.as_deref();
-        let opening = Opening { options, context, cache };
-        let uncached = || self.inputs.open(Opening { cache: None, ..opening });
-        let ratio = ratio::settle(options, &uncached, left, self.how.overwrite, context)?;
+        let opening = Opening { options, context };
+        let open = || self.inputs.open(opening);
+        let ratio = ratio::settle(options, &open, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
         unused::refuse(options, &settings.policy)?;
         unused::refuse_limit(&self.how)?;
@@ -360,10 +330,13 @@ impl Pack {
         settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
         // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
-        if let Some(list) = list {
-            keys::settle(&list, options, &*source, &mut settings, context)?;
+        // The plan refuses to choose among samples that are not all there.
+        if !source.is_open() {
+            if let Some(list) = list {
+                keys::settle(&list, &*source, &mut settings)?;
+            }
+            choose::settle(options, &*source, &mut settings, context)?;
         }
-        choose::settle(options, &*source, &mut settings, context)?;
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
         let largest = settings.format.capabilities().max_sample_bytes;
         if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
@@ -381,15 +354,11 @@ impl Pack {
 
 impl Pack {
     /// The samples of one dataset on their way into one folder.
-    fn prepare_unpacking(&self) -> Result<Prepared> {
+    fn prepare_unpacking(&self, splits: &SplitChoice) -> Result<Prepared> {
         let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
         };
-        let split = match &*self.options.select_splits {
-            [] => SplitChoice::All,
-            names => SplitChoice::named(names),
-        };
-        let how = crate::sources::opening(self.options.max_decompressed, &split);
+        let how = crate::sources::opening(self.options.max_decompressed, splits);
         let source: Box<dyn Source> = fdconvert_reader::open_with(dataset, &how)?;
         let source: Arc<dyn Source> = source.into();
         let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
@@ -412,6 +381,22 @@ pub enum Prepared {
     Samples(Samples),
     /// A source that will be written instead of its samples.
     Formula(FormulaOutput),
+}
+
+impl Prepared {
+    /// Packs, and tells what it did.
+    ///
+    /// # Errors
+    /// As for [`Pack::run`]; `Cancelled`.
+    pub fn run(&self, context: Context<'_>) -> Result<Report> {
+        match self {
+            Self::Samples(samples) => samples.run(context),
+            Self::Formula(formula) => {
+                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
+                Ok(Report { planned: samples, samples, bytes_out: bytes, ..Report::default() })
+            }
+        }
+    }
 }
 
 /// Samples on their way into a dataset.
@@ -441,11 +426,10 @@ impl Samples {
         out::check_name(out, &*settings.format)?;
         let (format, planned) = (&*settings.format, outputs(&*settings.format, &plan, out));
         out::check_each(&planned, out, &paths, format, how.overwrite)?;
-        let shared = how.part.map(|_| named::PART).or(how.claim.map(|_| named::CLAIM));
-        if let Some(option) = shared.filter(|_| !settings.format.is_sharded()) {
+        if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(option, what));
+            return Err(Error::usage(named::PART, what));
         }
         let out = out.to_owned();
         // Samples of a program may come once only.
@@ -481,12 +465,6 @@ impl Samples {
     #[must_use]
     pub fn is_default_format(&self) -> bool {
         self.settings.is_default_format
-    }
-
-    /// Number of listed keys that the source does not have, and that were left out.
-    #[must_use]
-    pub fn missing_keys(&self) -> u64 {
-        self.settings.missing_keys
     }
 
     /// Returns what was left out by what samples are, in sentences.
@@ -548,10 +526,6 @@ impl Samples {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 
-    pub(crate) fn how(&self) -> &How {
-        &self.how
-    }
-
     /// Worker threads that it will have.
     ///
     /// # Errors
@@ -565,10 +539,6 @@ impl Samples {
     /// # Errors
     /// As for [`Pack::run`].
     pub fn run(&self, context: Context<'_>) -> Result<Report> {
-        if let Some(lasts) = self.how.claim {
-            return leased::run(self, lasts, context);
-        }
-        leased::refuse_leases(&self.out)?;
         let mut observer = context.progress.packing();
         fdconvert_pipeline::pack(&self.dataset(), &self.how.run()?, context.cancel, &mut *observer)
     }
@@ -579,7 +549,7 @@ impl Samples {
 /// # Errors
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
-    Pack::new([dataset], out).unpacking().run()
+    Pack::new([dataset], out).unpacking(SplitChoice::All).run()
 }
 
 #[cfg(test)]

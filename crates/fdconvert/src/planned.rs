@@ -1,10 +1,9 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Stage, TimeSpan,
+    Context, PackOptions, PartOf, Stage,
     choose::{self, Chosen},
     classes, document, find_part, images,
     keys::{self, ListedKeys},
-    leased,
     options::from_object,
     out,
     pack::{How, Samples, how_setters},
@@ -27,7 +26,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 /// Path of the copy of their plan that parts leave for [`merge`] to find.
@@ -53,20 +51,19 @@ struct Stored {
 struct Sharing {
     part: Option<String>,
     parts: Option<u64>,
-    claim: bool,
-    lease: Option<String>,
 }
 
 /// A plan for a dataset that several runs will write.
 ///
 /// ```no_run
-/// use fdconvert::{PackOptions, Planned, merge, plan};
+/// use fdconvert::{Context, PackOptions, Planned, merge, plan};
 ///
-/// plan(["photos"], &PackOptions::default().format("wds").shards(8))?.save("photos.fdplan", false)?;
+/// let options = PackOptions::default().format("wds").shards(8);
+/// plan(&["photos".into()], &options, Context::default())?.save("photos.fdplan", false)?;
 /// // On each of four machines, with its own number:
-/// Planned::load("photos.fdplan")?.part(0, 4).run("photos")?;
+/// Planned::load("photos.fdplan".as_ref(), Context::default())?.part(0, 4).run("photos")?;
 /// // On any of them, when all are done:
-/// merge("photos", None)?;
+/// merge("photos".as_ref(), None, Context::default())?;
 /// # Ok::<(), fdconvert::Error>(())
 /// ```
 pub struct Planned {
@@ -83,36 +80,15 @@ pub struct Planned {
 /// Plans a dataset.
 ///
 /// # Errors
-/// `Usage` for what cannot be; those of the sources.
-pub fn plan<P: AsRef<Path>>(
-    sources: impl IntoIterator<Item = P>,
-    options: &PackOptions,
-) -> Result<Planned> {
-    let paths: Vec<_> = sources.into_iter().map(|path| path.as_ref().to_owned()).collect();
-    let cancel = Cancel::default();
-    plan_with(&paths, options, None, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`plan`], with a file that keeps the listing of the source, and told how far it is.
-///
-/// # Errors
-/// As for [`plan`]; `Cancelled`.
-pub fn plan_with(
-    paths: &[PathBuf],
-    options: &PackOptions,
-    listing_cache: Option<&Path>,
-    context: Context<'_>,
-) -> Result<Planned> {
+/// `Usage` for what cannot be; those of the sources; `Cancelled`.
+pub fn plan(paths: &[PathBuf], options: &PackOptions, context: Context<'_>) -> Result<Planned> {
     let options = &*classes::resolved(options, context)?;
-    let open = || -> Result<Arc<dyn Source>> {
-        Ok(Opening { options, context, cache: None }.open(paths)?.into())
-    };
+    let opening = Opening { options, context };
+    let open = || -> Result<Arc<dyn Source>> { Ok(opening.open(paths)?.into()) };
     let ratio = ratio::settle(options, &open, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
     unused::refuse(options, &settings.policy)?;
     let list = keys::read(options)?;
-    let opening = Opening { options, context, cache: listing_cache };
-    opening.check_cache(paths)?;
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
     let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
     let source = opening.join(opened, paths)?;
@@ -120,9 +96,7 @@ pub fn plan_with(
     settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
     // By key or size it looks at every sample.
     let planning = context.progress.stage(Stage::Planning);
-    let keys = list
-        .map(|list| keys::settle(&list, options, &*source, &mut settings, context))
-        .transpose()?;
+    let keys = list.map(|list| keys::settle(&list, &*source, &mut settings)).transpose()?;
     let chosen = choose::settle(options, &*source, &mut settings, context)?;
     let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
     drop(planning);
@@ -146,21 +120,12 @@ impl Planned {
     /// Reads a plan and opens its sources.
     ///
     /// # Errors
-    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since.
-    pub fn load(file: impl AsRef<Path>) -> Result<Self> {
-        let cancel = Cancel::default();
-        Self::load_with(file.as_ref(), Context { cancel: &cancel, progress: &() })
-    }
-
-    /// As [`load`](Self::load), told how far it is.
-    ///
-    /// # Errors
-    /// As for [`load`](Self::load); `Cancelled`.
-    pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
+    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since; `Cancelled`.
+    pub fn load(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
         let parsed = parse(&bytes, &file.display().to_string())?;
         let Stored { options, ratio, keys, chosen } = parsed.options;
-        let opening = Opening { options: &options, context, cache: None };
+        let opening = Opening { options: &options, context };
         let source = opening.open_planned(&parsed.sources)?;
         let mut settings = Settings::new(&options, ratio.as_ref(), None)?;
         if let Some(keys) = &keys {
@@ -240,7 +205,6 @@ impl Planned {
         fields.insert("shards".into(), json!(self.plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
-        fields.insert("missing_keys".into(), json!(self.settings.missing_keys));
         fields.extend(self.settings.chosen.document());
         fields.insert("splits".into(), splits::planned_json(&self.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));
@@ -256,13 +220,13 @@ impl Planned {
 
     how_setters!();
 
-    /// With these options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
-    /// `overwrite`, and, as text, `part` with `parts`, and `claim` with `lease`.
+    /// Sets options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
+    /// `overwrite`, and, as text, `part` with `parts`.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and invalid values.
     pub fn with_json(mut self, mut object: Map<String, Value>) -> Result<Self> {
-        let sharing: Map<String, Value> = ["part", "parts", "claim", "lease"]
+        let sharing: Map<String, Value> = ["part", "parts"]
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), object.remove(name)?)))
             .collect();
@@ -276,27 +240,18 @@ impl Planned {
             let what = message!("it goes with {}", named::PART.with("auto"));
             return Err(Error::usage(named::PARTS, what));
         }
-        let lasts = sharing.lease.map(|text| text.parse::<TimeSpan>()).transpose();
-        let lasts = lasts.map_err(|what| Error::usage(named::LEASE, what))?;
-        match (sharing.claim, lasts) {
-            (true, lasts) => Ok(self.claim(lasts.map(|span| span.0))),
-            (false, None) => Ok(self),
-            (false, Some(_)) => {
-                let what = message!("it goes with {}", named::CLAIM);
-                Err(Error::usage(named::LEASE, what))
-            }
-        }
+        Ok(self)
     }
 
-    /// Only the shards of part `index` of `of`, counted from 0.
+    /// Restricts the run to the shards of part `index` of `of`, counted from 0.
     #[must_use]
     pub fn part(mut self, index: u64, of: u64) -> Self {
         self.how.part = Some(Part { index, of });
         self
     }
 
-    /// Only the shards of the part whose number the launcher of this process has left in the
-    /// environment, see [`find_part`]; `parts` is how many there are, where it does not tell.
+    /// Restricts the run to the part that the launcher of this process has put into the
+    /// environment, see [`find_part`]; `parts` is their number, where it does not give it.
     ///
     /// # Errors
     /// As for [`find_part`].
@@ -304,15 +259,6 @@ impl Planned {
         let found = find_part(parts, |name| std::env::var(name).ok())?;
         self.how.part = Some(found.part);
         Ok(self)
-    }
-
-    /// Shares the shards with other workers by leases, each of which lasts this long without being
-    /// renewed; a minute without it. The last worker completes the dataset, so that there is
-    /// nothing to [`merge`](crate::merge).
-    #[must_use]
-    pub fn claim(mut self, lasts: impl Into<Option<Duration>>) -> Self {
-        self.how.claim = Some(lasts.into().unwrap_or(leased::LASTS));
-        self
     }
 
     /// Writes the dataset, or its part, to `out`.
@@ -325,24 +271,15 @@ impl Planned {
         self.prepare(out.as_ref(), false)?.run(context)
     }
 
-    /// Samples that [`run`](Self::run) would write; nothing is left in `out` if it is `dry`.
+    /// Prepares the samples that [`run`](Self::run) would write; nothing is left in `out` if it
+    /// is `dry`.
     ///
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
         out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
         unused::refuse_limit(&self.how)?;
-        if let Some(lasts) = self.how.claim {
-            leased::check(lasts)?;
-            let beside =
-                [(named::PART, self.how.part.is_some()), (named::OVERWRITE, self.how.overwrite)];
-            if let Some((option, _)) = beside.into_iter().find(|(_, is_given)| *is_given) {
-                let what = message!("{option} and other workers do not go together; leave it out");
-                return Err(Error::usage(named::CLAIM, what));
-            }
-        }
-        let is_shared = self.how.part.is_some() || self.how.claim.is_some();
-        if is_shared && self.settings.format.is_sharded() && !dry {
+        if self.how.part.is_some() && self.settings.format.is_sharded() && !dry {
             leave_copy(&self.bytes, out)?;
         }
         let how = self.how.clone();

@@ -1,16 +1,23 @@
 //! How a run tells what it does, and how it is stopped.
-use fdconvert_core::Message;
 use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
-/// Context of a run: the switch that stops it, and the listener.
+/// Context of a run: the switch that stops it, and the listener. The default stops nothing and listens
+/// to nothing.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Stops the run; it then ends with `Cancelled`.
     pub cancel: &'a Cancel,
     /// Listens; cannot steer.
     pub progress: &'a dyn Progress,
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::default);
+        Self { cancel: &NEVER, progress: &() }
+    }
 }
 
 /// Listens to a run. The methods do nothing by default, and `()` listens to nothing.
@@ -102,23 +109,5 @@ pub enum Event<'a> {
         profile: &'a Profile,
         /// File in which an earlier run kept it.
         kept: Option<&'a Path>,
-    },
-    /// A folder was walked although there is a listing of it.
-    ListingUnused {
-        /// The folder.
-        folder: &'a Path,
-        /// The listing.
-        cache: &'a Path,
-        /// Why it does not count.
-        why: &'a Message,
-    },
-    /// The source does not have all keys of a list; the run continues without those.
-    KeysMissing {
-        /// The list.
-        list: &'a Path,
-        /// The first of them.
-        first: &'a [String],
-        /// Number of missing keys.
-        missing: u64,
     },
 }

@@ -134,7 +134,7 @@ fn read(path: &Path) -> Result<Report> {
     }
     if report.raw.name != "bmp" {
         let what = format!(
-            "{} is about {}, and a mixed set has BMP beside its encoded images",
+            "{} is about {}, and a mixed set has BMPs besides its encoded images",
             path.display(),
             report.raw.name
         );

@@ -5,7 +5,6 @@
 //! unfinished nodes are kept.
 use crate::{Context, Stage, chunk::Chunk};
 use fdconvert_core::{Encoded, Error, Kind, Reader, Result, Sample, Schema, Value};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use std::fmt;
@@ -41,22 +40,14 @@ impl fmt::Display for RootHash {
 /// # let (photos, packed) = (folder.path().join("photos"), folder.path().join("photos.wds"));
 /// fdconvert::Pack::new([&photos], &packed).run()?;
 /// let (a, b) = (fdconvert::open(&photos)?, fdconvert::open(&packed)?);
-/// assert_eq!(fdconvert::root_hash(&*a)?, fdconvert::root_hash(&*b)?);
+/// let hash = |reader| fdconvert::root_hash(reader, fdconvert::Context::default());
+/// assert_eq!(hash(&*a)?, hash(&*b)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// Those of the first sample that cannot be read or is damaged.
-pub fn root_hash(reader: &dyn Reader) -> Result<RootHash> {
-    let cancel = Cancel::default();
-    root_hash_with(reader, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`root_hash`], told how far it is.
-///
-/// # Errors
-/// As for [`root_hash`]; `Cancelled`.
-pub fn root_hash_with(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> {
+/// Those of the first sample that cannot be read or is damaged; `Cancelled`.
+pub fn root_hash(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> {
     let steps = context.progress.stage(Stage::Hashing);
     steps.total(reader.len());
     let fields = by_name(reader.schema());

@@ -25,8 +25,6 @@ pub(crate) struct Settings {
     pub(crate) params: BTreeMap<String, String>,
     /// Neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
-    /// Listed keys that the source does not have.
-    pub(crate) missing_keys: u64,
     /// Listed keys that the source has with an extension.
     pub(crate) without_extension: u64,
     /// Listed keys that the source has with other forms of accented letters.
@@ -73,7 +71,6 @@ impl Settings {
             plan,
             params,
             is_default_format,
-            missing_keys: 0,
             without_extension: 0,
             look_alikes: 0,
             chosen: Chosen::default(),
@@ -82,8 +79,7 @@ impl Settings {
 
     /// Records what list the samples are of.
     pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
-        self.params.extend(listed.params());
-        self.missing_keys = listed.n_missing;
+        self.params.extend([listed.param()]);
     }
 
     /// What to tell of the choice of samples, in sentences.
@@ -135,8 +131,8 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         .map(|field| format!("`{}` ({})", field.name, field.kind.name()))
         .collect();
     let what = format!(
-        "the source has no field of images, only {}: leave the option out; a column of bytes is one \
-         of images if all values looked at are",
+        "the source has no field of images, only {}: leave the option out; a column of bytes \
+         counts as images only if all inspected values are",
         fields.join(", ")
     );
     Err(Error::usage(option, what))
@@ -153,16 +149,17 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
         SplitShare::Part(name, share) => Some(Split { name: name.clone(), share: share.get() }),
         SplitShare::DropRest => None,
     };
-    let listed_by = options.keys.iter().map(|_| named::KEYS).collect();
-    let is_chosen = options.keys.is_some() || options.r#where.is_some() || options.dedup.is_some();
+    let choices = [
+        options.keys.as_ref().map(|_| named::KEYS),
+        options.r#where.as_ref().map(|_| named::WHERE),
+        options.dedup.map(|_| named::DEDUP),
+    ];
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {
         selection: Selection {
-            // None until the source is open.
-            listed: is_chosen.then(Vec::new),
-            listed_by,
-            ranges: options.select.iter().map(|range| range.start..range.end).collect(),
-            labels: options.select_labels.clone(),
+            // Until the source is open.
+            listed: None,
+            listed_by: choices.into_iter().flatten().collect(),
             share: options.sample.map(|share| (share.get(), options.seed)),
             per_class: options.per == Some(Per::Class),
         },
@@ -170,7 +167,6 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
         drop_rest: splits.len() < options.split.len(),
         splits,
         only_split: None,
-        select_splits: options.select_splits.clone(),
         mix_splits: options.no_split_folders,
         split_seed: options.seed,
         sharding: Sharding { by, multiple_of: options.shards_multiple_of },
@@ -242,15 +238,6 @@ fn params(
     if let Some(classes) = classes::param(options) {
         put("classes", classes);
     }
-    if !options.select.is_empty() {
-        put("select", joined(&options.select));
-    }
-    if !options.select_labels.is_empty() {
-        put("select-labels", options.select_labels.join(","));
-    }
-    if !options.select_splits.is_empty() {
-        put("select-splits", options.select_splits.join(","));
-    }
     if let Some(share) = options.sample {
         put("sample", share.to_string());
     }
@@ -261,17 +248,14 @@ fn params(
         put("shuffle", "on".into());
     }
     if !options.split.is_empty() {
-        put("split", joined(&options.split));
+        let parts: Vec<_> = options.split.iter().map(ToString::to_string).collect();
+        put("split", parts.join(","));
     }
     let mixes = matches!(options.encode, Some(Encoding::Mix(_)));
     if mixes || options.shuffle || options.sample.is_some() || !options.split.is_empty() {
         put("seed", options.seed.to_string());
     }
     Ok(params)
-}
-
-fn joined(values: &[impl ToString]) -> String {
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
@@ -284,7 +268,10 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
                 format.name() == name.as_str() || format.aliases().contains(&name.as_str())
             })
             .ok_or_else(|| {
-                Error::usage(named::FORMAT, format!("`{name}` is none of: {}", names()))
+                Error::usage(
+                    named::FORMAT,
+                    format!("unknown `{name}`; expected one of: {}", names()),
+                )
             }),
         None => {
             let out = out.ok_or_else(|| {

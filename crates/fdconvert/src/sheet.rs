@@ -10,7 +10,7 @@ use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
     Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
 };
-use fdconvert_pipeline::{Cancel, Condition, OnError};
+use fdconvert_pipeline::{Condition, OnError};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -101,22 +101,8 @@ pub struct Sheet {
 ///
 /// # Errors
 /// Those of [`open`](crate::open); `Usage` for a dataset without images, no sample to show, sizes
-/// that mean nothing, and another file that is there; `Io` when it cannot be written.
+/// that mean nothing, and another file that is there; `Io` when it cannot be written; `Cancelled`.
 pub fn sheet(
-    dataset: impl AsRef<Path>,
-    out: impl AsRef<Path>,
-    options: &SheetOptions,
-) -> Result<Sheet> {
-    let cancel = Cancel::default();
-    let context = Context { cancel: &cancel, progress: &() };
-    sheet_with(dataset.as_ref(), out.as_ref(), options, context)
-}
-
-/// As [`sheet`], told how far it is.
-///
-/// # Errors
-/// As for [`sheet`]; `Cancelled`.
-pub fn sheet_with(
     dataset: &Path,
     out: &Path,
     options: &SheetOptions,

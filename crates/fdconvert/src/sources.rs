@@ -1,12 +1,11 @@
 //! Opening what is to be packed.
 use crate::{
-    Boxes, ByteCount, Context, Event, PackOptions, Stage, classes, drop_fields, out, prefix,
-    relabel, unused,
+    Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
 };
 use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
-use fdconvert_pipeline::{Concat, Paired, PlannedSource};
+use fdconvert_pipeline::{Concat, Paired, PlannedSource, splits_of};
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::place;
 use std::path::{Path, PathBuf};
@@ -16,8 +15,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Opening<'a> {
     pub(crate) options: &'a PackOptions,
     pub(crate) context: Context<'a>,
-    /// File that keeps the listing of the source.
-    pub(crate) cache: Option<&'a Path>,
 }
 
 /// Carries out a recipe, which may search for categories.
@@ -46,7 +43,6 @@ pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
 impl Opening<'_> {
     /// All sources of a run, joined.
     pub(crate) fn open(self, paths: &[PathBuf]) -> Result<Box<dyn Source>> {
-        self.check_cache(paths)?;
         let sources: Result<Vec<_>> = paths.iter().map(|path| self.open_one(path)).collect();
         self.join(sources?, paths)
     }
@@ -63,7 +59,7 @@ impl Opening<'_> {
         // Only the names of masks matter, not which folder is a class or a split.
         let mut options = self.options.clone();
         options.no_split_folders = true;
-        options.select_splits.clear();
+        options.r#where = None;
         options.beside.clear();
         options.drop_fields.clear();
         let masks = Opening { options: &options, ..self };
@@ -100,14 +96,14 @@ impl Opening<'_> {
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
         if let Some(table) = labels {
-            return match self.folder().open_with_labels(path, table) {
+            return match self.folder()?.open_with_labels(path, table) {
                 Ok(folder) => Ok(Box::new(folder)),
                 // What is no folder of images may be packed already, and is relabelled then.
                 Err(error) if fdconvert_reader::is_image_folder(path)? => Err(error),
-                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()),
+                Err(_) => relabel::join(self.reader(path)?, table, &self.folder()?),
             };
         }
-        if let Some(folder) = self.cached_folder(path)? {
+        if let Some(folder) = self.image_folder(path)? {
             return Ok(Box::new(folder));
         }
         self.reader(path)
@@ -129,51 +125,25 @@ impl Opening<'_> {
         Err(Error::usage(named::BESIDE, what))
     }
 
-    /// A cache keeps the listing of one folder, and lies outside of it.
-    pub(crate) fn check_cache(self, paths: &[PathBuf]) -> Result<()> {
-        let Some(cache) = self.cache else { return Ok(()) };
-        if let [path] = paths
-            && Recipe::in_place_of(path).is_none()
-            && self.options.labels.is_none()
-        {
-            return out::check_place(named::LISTING_CACHE, cache, paths.iter(), false);
-        }
-        let what = "it keeps the listing of one folder of images; leave it out";
-        Err(Error::usage(named::LISTING_CACHE, what))
-    }
-
-    /// The folder of images at `path`, by its cached listing if there is one.
-    fn cached_folder(self, path: &Path) -> Result<Option<FolderReader>> {
-        let Some(cache) = self.cache else { return self.image_folder(path) };
-        if !self.is_image_folder(path)? {
-            let what = format!("{} is not a folder of images; leave it out", path.display());
-            return Err(Error::usage(named::LISTING_CACHE, what));
-        }
-        let (reader, why) = self.folder().open_cached(path, cache)?;
-        if let Some(why) = why {
-            self.context.progress.event(Event::ListingUnused { folder: path, cache, why: &why });
-        }
-        Ok(Some(reader))
-    }
-
     /// The folder of images at `path`, or the zip of one; `None` when a table lists them or it is
     /// something else.
     fn image_folder(self, path: &Path) -> Result<Option<FolderReader>> {
         let is_one = self.is_image_folder(path)?;
-        is_one.then(|| self.folder().open_folder(path)).transpose()
+        is_one.then(|| self.folder()?.open_folder(path)).transpose()
     }
 
     fn is_image_folder(self, path: &Path) -> Result<bool> {
         Ok(self.options.labels.is_none() && fdconvert_reader::is_image_folder(path)?)
     }
 
-    fn folder(self) -> Folder {
+    fn folder(self) -> Result<Folder> {
+        let splits = self.options.r#where.as_deref().map(splits_of).transpose()?;
         let is_ffcv = self.options.format_options.get("compat").is_some_and(|it| it == "ffcv");
         let leaves_rotation = self.options.no_exif_rotation || is_ffcv;
-        Folder::with_limits(self.options.limits())
+        let folder = Folder::with_limits(self.options.limits())
             .follow_links(self.options.follow_links)
             .split_folders(!self.options.no_split_folders)
-            .select_splits(self.options.select_splits.clone())
+            .select_splits(splits.unwrap_or_default())
             .beside(self.options.beside.clone())
             .boxes(self.options.boxes.map(|boxes| match boxes {
                 Boxes::Upright => BoxFrame::Upright,
@@ -181,7 +151,8 @@ impl Opening<'_> {
             }))
             .leaves_rotation(leaves_rotation)
             .label_columns(self.options.label_columns.clone())
-            .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)))
+            .max_decompressed(MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0)));
+        Ok(folder)
     }
 
     /// Returns what a plan records of a source, so that other runs need not look again; and the
@@ -192,7 +163,7 @@ impl Opening<'_> {
             Error::usage("source", what)
         })?;
         let packed = Recipe::in_place_of(path).is_some();
-        let folder = if packed { None } else { self.cached_folder(path)? };
+        let folder = if packed { None } else { self.image_folder(path)? };
         let (source, listing): (Box<dyn Source>, _) = match folder {
             Some(folder) => {
                 let listing = folder.listing()?;
@@ -218,7 +189,7 @@ impl Opening<'_> {
             if let Some(listing) = &source.listing {
                 let schema = source.schema.clone();
                 let folder =
-                    self.folder().open_planned(path, schema, listing, source.fingerprint)?;
+                    self.folder()?.open_planned(path, schema, listing, source.fingerprint)?;
                 return Ok(Box::new(folder.with_ignored(source.left_out.clone())));
             }
             let opened = self.open_one(path)?;

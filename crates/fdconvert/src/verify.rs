@@ -9,7 +9,6 @@ use fdconvert_core::{
     named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
-use fdconvert_pipeline::Cancel;
 use fdconvert_reader::OpenOptions;
 use rayon::{ThreadPool, prelude::*};
 use serde::Deserialize;
@@ -94,21 +93,8 @@ pub struct Verified {
 ///
 /// # Errors
 /// `Io` when there is nothing there, `Usage` for what is not a dataset, and where a run that writes
-/// the dataset may be what is wrong with it.
-pub fn verify(dataset: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified> {
-    let cancel = Cancel::default();
-    verify_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`verify`], told how far it is.
-///
-/// # Errors
-/// As for [`verify`]; `Cancelled`.
-pub fn verify_with(
-    dataset: &Path,
-    options: &VerifyOptions,
-    context: Context<'_>,
-) -> Result<Verified> {
+/// the dataset may be what is wrong with it; `Cancelled`.
+pub fn verify(dataset: &Path, options: &VerifyOptions, context: Context<'_>) -> Result<Verified> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;

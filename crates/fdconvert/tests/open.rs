@@ -81,14 +81,12 @@ impl Source for Squares {
     }
 }
 
-const FORMATS: [&str; 4] = ["beton", "wds", "mds", "parquet"];
-/// Of one file.
-const FILES: [&str; 2] = ["beton", "parquet"];
+const FORMATS: [&str; 3] = ["wds", "mds", "parquet"];
 
 /// Shards of seven samples, where there are shards.
 fn options(format: &str) -> PackOptions {
     let options = PackOptions::default().format(format);
-    if FILES.contains(&format) { options } else { options.shard_count(7) }
+    if format == "parquet" { options } else { options.shard_count(7) }
 }
 
 fn pack(format: &str, source: Squares, out: &Path, threads: usize) -> Result<Report> {
@@ -105,7 +103,7 @@ fn samples_end_anywhere() {
             let outs = [1, 3].map(|threads| {
                 let out = folder.path().join(format!("{threads}"));
                 let report = pack(format, Squares::new(n), &out, threads).unwrap();
-                let n_shards = if FILES.contains(&format) { 1 } else { n.div_ceil(7) };
+                let n_shards = if format == "parquet" { 1 } else { n.div_ceil(7) };
                 assert_eq!((report.planned, report.samples), (n, n), "{format}");
                 assert_eq!(report.shards.len() as u64, n_shards, "{format} of {n}");
                 out
@@ -155,12 +153,6 @@ fn what_needs_the_number_is_refused() {
         let pack = pack.options(options).overwrite(overwrite);
         (pack.takes_any_number(), pack.run().map(drop).map_err(|error| error.to_string()))
     };
-    let beton = || PackOptions::default().format("beton");
-    // What was sent stays where it is.
-    for (out, takes_it) in [("s3://bucket/a.beton", false), ("s3://bucket/a.parquet", true)] {
-        let pack = Pack::from_source(Arc::new(Squares::new(40)), out);
-        assert_eq!(pack.takes_any_number(), takes_it, "{out}");
-    }
     let sharded = || PackOptions::default().format("wds");
     let (takes_it, found) = takes("a", sharded().shards(2), false);
     assert!(!takes_it);
@@ -169,11 +161,11 @@ fn what_needs_the_number_is_refused() {
     assert!(!takes_it);
     assert!(found.unwrap_err().contains("the number of samples, which is not known"));
     let others = [
-        (beton().format_option("compact", "true"), false, "with which the files of beton begin"),
+        (PackOptions::default().format("beton"), false, "with which the files of beton begin"),
         (PackOptions::default().format("mixed"), false, "with which the files of mixed begin"),
         (sharded(), true, "overwrite: the number of samples is not known yet"),
         (sharded().shuffle(true), false, "needs all of them first"),
-        (sharded().select(3..9), false, "needs all of them first"),
+        (sharded().r#where("index < 9"), false, "needs all of them first"),
     ];
     for (options, overwrite, expected) in others {
         let (takes_it, found) = takes("c", options, overwrite);
@@ -227,7 +219,10 @@ fn interrupt(format: &str, n: u64, out: &Path, after: u64) {
     let progress = StopsAfter { cancel: Cancel::default(), left: AtomicU64::new(after) };
     let context = Context { cancel: &progress.cancel, progress: &progress };
     let pack = Pack::from_source(Arc::new(Squares::new(n)), out).options(options(format));
-    assert!(matches!(pack.run_with(context), Err(Error::Cancelled)), "{format}");
+    assert!(
+        matches!(pack.prepare(context).and_then(|it| it.run(context)), Err(Error::Cancelled)),
+        "{format}"
+    );
 }
 
 #[test]

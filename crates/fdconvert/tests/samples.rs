@@ -1,18 +1,14 @@
-//! Samples that a program has: sources of its own, and spools.
+//! Samples that a program has: sources of its own, and temporary datasets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    ByteCount, Cancel, Context, DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack,
-    PackOptions, Pixels, Prepared, Result, Sample, SampleSpool, Schema, Source, SpooledSamples,
-    Value, diff, fingerprint_of,
+    Context, DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack, PackOptions, Pixels,
+    Result, Sample, Schema, Source, TemporaryDataset, Value, diff, fingerprint_of,
 };
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
 };
 
 /// Squares in two classes; sample 3 cannot be read.
@@ -69,21 +65,20 @@ impl Source for Squares {
     }
 }
 
-/// The same samples, in a spool: the first ones in memory, the others in its file.
-fn spooled(source: &Squares, folder: &Path) -> Arc<SpooledSamples> {
-    let spool = SampleSpool::new(source.schema().clone(), folder).unwrap();
-    let mut spool = spool.memory_budget(20 << 10);
+/// The same samples, in a temporary dataset.
+fn waiting(source: &Squares, out: &Path) -> Arc<dyn Source> {
+    let mut samples = TemporaryDataset::beside(out, source.schema().clone()).unwrap();
     for index in 0..source.len() {
         match source.read(index) {
-            Ok(sample) => spool.push(sample).unwrap(),
+            Ok(sample) => samples.push(&sample).unwrap(),
             Err(error) => {
-                spool.push_unreadable(&source.key(index), "it was never made").unwrap();
+                samples.push_unreadable(&source.key(index), "it was never made").unwrap();
                 assert!(error.to_string().contains("it was never made"));
             }
         }
     }
-    assert_eq!((spool.len(), spool.is_empty()), (40, false));
-    spool.finish("squares").unwrap()
+    assert_eq!((samples.len(), samples.is_empty()), (40, false));
+    samples.finish("squares").unwrap()
 }
 
 #[test]
@@ -99,13 +94,16 @@ fn sources_of_the_program_are_packed_as_folders_are() {
             assert_eq!((report.samples, report.skipped.len()), (40, 0));
             out
         });
-        let out = folder.path().join(format!("{format}-spooled"));
-        let spool = spooled(&source, folder.path());
-        assert_eq!(spool.key(7), "00000007.png");
-        assert_eq!(spool.label(30).unwrap(), Some(1));
-        Pack::from_source(spool, &out).options(options).threads(2).run().unwrap();
+        let out = folder.path().join(format!("{format}-waiting"));
+        let waiting = waiting(&source, &out);
+        assert_eq!(waiting.key(7), "00000007.png");
+        assert_eq!(waiting.label(30).unwrap(), Some(1));
+        Pack::from_source(waiting, &out).options(options).threads(2).run().unwrap();
         for other in [&made[1], &out] {
-            assert_eq!(diff(&made[0], other, &DiffOptions::default()).unwrap().same, 40);
+            assert_eq!(
+                diff([&made[0], other], &DiffOptions::default(), Context::default()).unwrap().same,
+                40
+            );
         }
         let dataset = fdconvert::open(&out).unwrap();
         let sample = dataset.get(0).unwrap();
@@ -118,7 +116,8 @@ fn sources_of_the_program_are_packed_as_folders_are() {
 fn what_a_source_cannot_give_is_left_out_or_fails() {
     let folder = tempfile::tempdir().unwrap();
     let source = Squares::new(true);
-    let sources: [Arc<dyn Source>; 2] = [source.clone(), spooled(&source, folder.path())];
+    let sources: [Arc<dyn Source>; 2] =
+        [source.clone(), waiting(&source, &folder.path().join("x"))];
     for (number, source) in sources.into_iter().enumerate() {
         let out = folder.path().join(format!("{number}.beton"));
         let failed = Pack::from_source(source.clone(), &out).run().unwrap_err();
@@ -137,8 +136,6 @@ fn options_of_folders_mean_nothing_to_a_source() {
     let pack = || Pack::from_source(Squares::new(false), &out);
     let labels = PackOptions::default().labels(PathBuf::from("labels.csv"));
     assert!(refused(pack().options(labels)).starts_with("labels: it is about folders of images"));
-    let cache = pack().listing_cache(folder.path().join("cache"));
-    assert!(refused(cache).starts_with("listing_cache: it is about folders"));
     let formula = PackOptions::default().format("formula");
     assert!(refused(pack().options(formula)).contains("would keep a recipe and no samples"));
     pack().check().unwrap();
@@ -153,101 +150,43 @@ fn options_of_folders_mean_nothing_to_a_source() {
 }
 
 #[test]
-fn samples_that_do_not_fit_leave_a_spool_as_it_was() {
+fn samples_that_do_not_fit_leave_a_temporary_dataset_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let source = Squares::new(false);
-    let mut spool = SampleSpool::beside(&folder.path().join("a/b"), source.schema.clone()).unwrap();
+    let out = folder.path().join("a/b");
+    let mut samples = TemporaryDataset::beside(&out, source.schema.clone()).unwrap();
     let good = source.read(0).unwrap();
     let short = Sample { key: "short".into(), values: good.values[..2].to_vec() };
-    spool.push(good).unwrap();
-    let refused = spool.push(short).unwrap_err().to_string();
+    samples.push(&good).unwrap();
+    let refused = samples.push(&short).unwrap_err().to_string();
     assert_eq!(refused, "sample `short`: has 2 values for 3 fields");
-    let spool = spool.finish("one").unwrap();
-    assert_eq!((spool.len(), spool.read(0).unwrap().values.len()), (1, 3));
-    assert!(spool.read(1).is_err());
+    let source = samples.finish("one").unwrap();
+    assert_eq!((source.len(), source.read(0).unwrap().values.len()), (1, 3));
+    assert!(source.read(1).is_err());
+    drop(source);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-/// Squares that come one after another: the first ten are there when the plan is made.
-struct Coming {
-    squares: Arc<Squares>,
-    is_planned: AtomicBool,
-}
-
-impl Source for Coming {
-    fn schema(&self) -> &Schema {
-        self.squares.schema()
-    }
-
-    fn len(&self) -> u64 {
-        self.squares.len()
-    }
-
-    fn n_ready(&self) -> u64 {
-        10
-    }
-
-    fn read(&self, index: u64) -> Result<Sample<Image>> {
-        assert!(index < 10 || self.is_planned.load(Ordering::SeqCst), "{index} is not there yet");
-        self.squares.read(index)
-    }
-
-    fn key(&self, index: u64) -> String {
-        self.squares.key(index)
-    }
-
-    fn name(&self) -> String {
-        self.squares.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.squares.fingerprint()
-    }
-}
-
-#[test]
-fn a_plan_looks_at_samples_that_are_ready() {
-    let folder = tempfile::tempdir().unwrap();
-    for (format, quality) in [("beton", 90), ("wds", 90), ("mds", 90), ("parquet", 90)] {
-        let squares = Squares::new(false);
-        let coming = Arc::new(Coming { squares, is_planned: AtomicBool::new(false) });
-        let out = folder.path().join(format);
-        let options = PackOptions::default().format(format).jpeg_quality(quality);
-        let sharded = matches!(format, "wds" | "mds");
-        let options = if sharded { options.shard_size(ByteCount(4000)) } else { options };
-        let pack = Pack::from_source(coming.clone(), &out).options(options).threads(4);
-        assert!(pack.takes_samples_as_they_come());
-        let cancel = Cancel::default();
-        let context = Context { cancel: &cancel, progress: &() };
-        let Prepared::Samples(samples) = pack.prepare(context).unwrap() else { panic!("{format}") };
-        assert!(!sharded || samples.dataset().plan.shards.len() > 1, "{format}");
-        coming.is_planned.store(true, Ordering::SeqCst);
-        assert_eq!(samples.run(context).unwrap().samples, 40, "{format}");
-    }
 }
 
 #[test]
 fn what_looks_at_all_samples_first_does_not_take_them_as_they_come() {
-    let takes = |options: PackOptions| {
-        let pack = Pack::from_source(Squares::new(false), "x.beton").options(options);
-        pack.takes_samples_as_they_come()
-    };
-    let options = PackOptions::default;
-    assert!(takes(options().max_side(8).jpeg_quality(90).seed(3).shards(2)));
-    assert!(
-        !Pack::from_source(Squares::new(false), "x.beton").dry(true).takes_samples_as_they_come()
-    );
+    let pack = |options| Pack::from_source(Squares::new(false), "x.wds").options(options);
+    let takes = |options: PackOptions| pack(options).takes_any_number();
+    let options = || PackOptions::default().format("wds");
+    assert!(takes(options().max_side(8).jpeg_quality(90).seed(3)));
+    assert!(!pack(options()).dry(true).takes_any_number());
+    assert!(!pack(options()).overwrite(true).takes_any_number());
     let others = [
         options().shuffle(true),
         options().keys(PathBuf::from("keys.txt")),
         options().r#where("label == 1"),
-        options().select(3..9),
-        options().select_label("dark"),
-        options().select_split("train"),
-        PackOptions::from_json(object(r#"{"split": ["train=0.5", "val=0.5"]}"#)).unwrap(),
-        PackOptions::from_json(object(r#"{"sample": "50%"}"#)).unwrap(),
-        PackOptions::from_json(object(r#"{"dedup": "exact"}"#)).unwrap(),
-        PackOptions::from_json(object(r#"{"ratio": 0.5}"#)).unwrap(),
+        PackOptions::from_json(object(r#"{"format": "wds", "split": ["train=0.5", "val=0.5"]}"#))
+            .unwrap(),
+        PackOptions::from_json(object(r#"{"format": "wds", "sample": "50%"}"#)).unwrap(),
+        PackOptions::from_json(object(r#"{"format": "wds", "dedup": "exact"}"#)).unwrap(),
+        options().shards(2),
+        options().shards_multiple_of(2),
+        PackOptions::default().format("beton"),
+        PackOptions::default().format("mixed"),
     ];
     for options in others {
         assert!(!takes(options.clone()), "{options:?}");

@@ -1,11 +1,10 @@
 //! What neighbouring samples share, kept between them: nothing here changes a bit of any image.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use fdconvert_core::GOLDEN;
+use lru::LruCache;
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
 /// Buffers that threads take and give back, as many as were ever in use at the same time.
@@ -36,7 +35,7 @@ impl<T: Clone> Recent<T> {
     /// The result for `number`, made by `make` if it is not here any more.
     pub(crate) fn get(&self, number: u64, make: impl FnOnce() -> T) -> T {
         // Numbers come in strides that would share a slot.
-        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let mixed = number.wrapping_mul(GOLDEN) >> 32;
         let slot = (mixed % self.0.len() as u64) as usize;
         let Some(slot) = self.0.get(slot) else { return make() };
         let mut slot = lock(slot);
@@ -57,28 +56,26 @@ impl<T: Clone> Recent<T> {
 /// no one is at, and waits only then. So a run through a dataset keeps all cores busy although
 /// hundreds of its samples share a result.
 pub(crate) struct Shared<T> {
-    slots: Mutex<BTreeMap<u32, Arc<Slot<T>>>>,
+    slots: Mutex<LruCache<u32, Arc<Slot<T>>>>,
     capacity: usize,
-    clock: AtomicU64,
 }
 
 struct Slot<T> {
     value: OnceLock<T>,
     /// Some thread is making the value.
     taken: AtomicBool,
-    used: AtomicU64,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { value: OnceLock::new(), taken: AtomicBool::new(false), used: AtomicU64::new(0) }
+        Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
     }
 }
 
 impl<T: Clone> Shared<T> {
     /// Keeps up to `capacity` results, at least two.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { slots: Mutex::default(), capacity: capacity.max(2), clock: AtomicU64::new(0) }
+        Self { slots: Mutex::new(LruCache::unbounded()), capacity: capacity.max(2) }
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -87,9 +84,7 @@ impl<T: Clone> Shared<T> {
 
     /// The result for `number`, if it is here.
     pub(crate) fn peek(&self, number: u32) -> Option<T> {
-        let slot = lock(&self.slots).get(&number).cloned()?;
-        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        slot.value.get().cloned()
+        lock(&self.slots).get(&number)?.value.get().cloned()
     }
 
     /// The result for `number`; those up to `end` may be made ahead.
@@ -115,16 +110,11 @@ impl<T: Clone> Shared<T> {
 
     fn slot(&self, number: u32) -> Arc<Slot<T>> {
         let mut slots = lock(&self.slots);
-        let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        if !slots.contains_key(&number) && slots.len() >= self.capacity {
-            let oldest = slots.iter().min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
-            if let Some(oldest) = oldest.map(|(number, _)| *number) {
-                slots.remove(&oldest);
-            }
+        let slot = slots.get_or_insert(number, Arc::default).clone();
+        if slots.len() > self.capacity {
+            slots.pop_lru();
         }
-        let slot = slots.entry(number).or_default();
-        slot.used.store(now, Ordering::Relaxed);
-        slot.clone()
+        slot
     }
 }
 

@@ -243,7 +243,9 @@ impl Keys {
         names: [&str; N],
     ) -> Result<Option<T>> {
         let Some(text) = self.take(key) else { return Ok(None) };
-        let wrong = || Error::usage(key, format!("`{text}` is none of: {}", names.join(", ")));
+        let wrong = || {
+            Error::usage(key, format!("unknown `{text}`; expected one of: {}", names.join(", ")))
+        };
         from_name(&text).ok_or_else(wrong).map(Some)
     }
 

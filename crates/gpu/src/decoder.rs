@@ -43,7 +43,6 @@ pub struct Decoder {
 pub(crate) struct Spare {
     slabs: Mutex<Vec<Slab>>,
     outputs: Mutex<Vec<OutputMemory>>,
-    /// Staging memory for rows that were made elsewhere.
     staging: Mutex<Option<PinnedMemory>>,
 }
 

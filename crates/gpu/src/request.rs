@@ -286,7 +286,7 @@ pub enum Fallback {
     },
     /// nvJPEG was asked for all images, but is not for this one: no JPEG of 8 bits with one or
     /// three components and Huffman codes, or lossless.
-    #[error("nvJPEG is not asked for images of this kind")]
+    #[error("nvJPEG does not decode images of this kind")]
     NotForLibrary,
     /// nvJPEG was asked and has not decoded it.
     #[error("nvJPEG does not decode the image: {name} ({code})")]

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 pub(crate) struct Tables {
     pub(crate) huffman: Vec<TableLayout>,
     pub(crate) quantisation: Vec<[u16; 64]>,
-    /// Entries of second tables so far.
     pub(crate) n_second: u32,
     huffman_numbers: BTreeMap<TableLayout, u32>,
     quantisation_numbers: BTreeMap<[u16; 64], u32>,

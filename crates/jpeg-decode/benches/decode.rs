@@ -26,7 +26,6 @@ struct Image {
     scale: Scale,
     /// Of the reduced image.
     region: Option<Region>,
-    /// That are made.
     pixels: usize,
 }
 

@@ -328,7 +328,6 @@ struct Image<'a> {
     averages: bool,
     predictions: Predictions,
     planes: Vec<Plane>,
-    /// The next row of pixels.
     y: usize,
 }
 

@@ -31,9 +31,7 @@ const MAX_TOTAL_BITS: u32 = 31;
 /// Data that all places read.
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
-    /// The un-stuffed scan.
     data: &'a [u8],
-    /// For the blocks of an MCU.
     slots: Vec<SlotTables<'a>>,
 }
 
@@ -103,12 +101,10 @@ struct Place<'a> {
     used: u32,
     /// The next value's place in its block.
     value: usize,
-    /// For the next code.
     table: &'a Table,
     block_tables: SlotTables<'a>,
     slot: usize,
     block: u32,
-    /// Behind the last block.
     end_block: u32,
     run: Run,
 }

@@ -9,11 +9,8 @@ pub(crate) struct Part {
     pub(crate) scale: Scale,
     pub(crate) x: Range<usize>,
     pub(crate) y: Range<usize>,
-    /// Columns of MCUs whose samples are made.
     pub(crate) mcus_x: Range<usize>,
-    /// Rows of MCUs whose samples are made.
     pub(crate) mcus_y: Range<usize>,
-    /// Pixels of an MCU.
     pub(crate) mcu_size: (usize, usize),
 }
 

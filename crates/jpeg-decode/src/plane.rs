@@ -20,19 +20,16 @@ pub(crate) struct Plane {
     samples: Vec<u8>,
     /// Bytes from a row to the next.
     stride: usize,
-    /// Rows of samples in a row of MCUs.
     mcu_rows: usize,
     /// Blocks across and down in an MCU.
     blocks: (usize, usize),
     /// The first of them among the blocks of an MCU in the order of the scan.
     first_slot: usize,
-    /// Columns of MCUs in it.
     mcus_x: Range<usize>,
     /// Columns of samples, without the padding of the last MCUs.
     n_columns: usize,
     shape: Shape,
     factors: Factors,
-    /// The cells of a row of blocks.
     row: Vec<u32>,
 }
 

@@ -111,10 +111,8 @@ impl Aim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Plan {
-    /// The first entry of the table.
     pub(crate) table: u32,
     pub(crate) mask: u8,
-    /// The table among the codes.
     pub(crate) codes: u8,
     /// The bits that are written of a value: all, or none.
     pub(crate) kept: i16,
@@ -141,12 +139,10 @@ pub(crate) struct Plans {
     /// The tables and contents that the rest was made for.
     sources: Vec<(HuffmanTable, Content)>,
     pub(crate) aim: Aim,
-    /// The tables of all sources, one behind the other.
     pub(crate) entries: Vec<Entry>,
     pub(crate) codes: Vec<Codes>,
     /// By part of a cell.
     pub(crate) plans: Vec<Plan>,
-    /// One turn of them.
     turn: Vec<Plan>,
 }
 

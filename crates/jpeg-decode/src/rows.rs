@@ -39,7 +39,6 @@ pub(crate) struct Row {
     pub(crate) y: usize,
     /// Columns, from the first one in the planes.
     pub(crate) x: Range<usize>,
-    /// The row of MCUs in the planes.
     pub(crate) mcu_y: usize,
 }
 

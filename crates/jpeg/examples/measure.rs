@@ -7,9 +7,7 @@ mod smaller;
 
 use cpu_time::ThreadTime;
 use fdconvert_core::{Codec, Encoded};
-use fdconvert_jpeg::{
-    DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, cut, parse, region, unstuff,
-};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, parse, region, unstuff};
 use fdconvert_testkit::{
     fixtures::Random,
     workload::{files_below, resized_crop},
@@ -29,11 +27,11 @@ fn main() -> Result<()> {
     }
     println!(
         "| set | images | refused | mean bytes | mean megapixels | parse µs | un-stuff µs | build µs | \
-         encode µs | decode µs | cut µs | {} | {} |",
+         encode µs | decode µs | {} | {} |",
         GRIDS_BITS.map(|bits| format!("grid {bits}")).join(" | "),
         GRIDS_BITS.map(|bits| format!("{bits}: touched, walked")).join(" | "),
     );
-    println!("|{}", "---|".repeat(19));
+    println!("|{}", "---|".repeat(18));
     measure("originals", &originals, n_rounds)?;
     for (side, quality) in [(224, 50), (224, 90), (500, 50), (500, 90)] {
         let made: Vec<_> = originals
@@ -88,14 +86,6 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
             drop(black_box(EntryPoints::from_bytes(bytes, jpeg)));
         }
     });
-    // The middle third of the rows.
-    let cutting = micros(&mut || {
-        let mut out = Vec::new();
-        for (image, jpeg, made) in &fit {
-            let rows = jpeg.height / 3..jpeg.height * 2 / 3;
-            black_box(cut(jpeg, image, made, rows, 1, &mut out));
-        }
-    });
     let mut overheads = String::new();
     for grid_bits in GRIDS_BITS {
         let mut n_stored = 0;
@@ -111,7 +101,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     }
     println!(
         "| {name} | {} | {} | {:.0} | {:.3} | {parsing:.1} | {unstuffing:.1} | {building:.1} | \
-         {encoding:.1} | {decoding:.1} | {cutting:.1} |{overheads}{shares}",
+         {encoding:.1} | {decoding:.1} |{overheads}{shares}",
         fit.len(),
         images.len() - fit.len(),
         n_bytes as f64 / n_images,

@@ -118,24 +118,6 @@ impl Unstuffed {
         n_copied + rest.len()
     }
 
-    /// Some bytes of a scan without restarts, as many as are asked for when un-stuffed, from the
-    /// first of `scan`, which is none of the stuffed ones.
-    pub(crate) fn of_span(scan: &[u8], n_bytes: usize) -> Option<Self> {
-        let mut padded = Vec::with_capacity(n_bytes.min(scan.len()) + PADDING);
-        let mut from = 0;
-        while padded.len() < n_bytes {
-            let most = from + (n_bytes - padded.len());
-            let part = scan.get(from..most.min(scan.len())).filter(|part| !part.is_empty())?;
-            let n_before = find_ff(part, 0);
-            let with_ff = (n_before + 1).min(part.len());
-            padded.extend_from_slice(part.get(..with_ff)?);
-            // Behind it is the stuffed byte.
-            from += n_before + 2;
-        }
-        padded.resize(n_bytes + PADDING, 0);
-        Some(Self { padded, n_bytes, starts: vec![0] })
-    }
-
     /// The data bytes. Bit `i` is bit `7 - i % 8` of byte `i / 8`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -18,7 +18,6 @@ const MAX_BLOCK_BITS: u64 = 64 * 31;
 /// Stored values of one interval of the grid.
 #[derive(Clone, Copy, Default)]
 struct Interval {
-    /// Blocks that start in it.
     n_blocks: u32,
     /// From its start to the first of them, in bits.
     offset: u32,

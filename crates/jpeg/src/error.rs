@@ -69,7 +69,7 @@ pub enum Refused {
         offset: usize,
     },
     /// A DNL marker, which tells the height after the scan.
-    #[error("the JPEG tells its height by a DNL marker at byte {offset}")]
+    #[error("the JPEG gives its height by a DNL marker at byte {offset}")]
     LateHeight {
         /// Byte offset of the marker.
         offset: usize,
@@ -195,7 +195,7 @@ pub enum Refused {
         offset: usize,
     },
     /// A scan whose bits 32-bit numbers do not count.
-    #[error("the JPEG's scan has {n_bytes} bytes, which is more than entry points can tell")]
+    #[error("the JPEG's scan has {n_bytes} bytes, which is more than entry points can hold")]
     TooLong {
         /// Its length.
         n_bytes: usize,

@@ -9,7 +9,6 @@
 //! image's [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them.
 //! The DC prediction is stored for some places only, each an [`Anchor`]: what lies before a region
 //! since the last of them is still read for its DC differences.
-//! [`cut`](cut()) makes a smaller JPEG of some rows, which any decoder reads.
 //! The bytes of the JPEG stay as they are. [`spec`] specifies the entry points.
 //!
 //! ```no_run
@@ -39,7 +38,6 @@
 #![forbid(unsafe_code)]
 
 mod bits;
-mod cut;
 mod encoding;
 mod entry_points;
 mod error;
@@ -51,12 +49,10 @@ pub mod reference;
 mod region;
 mod rice;
 mod segments;
-mod stand_in;
 mod strides;
 mod walk;
 
 pub use bits::{Unstuffed, parse_unstuffed, unstuff};
-pub use cut::{Cut, cut};
 pub use encoding::VERSION;
 pub use entry_points::{
     Anchor, DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Segment, grid_of, stored_entry_points,

@@ -121,7 +121,6 @@ impl Word {
 /// The tables of an image, and which of them comes next where.
 #[derive(Debug)]
 pub(crate) struct Strides {
-    /// Tables, one behind the other.
     entries: Box<[Stride; N_ENTRIES]>,
     plans: [Plan; N_PLANS],
     /// Behind the last block of a turn.
@@ -132,7 +131,6 @@ pub(crate) struct Strides {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     at: u32,
-    /// Whole turns before it.
     n_turns: u32,
 }
 

@@ -71,7 +71,6 @@ pub struct Batch {
     pub(crate) epoch: u64,
     pub(crate) step: u64,
     pub(crate) state: State,
-    /// The rows that a GPU is still to decode, if there is one.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is never one"))]
     pub(crate) device_rows: Option<Box<DeviceRows>>,
 }

@@ -40,7 +40,6 @@ pub enum Column {
 #[derive(Debug)]
 pub(crate) struct Columns {
     fields: Arc<Fields>,
-    /// In the order of the fields.
     columns: Vec<Column>,
 }
 

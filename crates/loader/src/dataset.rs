@@ -23,9 +23,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Clone)]
 pub struct Datasets {
     parts: Vec<Part>,
-    /// Fields that batches show beside images and labels.
     fields: Arc<Fields>,
-    /// Names of the classes of labels, as batches number them.
     class_names: Option<Arc<[String]>>,
 }
 
@@ -67,9 +65,9 @@ impl Fetched {
     /// The same with bytes of its own: those of a reader hold a whole map or block.
     pub(crate) fn owned(self) -> Self {
         let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
-        let entry_points = self.image.entry_points().map(copy);
-        let image = Encoded { bytes: copy(&self.image.bytes), beside: None, ..self.image };
-        Self { image: image.with_entry_points(entry_points), is_owned: true, ..self }
+        let entry_points = self.image.entry_points.as_ref().map(copy);
+        let image = Encoded { bytes: copy(&self.image.bytes), entry_points, ..self.image };
+        Self { image, is_owned: true, ..self }
     }
 }
 
@@ -394,10 +392,7 @@ impl Datasets {
         let (key, mut image, values) = part.take(sample, &self.fields)?;
         // Damage there is no damage of the image, which only takes longer without them; `verify`
         // finds it.
-        let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
-        // Of no use here is which file it was.
-        image.beside = None;
-        image.set_entry_points(stored);
+        image.entry_points = part.reader.entry_points(index, part.image).unwrap_or_default();
         Ok(Fetched { key, image, values, is_owned: false })
     }
 

@@ -82,7 +82,7 @@ fn decode_part<'a>(
     {
         return Ok(Part::new(&part, Some(stored)));
     }
-    let entry_points = image.entry_points().map(|stored| &stored[..]);
+    let entry_points = image.entry_points.as_ref().map(|stored| &stored[..]);
     let wanted = Wanted { region, shrink, entry_points, luma: false };
     let part = decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
     Ok(Part::new(&part, None))

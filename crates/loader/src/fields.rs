@@ -48,16 +48,13 @@ pub(crate) struct RowValues {
 /// integer: it is a column like them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
-    /// As they are stored.
     specs: Vec<FieldSpec>,
     /// The same as batches show them.
     shown: Vec<FieldSpec>,
     roles: Vec<Role>,
     /// Number of them, from the first on, that were asked for as fields.
     n_asked: usize,
-    /// Which one is the label.
     label: Option<usize>,
-    /// The list that the classes of objects go by.
     classes: Option<Arc<ClassNumbers>>,
 }
 
@@ -85,8 +82,8 @@ impl Fields {
             && *role != Role::Value
         {
             let what = format!(
-                "`{}` tells of objects, which come as a field and are not a label: name another field, \
-                 or none",
+                "`{}` describes objects, which are a field and not a label: name another field, or \
+                 none",
                 specs.get(label).map_or("", |field| &field.name)
             );
             return Err(Error::usage("label", what));

@@ -261,7 +261,7 @@ impl Options {
         for (option, threads) in [("threads", self.threads), ("fetch_threads", self.fetch_threads)]
         {
             if threads > MAX_THREADS {
-                return refuse(option, format!("more than {MAX_THREADS} bring nothing"));
+                return refuse(option, format!("must be at most {MAX_THREADS}"));
             }
         }
         if self.prefetch == 0 {
@@ -279,7 +279,7 @@ impl Options {
             return refuse("cache_bytes", what.into());
         }
         if self.cache_folder.is_some() && self.cache_bytes == 0 {
-            let what = "how much the folder may hold is missing: `cache_bytes` tells it";
+            let what = "set `cache_bytes` to the size that the folder may have";
             return refuse("cache_folder", what.into());
         }
         if let Some(objects) = &self.objects {

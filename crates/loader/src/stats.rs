@@ -21,7 +21,6 @@ pub(crate) enum Stage {
 /// The counters of a loader.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// Samples of each stratum.
     strata: Vec<AtomicU64>,
     samples: AtomicU64,
     batches: AtomicU64,

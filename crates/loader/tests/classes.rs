@@ -107,7 +107,7 @@ fn a_list_of_classes_numbers_them() {
     assert!(said.contains("has the class `class-0`, which is not in the list"), "{said}");
     let more: Arc<dyn Reader> = Memory::new(8).with_classes(7, &[]);
     let said = open(&[more], options()).unwrap().find_map(Result::err).unwrap().to_string();
-    assert!(said.contains("class 3 is none of the 3"), "{said}");
+    assert!(said.contains("class 3 is not one of the 3"), "{said}");
     for (names, part) in [(&[][..], "empty"), (&["a", "a"], "twice")] {
         let said = refused(&both, Options { classes: list(names), ..ordered(3) });
         assert!(said.contains(part), "{said}");

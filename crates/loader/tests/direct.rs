@@ -170,7 +170,7 @@ fn datasets_that_do_not_say_where_images_lie_are_refused() {
     let datasets = Datasets::one(Memory::new(5)).unwrap();
     let refused = Loader::new(datasets, Options { access: Access::Direct, ..options(4, 8) });
     let said = refused.err().unwrap().to_string();
-    assert!(said.contains("memory does not say") && said.starts_with("access"), "{said}");
+    assert!(said.contains("memory does not know") && said.starts_with("access"), "{said}");
 }
 
 /// Returns what every read takes is counted, so the stream cannot be faster than the rate.

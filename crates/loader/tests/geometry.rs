@@ -249,7 +249,11 @@ fn what_does_not_fit_is_a_broken_sample() {
     let json = |text: &str| Value::Json(text.to_owned().into());
     let crowd = "{\"bbox\":[[0,0,9,9]],\"segmentation\":[{\"size\":[9,9],\"counts\":\"a\"}]}";
     let cases = [
-        (1, Value::Image(levels((30, 31), gray, BitDepth::Eight, &[7; 930])), "it is 30x31 beside"),
+        (
+            1,
+            Value::Image(levels((30, 31), gray, BitDepth::Eight, &[7; 930])),
+            "it is 30x31 next to",
+        ),
         (3, Value::Image(fixtures::png(30, 31, 5)), "store both at the same size"),
         (1, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are not single values"),
         (1, Value::Image(levels(size, gray, BitDepth::Sixteen, &vec![7; n_pixels])), "16 bits"),
@@ -353,7 +357,7 @@ fn roles_that_cannot_be_are_refused_by_name() {
                 it.objects = Some(ObjectOptions::of("objects"));
                 it.label = Label::Field("objects".into());
             }),
-            "label: `objects` tells of objects",
+            "label: `objects` describes objects",
         ),
         (
             said(|it| it.objects = Some(ObjectOptions::of("mask"))),

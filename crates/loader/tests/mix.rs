@@ -422,7 +422,7 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
     let options = Options { failures, mix: Some(mix), ..named("id") };
     let mut loader = common::loader(&numbers, options);
     let found = loader.next_batch().unwrap().err().unwrap().to_string();
-    assert!(found.contains("has the label 3, which is none of 3 classes"), "{found}");
+    assert!(found.contains("has the label 3, which is not one of 3 classes"), "{found}");
     let enough = Options { mix: Some(Mix { num_classes: Some(4), ..BOTH }), ..named("id") };
     assert_eq!(soft_labels(&common::loader(&numbers, enough).next().unwrap().unwrap())[0].len(), 4);
 }

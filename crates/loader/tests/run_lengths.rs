@@ -208,7 +208,7 @@ fn what_lies_is_a_broken_sample_and_boxes_keep_their_rule() {
         (
             "c.wds",
             "{\"size\":[4,3],\"counts\":[12]}",
-            "run lengths of 3x4 pixels beside an image of 4x3",
+            "run lengths of 3x4 pixels next to an image of 4x3",
         ),
         ("d.wds", "{\"size\":[3,4],\"counts\":[11]}", "do not add up to 4x3"),
         ("e.wds", "{\"size\":[30000000,1000000000],\"counts\":[11]}", "beyond 2^32 - 1 pixels"),

@@ -219,6 +219,6 @@ mod tests {
         }
         let halves = r#"{"bbox":[[1,2,3,4],[1,2,3,4]],"label":[0,1],"category_name":["cat",null]}"#;
         let said = classes.objects(halves.as_bytes()).unwrap_err();
-        assert!(said.contains("class 1, which has no name beside others"), "{said}");
+        assert!(said.contains("class 1, which has no name although others have one"), "{said}");
     }
 }

@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::Xxh3;
 /// by name, in sorted order, and labels renumbered.
 pub struct Concat {
     sources: Vec<Box<dyn Source>>,
-    /// End of each source's indices.
     ends: Vec<u64>,
     schema: Schema,
     /// For each source and field: the new number of every class, where it changed.
@@ -175,8 +174,8 @@ fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
     let divided = sources.iter().find(|source| !source.splits().is_empty());
     let (Some(whole), Some(divided)) = (whole, divided) else { return Ok(()) };
     let what = message!(
-        "{} has splits of its own ({}) and {} has none, so that its samples belong to none: pack them \
-         one by one, or mix all with {}; of a folder, give the split folders that belong with it",
+        "{} has splits ({}) and {} has none, so that its samples belong to no split: pack them one \
+         by one, or mix all with {}; of a folder, give the split folders that belong with it",
         divided.name(),
         split_names(&divided.splits()).join(", "),
         whole.name(),
@@ -243,17 +242,6 @@ impl Source for Concat {
             }
         }
         Ok(sample)
-    }
-
-    fn n_ready(&self) -> u64 {
-        let mut n_ready = 0;
-        for source in &self.sources {
-            n_ready += source.n_ready();
-            if source.n_ready() < source.len() {
-                break;
-            }
-        }
-        n_ready
     }
 
     fn reads_ahead(&self) -> bool {

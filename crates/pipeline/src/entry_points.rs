@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// Result of making entry points for the JPEGs of one sample.
 #[derive(Default)]
 pub(crate) struct Made {
-    /// Why JPEGs got none.
     pub(crate) refused: Vec<&'static str>,
     pub(crate) time: Duration,
 }
@@ -24,7 +23,7 @@ impl Made {
                 continue;
             }
             match stored_entry_points(&image.bytes, grid_bits) {
-                Ok(stored) => image.set_entry_points(Some(stored.into())),
+                Ok(stored) => image.entry_points = Some(stored.into()),
                 Err(refused) => made.refused.push(refused.name()),
             }
         }

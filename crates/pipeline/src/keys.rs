@@ -1,5 +1,4 @@
 //! Lists of keys, by which samples are taken.
-use crate::own_splits;
 use fdconvert_core::{Error, Message, Result, Shown, Source, message, named};
 use std::{
     borrow::Cow,
@@ -37,8 +36,6 @@ pub struct KeyList {
 pub struct FoundKeys {
     /// Samples with these keys, ascending; all of them where several have the same key.
     pub indices: Vec<u64>,
-    /// Keys that no sample has, in the order of the list.
-    pub missing: Vec<String>,
     /// Keys that samples have with an extension, which the list leaves out.
     pub without_extension: u64,
     /// Keys that look as those of samples do, and are written with other characters.
@@ -106,15 +103,14 @@ impl KeyList {
         hash.digest128()
     }
 
-    /// Looks at the key of every sample of the source, or of these splits of it if any are named. Of
-    /// keys that are not there, those of one sample are taken that are the same as `normal` has them.
+    /// Looks at the key of every sample of the source. Of keys that are not there, those of one
+    /// sample are taken that are the same as `normal` has them.
     ///
     /// # Errors
-    /// `Usage` for a split that the source does not have.
+    /// `Usage` for keys that the source does not have.
     pub fn find(
         &self,
         source: &dyn Source,
-        splits: &[String],
         normal: impl Fn(&str) -> Cow<'_, str>,
     ) -> Result<FoundKeys> {
         let mut is_found = vec![false; self.keys.len()];
@@ -128,47 +124,40 @@ impl KeyList {
             }
             true
         };
-        let whole = 0..source.len();
-        let ranges = match splits {
-            [] => vec![whole],
-            splits => own_splits::select(&source.splits(), splits)?,
-        };
-        let all = || ranges.iter().cloned().flatten();
-        let mut indices: Vec<u64> = all().filter(&mut take).collect();
+        let mut indices: Vec<u64> = (0..source.len()).filter(&mut take).collect();
         let missing = self.keys.iter().zip(&is_found).filter(|(_, is_found)| !**is_found);
         let mut missing: Vec<&String> = missing.map(|(key, _)| key).collect();
         let n_missing = missing.len();
         if n_missing > 0 {
-            indices.extend(otherwise(source, all(), &mut missing, |key| Cow::Borrowed(key)));
+            indices.extend(otherwise(source, &mut missing, |key| Cow::Borrowed(key)));
         }
         let without_extension = (n_missing - missing.len()) as u64;
         let n_missing = missing.len();
         if missing.iter().any(|key| !key.is_ascii()) {
-            indices.extend(otherwise(source, all(), &mut missing, normal));
+            indices.extend(otherwise(source, &mut missing, normal));
         }
         let look_alikes = (n_missing - missing.len()) as u64;
         indices.sort_unstable();
         indices.dedup();
-        let missing = missing.into_iter().cloned().collect();
-        Ok(FoundKeys { indices, missing, without_extension, look_alikes })
+        match &missing[..] {
+            [] => Ok(FoundKeys { indices, without_extension, look_alikes }),
+            missing => Err(self.refuse(missing, source)),
+        }
     }
 
-    /// Returns why a source that lacks some of the keys is refused.
-    #[must_use]
-    pub fn refuse(&self, missing: &[String], source: &dyn Source) -> Error {
+    fn refuse(&self, missing: &[&String], source: &dyn Source) -> Error {
         let (name, all) = (Shown(&self.name), self.keys.len());
         let shown = missing.iter().take(SHOWN).map(|key| format!("`{}`", Shown(key)));
         let shown = shown.collect::<Vec<_>>().join(", ");
         let more = if missing.len() > SHOWN { ", ..." } else { "" };
         let like = match source.len() {
             0 => String::new(),
-            _ => format!("keys are written as the source has them, such as `{}`; ", {
+            _ => format!("keys are written as the source has them, such as `{}`: ", {
                 Shown(source.key(0))
             }),
         };
-        let skip = named::MISSING_KEYS.with("skip");
         let n = missing.len();
-        let is_of_class = |key: &String| {
+        let is_of_class = |key: &&String| {
             let last = key.rsplit_once(char::is_whitespace).map(|(_, last)| last);
             matches!(last, Some("-1" | "0" | "1"))
         };
@@ -179,9 +168,11 @@ impl KeyList {
             );
             return Error::usage(named::KEYS, what);
         }
+        let (these, them) =
+            if n == 1 { ("it".to_owned(), "it") } else { (format!("these {n}"), "them") };
         let what = message!(
-            "{name}: {n} of its {all} keys are not in the source: {shown}{more}; {like}leave out \
-             what is missing with {skip}"
+            "{name}: {n} of its {all} keys are not in the source: {shown}{more}; {like}correct {these}, or \
+             remove {them} from the list"
         );
         Error::usage(named::KEYS, what)
     }
@@ -191,13 +182,12 @@ impl KeyList {
 /// where one alone is; the others stay missing.
 fn otherwise(
     source: &dyn Source,
-    indices: impl Iterator<Item = u64>,
     missing: &mut Vec<&String>,
     normal: impl Fn(&str) -> Cow<'_, str>,
 ) -> Vec<u64> {
     let mut found: BTreeMap<String, Option<u64>> = BTreeMap::new();
     let wanted: BTreeSet<Cow<'_, str>> = missing.iter().map(|key| normal(key)).collect();
-    for index in indices {
+    for index in 0..source.len() {
         let key = source.key(index);
         let key = normal(&key);
         let stem = key.rsplit_once('.').filter(|(_, end)| end.len() <= MAX_EXTENSION);

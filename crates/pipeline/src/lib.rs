@@ -11,12 +11,16 @@
 //! assert_eq!(plan.len(), 1000);
 //! ```
 //!
+//! An [`Expression`] chooses samples, and a [`Comparison`] finds what differs between two datasets:
+//! for packing and `diff`, and for the viewer.
+//!
 //! Deliberately absent: pixels (codec), files (formats), progress bars (the command).
 #![forbid(unsafe_code)]
 
 mod ahead;
 mod cancel;
 mod classes;
+mod compare;
 mod concat;
 mod dataset;
 mod dedup;
@@ -41,17 +45,17 @@ mod report;
 mod select;
 mod sharding;
 mod tally;
-mod turns;
 mod unreadable;
 mod whole;
 mod without;
 
 pub use cancel::Cancel;
 pub use classes::ClassList;
+pub use compare::{Changed, Comparison, Difference, Matched, PixelDifference};
 pub use concat::Concat;
 pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};
-pub use expression::{Condition, Expression, Scalar, Type};
+pub use expression::{Condition, Expression, Meaning, Scalar, Type, splits_of};
 pub use keys::{FoundKeys, KeyList};
 pub use mixture::Balance;
 pub use pack::{Observer, OnError, Run, pack};
@@ -61,8 +65,7 @@ pub use plan_file::{PlanFile, PlannedSource};
 pub use positions::Positions;
 pub use prefixed::Prefixed;
 pub use relabelled::{KeyTable, Relabelled};
-pub use report::{Bottleneck, Checked, EntryPointCounts, LeaseCounts, Report, Stages};
+pub use report::{Bottleneck, Checked, EntryPointCounts, Report, Stages};
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};
-pub use turns::{Next, Turn, Turns, pack_turns};
 pub use without::Without;

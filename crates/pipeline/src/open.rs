@@ -20,7 +20,7 @@ pub(crate) fn check_plan(
     if !source.is_open() {
         return Ok(());
     }
-    let chooses = request.selection != Selection::default() || !request.select_splits.is_empty();
+    let chooses = request.selection != Selection::default();
     let arranges = request.shuffle.is_some() || !request.splits.is_empty();
     if chooses || arranges || policy.mixture.is_some() {
         let what = "its number of samples is not known yet; what chooses, shuffles, splits or mixes \

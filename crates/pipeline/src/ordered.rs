@@ -27,7 +27,6 @@ pub(crate) struct Waits {
 }
 
 struct State<T> {
-    /// Next index to hand out.
     next: u64,
     /// Index of the window's first slot: what the consumer takes next.
     head: u64,

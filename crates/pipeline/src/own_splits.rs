@@ -1,8 +1,8 @@
 //! Splits that the source itself has.
 use fdconvert_core::{
     Error, Result, message,
-    named::{NO_SPLIT_FOLDERS, SELECT_SPLITS, SPLIT},
-    split_names,
+    named::{NO_SPLIT_FOLDERS, SPLIT, WHERE},
+    shell_word, split_names,
 };
 use std::ops::Range;
 
@@ -46,9 +46,10 @@ pub(crate) fn group(
     let sized: Vec<_> = sized.filter(|(_, size)| *size > 0).collect();
     match sized.iter().find(|(name, _)| !is_part_of_file_name(name)) {
         Some((name, _)) => {
+            let others = WHERE.with(shell_word(&format!("split != \"{name}\"")));
             let what = message!(
                 "the source has a split `{name}`, which is not part of a file name; leave it out \
-                 with {SELECT_SPLITS}, or mix all splits with {NO_SPLIT_FOLDERS}"
+                 with {others}, or mix all splits with {NO_SPLIT_FOLDERS}"
             );
             Err(Error::usage("source", what))
         }
@@ -62,29 +63,14 @@ pub(crate) fn is_part_of_file_name(split: &str) -> bool {
     is_short && !split.starts_with('.') && !split.contains(['/', '\0'])
 }
 
-/// The ranges of these splits, in the source's order.
-pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<Vec<Range<u64>>> {
-    let names = split_names(own);
-    let missing = wanted.iter().find(|name| !names.contains(&name.as_str()));
-    if let Some(name) = missing {
-        let what = match &names[..] {
-            [] => "the source has no splits of its own; leave it out".to_owned(),
-            _ => format!("`{name}` is none of the source's splits, {}", names.join(", ")),
-        };
-        return Err(Error::usage(SELECT_SPLITS, what));
-    }
-    let taken = own.iter().filter(|(name, _)| wanted.contains(name));
-    Ok(taken.map(|(_, range)| range.clone()).collect())
-}
-
 /// Dividing again would mix what the source keeps apart.
 pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
-    let one = SELECT_SPLITS.with(first);
+    let one = WHERE.with(shell_word(&format!("split == \"{first}\"")));
     let what = message!(
-        "the source has splits of its own ({names}), which dividing again would mix: leave {SPLIT} \
-         out to keep them, divide one of them with {one}, or mix those of a packed dataset with \
+        "the source has splits ({names}), which dividing again would mix: leave {SPLIT} out to \
+         keep them, divide one of them with {one}, or mix those of a packed dataset with \
          {NO_SPLIT_FOLDERS} and those of a folder by giving its split folders as sources"
     );
     Error::usage(SPLIT, what)

@@ -121,8 +121,7 @@ pub fn pack(
     let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
     let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
     observer.begin(if dataset.source.is_open() { 0 } else { planned });
-    let stop = || cancel.is_cancelled();
-    let filling = Filling { dataset, run, pool: pool.as_ref(), stop: &stop };
+    let filling = Filling { dataset, run, pool: pool.as_ref(), cancel };
     let replacing = Replacing::begin(dataset, run, &identity)?;
     thread::scope(|scope| {
         let mut committing = Committing::default();
@@ -160,8 +159,8 @@ pub fn pack(
                         if out.exists() {
                             return Err(Error::exists("output", &out));
                         }
-                        let (samples, bytes, bytes_shared, path) = (0, 0, 0, out);
-                        let summary = ShardSummary { path, samples, bytes, bytes_shared, skipped };
+                        let (samples, bytes, path) = (0, 0, out);
+                        let summary = ShardSummary { path, samples, bytes, skipped };
                         tally.shards.push((part, summary));
                         continue;
                     }
@@ -172,7 +171,7 @@ pub fn pack(
                     let replacing = &replacing;
                     committing.start(scope, &part, move || {
                         replacing.withdraw()?;
-                        filled.finish().map(Some)
+                        filled.finish()
                     });
                     part
                 }
@@ -218,7 +217,7 @@ fn shards(n: usize) -> String {
 }
 
 /// Refuses what cannot be packed at all.
-pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
+fn check(dataset: &Dataset<'_>) -> Result<()> {
     dataset.policy.validate()?;
     entry_points::check(dataset)?;
     if dataset.plan.is_empty() {
@@ -228,7 +227,7 @@ pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
 }
 
 /// The workers, where there are to be more than the caller.
-pub(crate) fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
+fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
     if threads < 2 {
         return Ok(None);
     }
@@ -242,29 +241,27 @@ pub(crate) fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
 /// The shard before the current one, on its way to the disk: syncing waits, and the next shard
 /// need not.
 #[derive(Default)]
-pub(crate) struct Committing<'scope>(
-    Option<(Shard, ScopedJoinHandle<'scope, Result<Option<ShardSummary>>>)>,
-);
+struct Committing<'scope>(Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>);
 
 impl<'scope> Committing<'scope> {
-    /// Commits a shard beside what follows; without a summary it turns out to be another's.
-    pub(crate) fn start<'env>(
+    /// Commits a shard beside what follows.
+    fn start<'env>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
         shard: &Shard,
-        commit: impl FnOnce() -> Result<Option<ShardSummary>> + Send + 'scope,
+        commit: impl FnOnce() -> Result<ShardSummary> + Send + 'scope,
     ) {
         self.0 = Some((shard.clone(), scope.spawn(commit)));
     }
 
-    /// Waits for it, if there is one; the result tells whether there was.
-    pub(crate) fn wait(&mut self, tally: &mut Tally) -> Result<bool> {
-        let Some((shard, handle)) = self.0.take() else { return Ok(false) };
+    /// Waits for it, if there is one.
+    fn wait(&mut self, tally: &mut Tally) -> Result<()> {
+        let Some((shard, handle)) = self.0.take() else { return Ok(()) };
         let began = Instant::now();
         let summary = handle.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         tally.stages.commit += began.elapsed();
-        tally.shards.extend(summary.map(|summary| (shard, summary)));
-        Ok(true)
+        tally.shards.push((shard, summary));
+        Ok(())
     }
 }
 
@@ -286,17 +283,16 @@ pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
 }
 
 /// Inputs and settings for filling shards.
-pub(crate) struct Filling<'a> {
-    pub(crate) dataset: &'a Dataset<'a>,
-    pub(crate) run: &'a Run,
-    pub(crate) pool: Option<&'a rayon::ThreadPool>,
-    /// Asked at every sample.
-    pub(crate) stop: &'a dyn Fn() -> bool,
+struct Filling<'a> {
+    dataset: &'a Dataset<'a>,
+    run: &'a Run,
+    pool: Option<&'a rayon::ThreadPool>,
+    cancel: &'a Cancel,
 }
 
 impl Filling<'_> {
     /// Writes the samples of a shard, and gives the writer back for the commit.
-    pub(crate) fn fill(
+    fn fill(
         &self,
         shard: &Shard,
         mut writer: Box<dyn ShardWriter>,
@@ -321,7 +317,7 @@ impl Filling<'_> {
         let mut position = range.start;
         let mut has_ended = false;
         let mut consume = |packed: Result<Packed>| -> Result<()> {
-            if (self.stop)() {
+            if self.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
             if packed.is_err() && open::has_ended(dataset, position) {

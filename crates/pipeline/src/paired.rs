@@ -18,9 +18,7 @@ pub struct Paired {
     /// Index in `masks` by name without extension.
     by_stem: BTreeMap<String, u64>,
     schema: Schema,
-    /// What does not fit, by the names.
     remarks: Vec<Message>,
-    /// Samples whose mask has another size than the image.
     unlike: Mutex<BTreeSet<u64>>,
 }
 
@@ -79,8 +77,8 @@ impl Paired {
             let (n, key) = (masks.len(), masks.key(first));
             let (belong, are) = if n_left == 1 { ("belongs", "is") } else { ("belong", "are") };
             remarks.push(message!(
-                "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such as {key}: \
-                 a sample has the {field} of its own name"
+                "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such \
+                 as {key}: a sample has the {field} of the same name"
             ));
         }
         if let Some((first, key, mask)) = shared {
@@ -114,7 +112,7 @@ impl Paired {
             let cure =
                 longer.find(|(end, _)| is_end(end)).map_or_else(String::new, |(end, mask)| {
                     let mask = self.masks.key(mask);
-                    format!(": {mask} is there, so leave `{end}` out of the names in {name}")
+                    format!(": {mask} exists, so leave `{end}` out of the names in {name}")
                 });
             Error::sample(key, format!("there is no {field} of its name in {name}{cure}"))
         })
@@ -173,10 +171,6 @@ impl Source for Paired {
         self.compare(index, first, &image);
         sample.values.push(image);
         Ok(sample)
-    }
-
-    fn n_ready(&self) -> u64 {
-        self.inner.n_ready()
     }
 
     fn reads_ahead(&self) -> bool {

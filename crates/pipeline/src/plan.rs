@@ -33,8 +33,6 @@ pub struct PlanRequest {
     pub selection: Selection,
     /// Seed of a global shuffle; `None` keeps the source's order.
     pub shuffle: Option<u64>,
-    /// Only samples of these splits that the source itself has; empty for all.
-    pub select_splits: Vec<String>,
     /// Takes the splits that the source itself has for one dataset.
     pub mix_splits: bool,
     /// Parts of the dataset, e.g. `train` and `val`; empty for those that the source itself has,
@@ -85,7 +83,7 @@ impl Plan {
     ) -> Result<Self> {
         policy.check_format(format)?;
         crate::open::check_plan(source, policy, format, request)?;
-        let mut order = request.selection.apply(source, &request.select_splits)?;
+        let mut order = request.selection.apply(source)?;
         if let Some(seed) = request.shuffle {
             let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
             crate::select::shuffle(&mut indices, seed);

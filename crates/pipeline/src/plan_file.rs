@@ -1,47 +1,42 @@
-//! The plan file (`.fdplan`), version 3: what several runs need to write one dataset together.
+//! The plan file (`.fdplan`), version 4: what several runs need to write one dataset together.
 //!
 //! ```text
 //! 0    8   magic: 46 44 50 4C 41 4E 0D 0A ("FDPLAN\r\n")
-//! 8    4   version: 3
+//! 8    4   version: 4
 //! 12   4   reserved: 0
 //! 16   8   body_len: bytes of the body before compression
 //! 24   8   XXH3 (64 bits, seed 0) of the body before compression
 //! 32       the body as one Zstandard frame, up to the end of the file
 //! ```
 //!
-//! All integers are little endian. The body is
-//!
-//! ```text
-//! 8 bytes  head_len, then the head: a JSON object in UTF-8 with `options` (what the run was asked for,
-//!          in the words of the program that made the plan), `sources` (each with `path`, `fingerprint` in hexadecimal,
-//!          `n_samples`, `schema` and, unless it is nothing, `left_out`: what lies in it beside
-//!          its samples), `shards` (each with `split`, `number`, `of`, `start`, `end`)
-//!          and `common` (`codec`, `extension`, `distinct_stems`, `whole_images`, and `members`: what the source's own
-//!          files call each field, or null)
-//! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
-//!          sample; 0 for all of the source in its order
-//! 8 bytes  n_words, then so many integers of 8 bytes: a bit for every planned sample, the lowest
-//!          of the first word for the first, set where its image becomes BMP; 0 where the policy is
-//!          no mixture
-//! for each source: 8 bytes listing_len, then the listing: what spares the source from looking
-//!          again, in a form of its own; 0 bytes for none
-//! ```
+//! All integers are little endian. The body is a sequence of records in the encoding of bincode 2 with
+//! integers of fixed width: the head ([`Head`]), the order (a list of the index in the source of
+//! every planned sample; empty for all of the source in its order), the mixture (a list of words with a
+//! bit for every planned sample, the lowest of the first word for the first, set where its image
+//! becomes BMP; empty where the policy is no mixture), and the listing of each source (bytes in a form
+//! of its own that spare the source from looking again; empty for none).
 use crate::{Plan, Positions, own_splits::is_part_of_file_name};
+use bincode::{
+    config::Config,
+    error::{DecodeError, EncodeError},
+};
 use bytes::Bytes;
-use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
+use fdconvert_core::{Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     io::{self, BufReader, BufWriter, Read, Write},
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 32;
 /// Of the whole body: a hundred million samples take four gigabytes.
-const MAX_BODY_BYTES: u64 = 64 << 30;
-const MAX_HEAD_BYTES: u64 = 1 << 30;
+const MAX_BODY_BYTES: usize = 64 << 30;
+/// A text may be allocated before it is read: none is longer.
+const MAX_HEAD_BYTES: usize = 1 << 30;
 const FORMAT: &str = "plan";
 /// Level of compression: names compress well, and more effort gains little.
 const ZSTD_LEVEL: i32 = 3;
@@ -60,7 +55,7 @@ pub struct PlanFile<O> {
 }
 
 /// A source as it was when the plan was made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSource {
     /// Its path, as given.
     pub path: String,
@@ -69,51 +64,48 @@ pub struct PlannedSource {
     /// Number of samples.
     pub n_samples: u64,
     /// Its fields.
+    #[serde(with = "json")]
     pub schema: Schema,
     /// Listing that spares looking again.
+    #[serde(skip)]
     pub listing: Option<Bytes>,
     /// Contents that are not samples.
+    #[serde(with = "json")]
     pub left_out: Ignored,
 }
 
+/// What is small. Values whose fields may be left out are JSON in a text.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct Head<'a> {
+    #[serde(with = "json")]
     options: serde_json::Value,
-    sources: Vec<HeadSource>,
-    shards: Vec<HeadShard>,
-    common: HeadCommon,
+    sources: Cow<'a, [PlannedSource]>,
+    shards: Cow<'a, [Shard]>,
+    #[serde(with = "json")]
+    common: Common,
 }
 
-#[derive(Serialize, Deserialize)]
-struct HeadSource {
-    path: String,
-    fingerprint: String,
-    n_samples: u64,
-    schema: Schema,
-    #[serde(default, skip_serializing_if = "Ignored::is_empty")]
-    left_out: Ignored,
-}
+/// A value as JSON in a text.
+mod json {
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer,
+        de::{DeserializeOwned, Error as _},
+        ser::Error as _,
+    };
 
-#[derive(Serialize, Deserialize)]
-struct HeadShard {
-    split: String,
-    number: usize,
-    of: usize,
-    start: u64,
-    end: u64,
-}
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &T,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(value).map_err(S::Error::custom)?;
+        to.serialize_str(&text)
+    }
 
-#[derive(Serialize, Deserialize)]
-struct HeadCommon {
-    codec: Option<Codec>,
-    extension: Option<String>,
-    // Plans of earlier versions lack it, and their keys keep their extensions.
-    #[serde(default)]
-    distinct_stems: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    members: Vec<Option<String>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    whole_images: Vec<usize>,
+    pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
 }
 
 impl<O: Serialize + DeserializeOwned> PlanFile<O> {
@@ -145,45 +137,15 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
     }
 
     fn write_body(&self, body: &mut impl Write) -> io::Result<()> {
-        let sources = self.sources.iter().map(|source| HeadSource {
-            path: source.path.clone(),
-            fingerprint: u128::from_be_bytes(source.fingerprint).to_hex(),
-            n_samples: source.n_samples,
-            schema: source.schema.clone(),
-            left_out: source.left_out.clone(),
-        });
-        let shards = self.plan.shards.iter().map(|shard| HeadShard {
-            split: shard.split.clone(),
-            number: shard.number,
-            of: shard.of,
-            start: shard.samples.start,
-            end: shard.samples.end,
-        });
-        let common = &self.plan.common;
-        let head = serde_json::to_vec(&Head {
+        let head = Head {
             options: serde_json::to_value(&self.options)?,
-            sources: sources.collect(),
-            shards: shards.collect(),
-            common: HeadCommon {
-                codec: common.codec,
-                extension: common.extension.clone(),
-                distinct_stems: common.distinct_stems,
-                members: common.members.clone(),
-                whole_images: common.whole_images.clone(),
-            },
-        })?;
-        body.write_all(&(head.len() as u64).to_le_bytes())?;
-        body.write_all(&head)?;
-        let order = self.plan.order.as_deref().unwrap_or_default();
-        body.write_all(&(order.len() as u64).to_le_bytes())?;
-        for index in order {
-            body.write_all(&index.to_le_bytes())?;
-        }
-        let words = self.plan.bmp.as_ref().map_or(&[][..], Positions::words);
-        body.write_all(&(words.len() as u64).to_le_bytes())?;
-        for word in words {
-            body.write_all(&word.to_le_bytes())?;
-        }
+            sources: Cow::Borrowed(&self.sources),
+            shards: Cow::Borrowed(&self.plan.shards),
+            common: self.plan.common.clone(),
+        };
+        write_record(&head, body)?;
+        write_record(self.plan.order.as_deref().unwrap_or_default(), body)?;
+        write_record(self.plan.bmp.as_ref().map_or(&[][..], Positions::words), body)?;
         for source in &self.sources {
             let listing = source.listing.as_deref().unwrap_or_default();
             body.write_all(&(listing.len() as u64).to_le_bytes())?;
@@ -211,10 +173,10 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         let version = word(8)?;
         if version != u64::from(VERSION) {
             let path = name.into();
-            return Err(Error::Version { format: FORMAT, path, found: version, supported: "3" });
+            return Err(Error::Version { format: FORMAT, path, found: version, supported: "4" });
         }
         let (len, hash) = (word(16)?, word(24)?);
-        if len > MAX_BODY_BYTES {
+        if len > MAX_BODY_BYTES as u64 {
             return Err(corrupt(format!("a body of {len} bytes is too large")));
         }
         let frame = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -243,40 +205,18 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
 
 impl PlanFile<serde_json::Value> {
     fn read_body(body: &mut impl Read, len: u64, keep: Keep<'_>) -> Result<Self, Unread> {
-        let head = read_counted(body, len.min(MAX_HEAD_BYTES))?;
-        let head: Head = serde_json::from_slice(&head).map_err(io::Error::from)?;
-        let order = read_counted_words(body, len)?;
-        let words = read_counted_words(body, len)?;
-        let mut sources = Vec::new();
-        for source in head.sources {
+        let head: Head<'_> = read_record::<MAX_HEAD_BYTES, _>(body)?;
+        let order: Vec<u64> = read_record::<MAX_BODY_BYTES, _>(body)?;
+        let words: Vec<u64> = read_record::<MAX_BODY_BYTES, _>(body)?;
+        let mut sources = head.sources.into_owned();
+        for source in &mut sources {
             let listing = read_kept(body, len, keep)?;
-            let fingerprint = u128::from_hex(&source.fingerprint)
-                .ok_or_else(|| io::Error::other("a fingerprint is not hexadecimal"))?;
-            sources.push(PlannedSource {
-                path: source.path,
-                fingerprint: fingerprint.to_be_bytes(),
-                n_samples: source.n_samples,
-                schema: source.schema,
-                left_out: source.left_out,
-                listing: (!listing.is_empty()).then_some(listing),
-            });
+            source.listing = (!listing.is_empty()).then_some(listing);
         }
-        let shards = head.shards.into_iter().map(|shard| Shard {
-            number: shard.number,
-            of: shard.of,
-            samples: shard.start..shard.end,
-            split: shard.split,
-        });
         let plan = Plan {
             order: (!order.is_empty()).then_some(order),
-            shards: shards.collect(),
-            common: Common {
-                codec: head.common.codec,
-                extension: head.common.extension,
-                distinct_stems: head.common.distinct_stems,
-                members: head.common.members,
-                whole_images: head.common.whole_images,
-            },
+            shards: head.shards.into_owned(),
+            common: head.common,
             bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
             unreadable: BTreeMap::new(),
         };
@@ -336,7 +276,12 @@ impl From<io::Error> for Unread {
 
 /// A length and so many bytes, read by `keep`.
 fn read_kept(from: &mut impl Read, limit: u64, keep: Keep<'_>) -> Result<Bytes, Unread> {
-    let len = checked(read_word(from)?, limit)?;
+    let mut word = [0; 8];
+    from.read_exact(&mut word)?;
+    let len = u64::from_le_bytes(word);
+    if len > limit {
+        return Err(Unread::Body(io::Error::other(format!("a length of {len} is out of bounds"))));
+    }
     let mut part = Failing { inner: from.by_ref().take(len), failure: None };
     let kept = keep(&mut part);
     // A body that cannot be read is damage, wherever it is noticed.
@@ -366,36 +311,25 @@ impl<I: Read> Read for Failing<I> {
     }
 }
 
-fn checked(len: u64, limit: u64) -> io::Result<u64> {
-    if len > limit {
-        return Err(io::Error::other(format!("a length of {len} is out of bounds")));
-    }
-    Ok(len)
+/// The encoding of records of at most `MAX` bytes.
+fn encoding<const MAX: usize>() -> impl Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<MAX>()
 }
 
-/// A length and so many bytes; allocates as it reads, not as it is told.
-fn read_counted(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let len = checked(read_word(from)?, limit)?;
-    let mut bytes = Vec::new();
-    if from.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+fn write_record<T: Serialize + ?Sized>(record: &T, to: &mut impl Write) -> io::Result<()> {
+    match bincode::serde::encode_into_std_write(record, to, encoding::<MAX_BODY_BYTES>()) {
+        Ok(_) => Ok(()),
+        Err(EncodeError::Io { inner, .. }) => Err(inner),
+        Err(cause) => Err(io::Error::other(cause)),
     }
-    Ok(bytes)
 }
 
-fn read_counted_words(from: &mut impl Read, limit: u64) -> io::Result<Vec<u64>> {
-    let len = checked(read_word(from)?, limit / 8)?;
-    let mut words = Vec::new();
-    for _ in 0..len {
-        words.push(read_word(from)?);
+fn read_record<const MAX: usize, T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+    match bincode::serde::decode_from_std_read(from, encoding::<MAX>()) {
+        Ok(record) => Ok(record),
+        Err(DecodeError::Io { inner, .. }) => Err(inner),
+        Err(cause) => Err(io::Error::other(cause)),
     }
-    Ok(words)
-}
-
-fn read_word(from: &mut impl Read) -> io::Result<u64> {
-    let mut word = [0; 8];
-    from.read_exact(&mut word)?;
-    Ok(u64::from_le_bytes(word))
 }
 
 /// Counts and hashes what goes through.
@@ -427,26 +361,10 @@ impl<I: Read> Read for Counted<I> {
     }
 }
 
-/// Hexadecimal of a fixed width.
-trait Hex: Sized {
-    fn to_hex(&self) -> String;
-    fn from_hex(text: &str) -> Option<Self>;
-}
-
-impl Hex for u128 {
-    fn to_hex(&self) -> String {
-        format!("{self:032x}")
-    }
-
-    fn from_hex(text: &str) -> Option<Self> {
-        (text.len() == 32).then(|| Self::from_str_radix(text, 16).ok())?
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fdconvert_core::{FieldSpec, Kind};
+    use fdconvert_core::{Codec, FieldSpec, Kind};
 
     type PlanFile = super::PlanFile<serde_json::Value>;
 

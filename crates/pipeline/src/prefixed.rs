@@ -45,18 +45,6 @@ impl Source for Prefixed {
         Ok(sample)
     }
 
-    fn n_ready(&self) -> u64 {
-        self.inner.n_ready()
-    }
-
-    fn is_open(&self) -> bool {
-        self.inner.is_open()
-    }
-
-    fn end(&self) -> Option<u64> {
-        self.inner.end()
-    }
-
     fn reads_ahead(&self) -> bool {
         self.inner.reads_ahead()
     }

@@ -45,7 +45,6 @@ pub struct Relabelled {
     columns: Vec<Option<usize>>,
     /// New numbers of the classes of each field, before and in the table.
     renumbered: Vec<[Option<Numbers>; 2]>,
-    /// What the table has otherwise than the dataset.
     notes: Vec<Message>,
 }
 

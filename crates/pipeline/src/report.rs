@@ -19,9 +19,6 @@ pub struct Report {
     pub bytes_stored: u64,
     /// Size of the output files.
     pub bytes_out: u64,
-    /// Of these, blocks that the output shares with files of the source, which this run has not
-    /// written.
-    pub bytes_shared: u64,
     /// Output files.
     pub shards: Vec<ShardSummary>,
     /// The split of each of them.
@@ -36,8 +33,6 @@ pub struct Report {
     pub entry_points: Option<EntryPointCounts>,
     /// Finished output files of an earlier run that were compared with its records.
     pub checked: Checked,
-    /// Counts of the shards of a run that shares the dataset by leases.
-    pub leases: Option<LeaseCounts>,
     /// Time by stage.
     pub stages: Stages,
     /// Wall-clock time of the run.
@@ -61,19 +56,6 @@ pub struct EntryPointCounts {
     pub bytes: u64,
     /// JPEGs that got none, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
-}
-
-/// Shards of a run that shares a dataset with others by leases.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct LeaseCounts {
-    /// Shards that it took.
-    pub taken: u64,
-    /// Of these, shards of workers that had stopped.
-    pub taken_over: u64,
-    /// Of those taken, shards that another worker took over from it.
-    pub lost: u64,
-    /// True if this run completed the dataset.
-    pub completed: bool,
 }
 
 /// Cost of finding out whether output files of an earlier run are what it has written.

@@ -1,21 +1,18 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
-use crate::{PlanRequest, own_splits};
+use crate::PlanRequest;
 use fdconvert_core::{Error, Named, Result, Source, message, named};
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Which samples of a source are taken; the order stays the source's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
-    /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList); `None` for all.
+    /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList) or a
+    /// [`Condition`](crate::Condition); `None` for all.
     pub listed: Option<Vec<u64>>,
     /// Options that [`listed`](Self::listed) is the outcome of, for messages.
     pub listed_by: Vec<Named>,
-    /// Only these positions, as half-open ranges; empty for all.
-    pub ranges: Vec<Range<u64>>,
-    /// Only samples of these classes, by name or number; empty for all.
-    pub labels: Vec<String>,
     /// Then only this share of what is left, from 0 to 1, drawn with this seed.
     pub share: Option<(f64, u64)>,
     /// The share is taken of every class by itself, at least one sample of each.
@@ -34,18 +31,13 @@ pub struct Split {
 impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
-        let given = [
-            (named::SELECT, !self.ranges.is_empty()),
-            (named::SELECT_LABELS, !self.labels.is_empty()),
-            (named::SAMPLE, self.share.is_some()),
-        ];
-        let given = given.into_iter().filter_map(|(option, given)| given.then_some(option));
-        let given: Vec<_> = self.listed_by.iter().cloned().chain(given).collect();
+        let share = self.share.map(|_| named::SAMPLE);
+        let given: Vec<_> = self.listed_by.iter().cloned().chain(share).collect();
         if n_samples == 0 || given.is_empty() {
             return Error::usage("source", "no sample was written");
         }
         if let ([_], Some((share, _))) = (&given[..], self.share) {
-            let what = format!("a share of {share} of {n_samples} samples is none; take more");
+            let what = format!("a share of {share} of {n_samples} samples is empty; take more");
             return Error::usage(named::SAMPLE, what);
         }
         let given = given.into_iter().map(|option| message!("{option}"));
@@ -54,100 +46,20 @@ impl Selection {
         Error::usage("source", what)
     }
 
-    /// The indices that are taken before a share of them is, ascending, of these splits alone if any
-    /// are named.
-    ///
-    /// # Errors
-    /// `Usage` for what the source does not have; those of its labels.
-    pub fn candidates(&self, source: &dyn Source, splits: &[String]) -> Result<Vec<u64>> {
-        let all = Self { share: None, ..self.clone() };
-        let taken = all.apply(source, splits)?;
-        Ok(taken.unwrap_or_else(|| (0..source.len()).collect()))
-    }
-
-    /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
-    pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
-        let Self { listed, ranges, labels, share, per_class, .. } = self;
-        let takes_all =
-            listed.is_none() && ranges.is_empty() && labels.is_empty() && share.is_none();
-        if takes_all && splits.is_empty() {
-            return Ok(None);
+    /// The indices taken, ascending; `None` for all.
+    pub(crate) fn apply(&self, source: &dyn Source) -> Result<Option<Vec<u64>>> {
+        let Some((share, seed)) = self.share else { return Ok(self.listed.clone()) };
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::usage(named::SAMPLE, format!("{share} is not from 0 to 1")));
         }
-        if let Some(range) =
-            ranges.iter().find(|range| range.start >= range.end || range.end > source.len())
-        {
-            let what = format!(
-                "{}..{} is not a range within the {} samples of the source",
-                range.start,
-                range.end,
-                source.len()
-            );
-            return Err(Error::usage(named::SELECT, what));
-        }
-        let is_wanted = |index: &u64| {
-            let is_listed =
-                listed.as_ref().is_none_or(|listed| listed.binary_search(index).is_ok());
-            is_listed && (ranges.is_empty() || ranges.iter().any(|range| range.contains(index)))
-        };
-        let mut indices: Vec<u64> = if splits.is_empty() {
-            (0..source.len()).filter(is_wanted).collect()
+        let indices = self.listed.clone().unwrap_or_else(|| (0..source.len()).collect());
+        Ok(Some(if self.per_class {
+            share_of_classes(source, indices, share, seed)?
         } else {
-            // Before the labels: samples of other splits may have none.
-            let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
-            of_splits.filter(is_wanted).collect()
-        };
-        if !labels.is_empty() {
-            let wanted = label_numbers(source, labels)?;
-            let mut kept = Vec::new();
-            for index in indices {
-                if source.label(index)?.is_some_and(|label| wanted.contains(&label)) {
-                    kept.push(index);
-                }
-            }
-            indices = kept;
-        }
-        if let Some((share, seed)) = *share {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Error::usage(named::SAMPLE, format!("{share} is not from 0 to 1")));
-            }
-            indices = if *per_class {
-                share_of_classes(source, indices, share, seed)?
-            } else {
-                let n_taken = (share * indices.len() as f64).round() as usize;
-                first_by_hash(source, indices, n_taken, seed)
-            };
-        }
-        Ok(Some(indices))
+            let n_taken = (share * indices.len() as f64).round() as usize;
+            first_by_hash(source, indices, n_taken, seed)
+        }))
     }
-}
-
-fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
-    let schema = source.schema();
-    let Some(field) = schema.label().and_then(|at| schema.fields.get(at)) else {
-        return Err(Error::usage(named::SELECT_LABELS, "the source has no labels"));
-    };
-    let names = field.class_names.as_deref().unwrap_or_default();
-    // A number is a position only where it cannot be meant as a name.
-    let are_numbers = names.iter().any(|name| name.parse::<i64>().is_ok());
-    let number = |label: &String| {
-        let by_name = names.iter().position(|name| name == label).map(|at| at as i64);
-        let by_number = || {
-            let number = label.parse().ok().filter(|_| !are_numbers)?;
-            (names.is_empty() || (0..names.len() as i64).contains(&number)).then_some(number)
-        };
-        by_name.or_else(by_number).ok_or_else(|| {
-            let why = match (label.parse::<i64>().is_ok(), names.len()) {
-                (true, _) if are_numbers => ", which has numbers as names of classes".to_owned(),
-                (true, n) => format!(", which has {n} classes, counted from 0"),
-                _ => String::new(),
-            };
-            Error::usage(
-                named::SELECT_LABELS,
-                format!("`{label}` is not a class of the source{why}"),
-            )
-        })
-    };
-    labels.iter().map(number).collect()
 }
 
 /// The share of every class, drawn from it as a share of the whole is. Samples without a label are

@@ -75,7 +75,6 @@ impl Tally {
             bytes_in: self.bytes_in,
             bytes_stored: self.bytes_stored,
             bytes_out: shards.iter().map(|shard| shard.bytes).sum(),
-            bytes_shared: shards.iter().map(|shard| shard.bytes_shared).sum(),
             shards,
             shard_splits,
             codecs: self.codecs,
@@ -83,7 +82,6 @@ impl Tally {
             fell_back: self.fell_back,
             entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,
-            leases: None,
             stages: self.stages,
             elapsed: Duration::ZERO,
         }

@@ -1,7 +1,7 @@
 //! Images that a format of pixels stores as files of their own: masks, and what else is no RGB.
 use fdconvert_core::{
-    Codec, Color, Error, Format, Image, ImageHeader, Kind, OptionValues, Reader, Result, Schema,
-    Source, Value, message, named, probe,
+    Codec, Color, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues, Reader,
+    Result, Schema, Source, Value, message, named, probe,
 };
 use std::path::Path;
 
@@ -101,7 +101,7 @@ impl Format for AsFiles<'_> {
         Codec::Png
     }
 
-    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        self.0.open(path)
+    fn open_with(&self, path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
+        self.0.open_with(path, options)
     }
 }

@@ -148,7 +148,8 @@ proptest! {
 #[test]
 fn shares_are_of_what_is_planned() {
     let source = Images::new(vec![What::Plain(3); 1000]);
-    let selection = Selection { ranges: vec![0..100, 900..905], ..Selection::default() };
+    let listed = Some((0..100).chain(900..905).collect());
+    let selection = Selection { listed, ..Selection::default() };
     let request = PlanRequest { selection, ..PlanRequest::default() };
     let plan = Plan::new(&source, &policy(0.3, By::Random), &SHARDS, &request).unwrap();
     // Half up: 31.5.

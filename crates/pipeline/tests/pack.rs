@@ -3,8 +3,8 @@
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Bilevel, Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind,
-    OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped,
-    Source, Value,
+    OpenOptions, OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Skipped, Source, Value,
 };
 use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Plan, Report, Run, pack};
 use std::{
@@ -128,7 +128,7 @@ impl Format for Target {
         Ok(Box::new(TargetWriter { log, resume_after: self.resume_after }))
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, _: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         unreachable!()
     }
 }
@@ -167,7 +167,6 @@ impl ShardWriter for TargetWriter {
             path: "out".into(),
             samples,
             bytes: 0,
-            bytes_shared: 0,
             skipped: std::mem::take(&mut log.reasons),
         })
     }

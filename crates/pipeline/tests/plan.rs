@@ -135,12 +135,8 @@ fn taken(source: &dyn Source, selection: Selection) -> Vec<u64> {
 #[test]
 fn selections_keep_the_order_and_take_what_they_say() {
     let source = listing(100, "a", &["cat", "dog", "owl"]);
-    let ranges = Selection { ranges: vec![0..3, 98..100], ..Selection::default() };
-    assert_eq!(taken(&source, ranges), [0, 1, 2, 98, 99]);
-    let owls = Selection { ranges: vec![0..9], labels: vec!["owl".into()], ..Selection::default() };
-    assert_eq!(taken(&source, owls), [2, 5, 8]);
-    let by_number = Selection { labels: vec!["0".into()], ..Selection::default() };
-    assert_eq!(taken(&source, by_number).len(), 34);
+    let listed = Selection { listed: Some(vec![0, 1, 2, 98, 99]), ..Selection::default() };
+    assert_eq!(taken(&source, listed), [0, 1, 2, 98, 99]);
 
     let share = |seed| Selection { share: Some((0.25, seed)), ..Selection::default() };
     let some = taken(&source, share(1));
@@ -157,26 +153,26 @@ fn selections_keep_the_order_and_take_what_they_say() {
 #[test]
 fn shares_of_classes_are_exact() {
     let source = listing(100, "a", &["cat", "dog", "owl"]);
-    let of_classes = |share, seed, labels: &[&str]| {
-        let labels = labels.iter().map(ToString::to_string).collect();
+    let of = |listed, share, seed| {
         let share = Some((share, seed));
-        taken(&source, Selection { share, labels, per_class: true, ..Selection::default() })
+        taken(&source, Selection { listed, share, per_class: true, ..Selection::default() })
     };
+    let of_all = |share, seed| of(None, share, seed);
     let counts = |indices: &[u64]| {
         [0, 1, 2].map(|class| indices.iter().filter(|index| *index % 3 == class).count())
     };
     // There are 34 cats, and 33 of the others: 8.5 and 8.25.
-    let quarter = of_classes(0.25, 1, &[]);
+    let quarter = of_all(0.25, 1);
     assert_eq!(counts(&quarter), [9, 8, 8]);
     assert!(quarter.is_sorted());
-    assert_eq!(quarter, of_classes(0.25, 1, &[]));
-    assert_ne!(quarter, of_classes(0.25, 2, &[]));
-    let half: BTreeSet<_> = of_classes(0.5, 1, &[]).into_iter().collect();
+    assert_eq!(quarter, of_all(0.25, 1));
+    assert_ne!(quarter, of_all(0.25, 2));
+    let half: BTreeSet<_> = of_all(0.5, 1).into_iter().collect();
     assert!(quarter.iter().all(|index| half.contains(index)));
-    // One of each at least, and of what labels leave.
-    assert_eq!(counts(&of_classes(0.001, 1, &[])), [1, 1, 1]);
-    assert_eq!(counts(&of_classes(0.001, 1, &["owl"])), [0, 0, 1]);
-    assert_eq!(of_classes(1.0, 1, &[]).len(), 100);
+    // One of each at least, and of what is listed.
+    assert_eq!(counts(&of_all(0.001, 1)), [1, 1, 1]);
+    assert_eq!(counts(&of(Some(vec![2, 5, 8]), 0.001, 1)), [0, 0, 1]);
+    assert_eq!(of_all(1.0, 1).len(), 100);
     // Halves of decimal shares are reached although their binary fractions fall short: 0.29 x 50.
     let source = listing(100, "a", &["cat", "dog"]);
     for (share, n) in [(0.29, 15), (0.57, 29), (0.01, 1), (0.03, 2)] {
@@ -191,12 +187,8 @@ fn impossible_requests_are_refused() {
     let source = listing(10, "a", &["cat"]);
     let refused = |request: PlanRequest| plan(&source, &request).unwrap_err().to_string();
     let select = |selection| PlanRequest { selection, ..PlanRequest::default() };
-    let ranges = select(Selection { ranges: vec![5..11], ..Selection::default() });
-    assert!(refused(ranges).contains("select: "));
-    let labels = select(Selection { labels: vec!["cow".into()], ..Selection::default() });
-    assert!(refused(labels).contains("cow"));
     let none = select(Selection { share: Some((0.0, 0)), ..Selection::default() });
-    assert!(refused(none).contains("none"));
+    assert!(refused(none).contains("is empty; take more"));
     let shards = |by, multiple_of| PlanRequest {
         sharding: Sharding { by, multiple_of },
         ..PlanRequest::default()

@@ -89,9 +89,7 @@ pub(crate) struct Work {
     meter: Arc<Meter>,
     desk: Arc<Desk>,
     worker: Option<JoinHandle<()>>,
-    /// Process that has the thread.
     process: u32,
-    /// What the progress callback was told last.
     shown: Option<(u64, u64)>,
     looked: Instant,
 }

@@ -7,8 +7,8 @@ use crate::{
 use fdconvert::{
     Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
     Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, check_plan_place,
-    diff_with, document, find_duplicates_with, inspect_with, merge_with, plan_with,
-    profile_document, profile_with, sheet_with, stats_with, verify_with,
+    diff, document, find_duplicates, inspect, merge, plan, profile, profile_document, sheet, stats,
+    verify,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -59,67 +59,64 @@ fn carry_out(
         "pack" | "unpack" => {
             let done = if command == "pack" { "packed" } else { "unpacked" };
             let dry = options.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-            if command == "unpack"
-                && let Some(split) = options.remove("split")
-            {
-                options.insert("select_splits".into(), split);
-            }
+            let split = if command == "unpack" { options.remove("split") } else { None };
+            let split = split.map(serde_json::from_value).transpose();
+            let split = split.map_err(|cause| Error::usage("split", cause.to_string()))?;
             let pack = Pack::from_json(paths, last, options)?;
-            let pack = if command == "unpack" { pack.unpacking() } else { pack };
+            let pack = match command {
+                "unpack" => pack.unpacking(split.unwrap_or_default()),
+                _ => pack,
+            };
             carry_out_pack(&pack, done, dry, context)
         }
         "plan" => {
             let overwrite = options.remove("overwrite").is_some_and(|it| it == true);
-            let cache = options.remove("listing_cache");
-            let cache = cache.and_then(|file| file.as_str().map(PathBuf::from));
             check_plan_place(&last, overwrite)?;
             let options = PackOptions::from_json(options)?;
-            let planned = plan_with(&paths, &options, cache.as_deref(), context)?;
+            let planned = plan(&paths, &options, context)?;
             let bytes = planned.save(&last, overwrite)?;
             Ok(planned.document(&last, bytes))
         }
         "pack_plan" => {
             let plan = paths.pop().unwrap_or_default();
             let dry = options.remove("dry_run").is_some_and(|it| it == true);
-            let planned = Planned::load_with(&plan, context)?.with_json(options)?;
+            let planned = Planned::load(&plan, context)?.with_json(options)?;
             let samples = planned.prepare(&last, dry)?;
             if dry {
                 return Ok(samples.plan_document());
             }
             Ok(samples.document("packed", &samples.run(context)?))
         }
-        "merge" => Ok(merge_with(&last, paths.pop().as_deref(), context)?.document(&last)),
-        "inspect" => {
-            Ok(inspect_with(&last, &InspectOptions::from_json(options)?, context)?.document())
-        }
+        "merge" => Ok(merge(&last, paths.pop().as_deref(), context)?.document(&last)),
+        "inspect" => Ok(inspect(&last, &InspectOptions::from_json(options)?, context)?.document()),
         "verify" => {
             let options = VerifyOptions::from_json(options)?;
-            Ok(verify_with(&last, &options, context)?.document(&last, &options))
+            Ok(verify(&last, &options, context)?.document(&last, &options))
         }
         "diff" => {
             let first = paths.pop().unwrap_or_default();
             let datasets = [first.as_path(), last.as_path()];
-            Ok(diff_with(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
+            Ok(diff(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
         }
         "stats" => {
             let options = StatsOptions::from_json(options)?;
-            Ok(stats_with(&last, &options, context)?.document(&last))
+            Ok(stats(&last, &options, context)?.document(&last))
         }
         "sheet" => {
             let dataset = paths.pop().unwrap_or_default();
             let options = SheetOptions::from_json(options)?;
-            Ok(sheet_with(&dataset, &last, &options, context)?.document(&dataset, &last))
+            Ok(sheet(&dataset, &last, &options, context)?.document(&dataset, &last))
         }
         "find_duplicates" => {
             paths.push(last);
             let options = DuplicatesOptions::from_json(options)?;
-            Ok(find_duplicates_with(&paths, &options, context)?.document(&paths, &options))
+            Ok(find_duplicates(&paths, &options, context)?.document(&paths, &options))
         }
         "profile" => {
             // Python's own command line says nothing about this call.
             options.remove("command");
             let options = ProfileOptions::from_json(options)?;
-            profile_document(&profile_with(&last, &options, context)?)
+            profile_document(&profile(&last, &options, context)?)
         }
         other => Ok(document(other, Map::new())),
     }

@@ -42,7 +42,7 @@ pub(crate) fn decode<'py>(
     let how = How { decode: Decode::Rgb, orient, limits, verify: false };
     let n_threads = n_threads_of(py, threads)?;
     if images.is_instance_of::<PyString>() {
-        let what = "images: bytes are decoded, not text; of a file, pass what it holds";
+        let what = "images: bytes are decoded, not text; of a file, pass its contents";
         return Err(PyTypeError::new_err(what));
     }
     if let Some(image) = content(images)? {

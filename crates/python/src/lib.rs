@@ -33,7 +33,7 @@ mod _fdconvert {
         decode::decode,
         loader::BatchSource,
         stores::set_store_options,
-        writer::{SampleWriter, check_pack, is_image, pack_samples},
+        writer::{SampleWriter, check_pack, is_image, left_files, pack_samples},
     };
 
     #[pymodule_export]

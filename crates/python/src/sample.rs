@@ -36,10 +36,8 @@ pub(crate) enum Decode {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How {
     pub(crate) decode: Decode,
-    /// True if photos are turned upright by EXIF.
     pub(crate) orient: bool,
     pub(crate) limits: Limits,
-    /// True if stored checksums are compared.
     pub(crate) verify: bool,
 }
 

@@ -1,4 +1,4 @@
-"""Annotations of other tools: boxes lie on their objects, whichever way a photo is turned."""
+"""Annotations of other tools: boxes are on their objects, whichever way a photo is turned."""
 
 import json
 from io import BytesIO

@@ -43,7 +43,7 @@ def test_pack_reports_and_counts(photos: Path, tmp_path: Path) -> None:
 def test_options_of_every_kind(photos: Path, tmp_path: Path) -> None:
     plan = fdconvert.pack(
         [photos, photos], tmp_path / "-x", format="wds", split={"train": 0.5, "val": 0.5},
-        select_labels=["even", "odd"], shuffle=True, seed=3, shard_count=3, dry_run=True,
+        where='label in ["even", "odd"]', shuffle=True, seed=3, shard_count=3, dry_run=True,
     )  # fmt: skip
     assert plan["document"] == "fdconvert-plan" and plan["samples"] == 24
     assert not (tmp_path / "-x").exists()
@@ -55,10 +55,11 @@ def test_a_list_of_keys(photos: Path, tmp_path: Path) -> None:
     samples = fdconvert.inspect(tmp_path / "all.beton", samples=12)["first"]
     keys = [sample["key"] for sample in samples]
     listed.write_text(f"{keys[7]}\nno such key\n{keys[2]}\n")
-    with pytest.raises(fdconvert.UsageError, match='missing_keys="skip"'):
+    with pytest.raises(fdconvert.UsageError, match="remove it from the list"):
         fdconvert.pack(photos, out, keys=listed)
-    report = fdconvert.pack(photos, out, keys=listed, missing_keys="skip", max_side=32)
-    assert (report["samples"], report["missing_keys"]) == (2, 1)
+    listed.write_text(f"{keys[7]}\n{keys[2]}\n")
+    report = fdconvert.pack(photos, out, keys=listed, max_side=32)
+    assert report["samples"] == 2
     taken = fdconvert.inspect(out, samples=2)["first"]
     assert [sample["key"] for sample in taken] == [keys[2], keys[7]]
 

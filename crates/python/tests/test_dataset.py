@@ -296,7 +296,7 @@ def test_what_cannot_be_opened(tmp_path: Path, beton: Path) -> None:
         Dataset(tmp_path / "missing.beton")
     assert missing.value.filename == str(tmp_path / "missing.beton")
     (tmp_path / "text").write_text("text")
-    with pytest.raises(fdconvert.UsageError, match="none of"):
+    with pytest.raises(fdconvert.UsageError, match="not one of"):
         Dataset(tmp_path / "text")
     damaged = tmp_path / "damaged.beton"
     damaged.write_bytes(beton.read_bytes()[:5000])

@@ -54,7 +54,7 @@ def of_rank(rank: int) -> dict[str, Any]:
 
 
 def group_of(rank: int, meeting: Path) -> Any:
-    """A group of torch for the loader, beside that of the training."""
+    """A group of torch for the loader, next to that of the training."""
     from torch import distributed
 
     name = f"file://{meeting}"

@@ -364,5 +364,5 @@ def test_lists_of_images_are_refused_with_the_cure(tmp_path: Path) -> None:
     features = datasets.Features({"images": datasets.List(datasets.Image())})
     image = PIL.new("RGB", (4, 4))
     dataset = datasets.Dataset.from_dict({"images": [[image, image]]}, features=features)
-    with pytest.raises(fdconvert.Error, match="give each image a field or a sample of its own"):
+    with pytest.raises(fdconvert.Error, match="give each image its own field or sample"):
         fdconvert.pack(dataset, tmp_path / "x.wds")

@@ -1,4 +1,4 @@
-"""Fields beside images and labels: what the dataset has, in the kinds that Python expects."""
+"""Fields next to images and labels: what the dataset has, in the kinds that Python expects."""
 
 import io
 import json

@@ -39,7 +39,6 @@ def write(out: Path, samples: list[dict[str, Any]], format: str, how: str) -> No
         fdconvert.pack(samples, out, **options)
         return
     ways: dict[str, dict[str, Any]] = {
-        "n_samples": {"n_samples": len(samples)},
         "shuffle": {"shuffle": True},
         "split": {"split": {"train": 0.5, "val": 0.5}},
     }
@@ -49,7 +48,7 @@ def write(out: Path, samples: list[dict[str, Any]], format: str, how: str) -> No
             writer.write(sample, key=f"k{number}" if how == "keys" else None)
 
 
-@pytest.mark.parametrize("how", ["stream", "keys", "n_samples", "shuffle", "split", "sequence"])
+@pytest.mark.parametrize("how", ["stream", "keys", "shuffle", "split", "sequence"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_program_given_again_ends_well(format: str, how: str, tmp_path: Path) -> None:
     out = tmp_path / f"x.{format}"

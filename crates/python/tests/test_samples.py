@@ -21,7 +21,7 @@ FORMATS = ["beton", "wds", "mds", "mixed"]
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """All that lies at a path, by name."""
+    """All that is at a path, by name."""
     if path.is_file():
         return {"": path.read_bytes()}
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -389,7 +389,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
         [{"a": ARRAY}, {"a": ARRAY[:3]}],
         {},
         "sample `00000001`: field `a`: expected an array of float32 and shape (4,), got ndarray of"
-        " float32 and shape (3,); all samples have one shape; others are what json is for",
+        " float32 and shape (3,); arrays of a field must all have one shape; store ragged ones as bytes (np.save)",
     ),
     "another type": (
         [{"a": ARRAY}, {"a": ARRAY.astype("f8")}],
@@ -412,7 +412,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an object": (
         [{"a": object}],
         {},
-        "schema: field `a` of the first sample is type, which tells no kind; give a schema",
+        "schema: field `a` of the first sample is type, which has no kind; give a schema",
     ),
     "a number": (
         [3],
@@ -434,7 +434,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a class twice": (
         [(IMAGE, 1)],
         {"schema": {"image": "image", "label": ["a", "a"]}},
-        "schema: a class name of `label` is there twice",
+        "schema: a class name of `label` occurs twice",
     ),
     "columns": (
         {"a": [1, 2], "b": [1]},
@@ -450,7 +450,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a path": (
         "somewhere",
         {"schema": SCHEMA},
-        "schema: it is for samples; what has a path has fields of its own",
+        "schema: it is for samples; datasets with a path have their own fields",
     ),
     "an encoding": (
         [IMAGE],

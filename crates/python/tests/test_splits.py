@@ -35,7 +35,7 @@ def test_several_splits_unasked_are_an_error_that_lists_them(
     said = str(raised.value)
     for part in ["train 3, val 1", 'split="train"', 'split="all"']:
         assert part in said
-    with pytest.raises(fdconvert.UsageError, match="`test` is none of the splits of .*train, val"):
+    with pytest.raises(fdconvert.UsageError, match="`test` is not one of the splits of .*train, val"):
         kind(dataset, split="test")
     with pytest.raises(TypeError, match="split"):
         kind(dataset, split=1)

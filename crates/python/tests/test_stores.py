@@ -128,7 +128,7 @@ def test_storage_is_slow_on_request(url: str, tmp_path: Path) -> None:
 def test_errors_are_those_of_files(url: str) -> None:
     with pytest.raises(OSError, match="nothing"):
         fdconvert.Dataset(url.replace("/wds", "/nothing"))
-    with pytest.raises(fdconvert.UsageError, match="begins with none of"):
+    with pytest.raises(fdconvert.UsageError, match="must begin with one of"):
         fdconvert.Dataset("ftp://host/x")
     with pytest.raises(fdconvert.UsageError, match="regoin"):
         fdconvert.set_store_options({"regoin": "eu"})

@@ -39,7 +39,7 @@ impl Maker<'_> {
         let context = Context { cancel: self.watch.cancel(), progress: &() };
         self.make(name, |out| {
             let pack = Pack::new([source], out).options(options).threads(self.threads);
-            pack.run_with(context).map(|_| ())
+            pack.prepare(context).and_then(|it| it.run(context)).map(|_| ())
         })
     }
 
@@ -103,7 +103,7 @@ impl Maker<'_> {
         let (began, cpu) = (Instant::now(), ProcessTime::try_now().map_err(clock)?);
         make(&path)?;
         let (seconds, cpu) = (began.elapsed(), cpu.try_elapsed().map_err(clock)?);
-        let (files, bytes) = extent(&path).map_err(Error::io("look at", &path))?;
+        let (files, bytes) = extent(&path).map_err(Error::io("access", &path))?;
         let (seconds, cpu_seconds) = (seconds.as_secs_f64(), cpu.as_secs_f64());
         Ok(Made { path, seconds, cpu_seconds, bytes, files })
     }

@@ -1,9 +1,7 @@
 /// One output column or row: the input columns or rows it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
-    /// First input position.
     pub(super) first: usize,
-    /// Index of its first weight.
     pub(super) weight: usize,
     /// The number of input positions, each with one weight.
     pub(super) len: usize,

@@ -31,7 +31,7 @@ impl FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Area, Self::Lanczos3, Self::Bilinear];
         let found = all.into_iter().find(|value| value.name() == text);
-        found.ok_or_else(|| format!("`{text}` is none of: area, lanczos3, bilinear"))
+        found.ok_or_else(|| format!("unknown `{text}`; expected one of: area, lanczos3, bilinear"))
     }
 }
 

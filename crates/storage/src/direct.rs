@@ -51,7 +51,7 @@ impl DirectFile {
             }
             Err(Some(error)) => return Err(Error::io("open", path)(error)),
         };
-        let metadata = file.metadata().map_err(Error::io("look at", path))?;
+        let metadata = file.metadata().map_err(Error::io("access", path))?;
         if !metadata.is_file() {
             let cause = io::Error::other("it is not a regular file");
             return Err(Error::io("read", path)(cause));

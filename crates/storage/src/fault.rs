@@ -3,9 +3,7 @@
 //! A fault is armed for the paths below one folder, so that tests of one process do not disturb
 //! each other, and lasts until its guard is dropped.
 use std::{
-    fs::File,
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -17,9 +15,6 @@ pub enum Operation {
     Read,
     /// Writing, growing and syncing.
     Write,
-    /// Sharing blocks, which is played by copying them until it fails: the file system of a test
-    /// mostly cannot.
-    Share,
 }
 
 struct Fault {
@@ -29,8 +24,6 @@ struct Fault {
     bytes_left: u64,
     kind: io::ErrorKind,
     is_once: bool,
-    /// Action of others that takes place each time.
-    meanwhile: Option<Box<dyn Fn() + Send>>,
 }
 
 static FAULTS: Mutex<(u64, Vec<Fault>)> = Mutex::new((0, Vec::new()));
@@ -50,7 +43,7 @@ impl Drop for Armed {
 pub fn arm(below: &Path, operation: Operation, after_bytes: u64, kind: io::ErrorKind) -> Armed {
     let below = below.to_path_buf();
     let is_once = false;
-    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once, meanwhile: None })
+    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once })
 }
 
 /// The same for one operation; those after it succeed.
@@ -61,20 +54,7 @@ pub fn arm_once(
     kind: io::ErrorKind,
 ) -> Armed {
     let (below, is_once) = (below.to_path_buf(), true);
-    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once, meanwhile: None })
-}
-
-/// Lets files below `below` share blocks, and something happen while they do.
-pub fn arm_sharing(below: &Path, meanwhile: impl Fn() + Send + 'static) -> Armed {
-    push(Fault {
-        id: 0,
-        below: below.to_path_buf(),
-        operation: Operation::Share,
-        bytes_left: u64::MAX,
-        kind: io::ErrorKind::Other,
-        is_once: false,
-        meanwhile: Some(Box::new(meanwhile)),
-    })
+    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once })
 }
 
 fn push(fault: Fault) -> Armed {
@@ -93,32 +73,6 @@ pub(crate) fn on_write(path: &Path, bytes: u64) -> io::Result<()> {
     check(path, Operation::Write, bytes)
 }
 
-/// Plays the sharing of blocks where that is armed, with the kernel's conditions.
-pub(crate) fn share(
-    path: &Path,
-    source: &File,
-    out: &File,
-    len: u64,
-    offset: u64,
-) -> Option<io::Result<()>> {
-    let armed =
-        |fault: &Fault| fault.operation == Operation::Share && path.starts_with(&fault.below);
-    if !faults().1.iter().any(armed) {
-        return None;
-    }
-    Some(check(path, Operation::Share, len).and_then(|()| {
-        if [len, offset].iter().any(|number| number % BLOCK_BYTES != 0) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
-        source.read_exact_at(&mut bytes, 0)?;
-        out.write_all_at(&bytes, offset)
-    }))
-}
-
-/// Block size of most file systems.
-const BLOCK_BYTES: u64 = 4096;
-
 fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {
     for fault in &mut faults().1 {
         if fault.operation == operation && path.starts_with(&fault.below) {
@@ -130,9 +84,6 @@ fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {
                     }
                     return Err(io::Error::from(fault.kind));
                 }
-            }
-            if let Some(meanwhile) = &fault.meanwhile {
-                meanwhile();
             }
         }
     }

@@ -59,7 +59,7 @@ pub fn refuse_link(folder: &Path) -> Result<()> {
         Ok(metadata) if !metadata.is_dir() => refuse("exists and is not a folder; move it away"),
         Ok(_) => Ok(()),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::io("look at", &folder)(cause)),
+        Err(cause) => Err(Error::io("access", &folder)(cause)),
     }
 }
 

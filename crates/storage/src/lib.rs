@@ -8,7 +8,6 @@
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
-//! [`Leases`] say which of several workers writes a shard.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -49,17 +48,6 @@ mod fault {
     pub(crate) fn on_write(_: &Path, _: u64) -> io::Result<()> {
         Ok(())
     }
-
-    #[cfg(feature = "write")]
-    pub(crate) fn share(
-        _: &Path,
-        _: &std::fs::File,
-        _: &std::fs::File,
-        _: u64,
-        _: u64,
-    ) -> Option<io::Result<()>> {
-        None
-    }
 }
 #[cfg(feature = "write")]
 mod appended;
@@ -71,25 +59,17 @@ mod direct;
 #[cfg(feature = "write")]
 mod folders;
 #[cfg(feature = "write")]
-mod lease;
-#[cfg(feature = "write")]
 mod left;
 #[cfg(feature = "write")]
 mod limit;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
-#[cfg(feature = "write")]
-mod object_journal;
 mod opening;
 mod parallel;
-#[cfg(feature = "write")]
-mod parted;
 pub mod place;
 mod read;
 mod record;
-#[cfg(feature = "write")]
-mod reflink;
 #[cfg(feature = "write")]
 mod rename;
 #[cfg(feature = "write")]
@@ -115,7 +95,7 @@ pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::{map, map_open};
 pub use parallel::{any_of, open_all};
-pub use read::{hash_file, name_of, read_file, read_if_there, read_with_origin};
+pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]
@@ -129,12 +109,9 @@ pub use {
     appended::Appended,
     claim::Claim,
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
-    lease::{Lease, Leases, Listing, Seen, clear_leases, lease_folder, open_leases},
     left::left_files,
     limit::fail_at_size_limit,
     lock::unlocked_files,
-    object_journal::ObjectJournal,
-    parted::{Parted, Sent},
     rename::refuse_special,
     replace::{create_new, replace, write_new, write_partial},
     scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},

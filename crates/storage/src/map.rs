@@ -26,7 +26,7 @@ pub fn map(path: &Path) -> Result<Bytes> {
 /// # Errors
 /// `Io` when the file cannot be mapped, or is not a regular file.
 pub fn map_open(file: &File, path: &Path) -> Result<Bytes> {
-    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
     if !metadata.is_file() {
         let cause = std::io::Error::other("it is not a regular file");
         return Err(Error::io("map", path)(cause));

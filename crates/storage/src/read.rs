@@ -3,15 +3,13 @@ use crate::{
     place::{away, is_url},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FileState, Origin, Result, named};
+use fdconvert_core::{Error, Result, named};
 #[cfg(feature = "write")]
 use rustix::buffer::spare_capacity;
 use std::{
-    fs::{File, Metadata},
+    fs::File,
     io::{self, ErrorKind, Read},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    path::Path,
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -27,28 +25,8 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     if is_url(path) {
         return away::read(path, max_bytes);
     }
-    read(path, max_bytes).map(|(bytes, _)| bytes)
-}
-
-/// The same, and of a file that was at rest what it was.
-///
-/// # Errors
-/// Those of [`read_file`].
-pub fn read_with_origin(path: PathBuf, max_bytes: u64) -> Result<(Bytes, Option<Origin>)> {
-    if is_url(&path) {
-        return Ok((away::read(&path, max_bytes)?, None));
-    }
-    let began = now();
-    let (bytes, found) = read(&path, max_bytes)?;
-    let state = state_of(&found);
-    let is_whole = bytes.len() as u64 == state.len;
-    Ok((bytes, (is_whole && is_at_rest(&state, began)).then_some(Origin { path, state })))
-}
-
-/// Reads a file; what the system said of it before a byte was read comes with it.
-fn read(path: &Path, max_bytes: u64) -> Result<(Bytes, Metadata)> {
     let file = opening::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
@@ -63,34 +41,7 @@ fn read(path: &Path, max_bytes: u64) -> Result<(Bytes, Metadata)> {
     }
     crate::fault::on_read(path, len).map_err(Error::io("read", path))?;
     let bytes = first_bytes(file, len).map_err(Error::io("read", path))?;
-    Ok((bytes.into(), metadata))
-}
-
-/// State that tells the file from another one, and from itself before it was changed.
-pub(crate) fn state_of(found: &Metadata) -> FileState {
-    FileState {
-        device: found.dev(),
-        number: found.ino(),
-        len: found.len(),
-        modified: (found.mtime(), found.mtime_nsec()),
-        changed: (found.ctime(), found.ctime_nsec()),
-    }
-}
-
-/// A file that was changed less than this before it was read may be changed once more without its
-/// times telling: the system's clock for them ticks every few milliseconds.
-const REST: Duration = Duration::from_secs(1);
-
-/// Returns whether a change since `began` would be known by the file's times.
-fn is_at_rest(state: &FileState, began: Duration) -> bool {
-    let settled = began.saturating_sub(REST);
-    state.changed < (settled.as_secs().cast_signed(), settled.subsec_nanos().into())
-}
-
-/// The time since 1970.
-#[allow(clippy::disallowed_methods, reason = "whether bytes are shared changes none of them")]
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    Ok(bytes.into())
 }
 
 /// The first `len` bytes of a file, or all, in memory that is not filled with zeros first: of images
@@ -147,7 +98,7 @@ const HASH_BLOCK: usize = 4 << 20;
 /// `Io`, also when it is not a regular file.
 pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
     let mut file = opening::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    let metadata = file.metadata().map_err(Error::io("access", path))?;
     if !metadata.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
@@ -172,24 +123,6 @@ pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
 mod tests {
     use super::*;
     use crate::fault::{self, Operation};
-
-    /// A file that was just written may be written once more within a tick of the system's clock.
-    #[test]
-    fn a_file_has_an_origin_once_it_is_at_rest() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        std::fs::write(&path, b"abc").unwrap();
-        let read = || read_with_origin(path.clone(), 3).unwrap();
-        assert_eq!(read(), (Bytes::from("abc"), None));
-        std::thread::sleep(REST + Duration::from_millis(100));
-        let (bytes, origin) = read();
-        let origin = origin.unwrap();
-        assert_eq!((&bytes[..], &origin.path, origin.state.len), (&b"abc"[..], &path, 3));
-        // Its times may be set, but not when that was done.
-        let file = File::options().write(true).open(&path).unwrap();
-        file.set_modified(UNIX_EPOCH).unwrap();
-        assert_eq!(read().1, None);
-    }
 
     #[test]
     fn reads_up_to_the_limit_and_reports_failures() {

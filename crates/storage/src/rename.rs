@@ -21,7 +21,7 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
             Ok(_) => Err(exists(to)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => replace(from, to),
-            Err(cause) => Err(Error::io("look at", to)(cause)),
+            Err(cause) => Err(Error::io("access", to)(cause)),
         },
         Err(cause) => Err(Error::io("rename into place", to)(cause.into())),
     }

@@ -23,9 +23,6 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-mod room;
-mod share;
-
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
 /// appended.
 #[must_use]
@@ -61,7 +58,6 @@ pub struct Scratch {
     writeback: Mutex<Writeback>,
     /// Of an object what it will be marked with.
     away: Option<Mark>,
-    devices: Mutex<share::Devices>,
 }
 
 /// Mark of an object: the fingerprint of its run.
@@ -91,7 +87,7 @@ fn create_or_open(path: &Path) -> Result<(File, bool)> {
             }
             Ok(_) => {}
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            Err(cause) => return Err(Error::io("look at", path)(cause)),
+            Err(cause) => return Err(Error::io("access", path)(cause)),
         }
         match options.open(path) {
             Ok(file) => return Ok((file, false)),
@@ -121,7 +117,7 @@ impl Scratch {
         // then the lock is on a file that has lost its name, and we look again.
         loop {
             let (file, created) = create_or_open(path)?;
-            let held = file.metadata().map_err(Error::io("look at", path))?;
+            let held = file.metadata().map_err(Error::io("access", path))?;
             // Dropped from here on, a file that was created now is removed.
             let mut this = Self {
                 file,
@@ -131,7 +127,6 @@ impl Scratch {
                 is_ours: AtomicBool::new(created),
                 writeback: Mutex::default(),
                 away: None,
-                devices: Mutex::default(),
             };
             if !held.is_file() {
                 return Err(refuse(path, "is not a regular file; move it away"));
@@ -147,7 +142,7 @@ impl Scratch {
                 return Err(error);
             }
             // Its size may have changed while another run held it.
-            let held = this.file.metadata().map_err(Error::io("look at", path))?;
+            let held = this.file.metadata().map_err(Error::io("access", path))?;
             match fs::symlink_metadata(path) {
                 Ok(named) if identity(&named) == this.identity => {
                     this.existing = held.len();
@@ -155,7 +150,7 @@ impl Scratch {
                 }
                 Ok(_) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                Err(cause) => return Err(Error::io("look at", path)(cause)),
+                Err(cause) => return Err(Error::io("access", path)(cause)),
             }
         }
     }
@@ -170,7 +165,6 @@ impl Scratch {
             is_ours: AtomicBool::new(false),
             writeback: Mutex::default(),
             away: Some(None),
-            devices: Mutex::default(),
         })
     }
 
@@ -214,7 +208,7 @@ impl Scratch {
     /// # Errors
     /// `Io`.
     pub fn size(&self) -> Result<u64> {
-        Ok(self.file.metadata().map_err(Error::io("look at", &self.path))?.len())
+        Ok(self.file.metadata().map_err(Error::io("access", &self.path))?.len())
     }
 
     /// Its path.
@@ -387,7 +381,7 @@ pub(crate) fn unnamed() -> Result<File> {
 }
 
 /// Folder in which the bytes of objects lie until they are sent.
-#[allow(clippy::disallowed_methods, reason = "an object has no folder to lie in before it is sent")]
+#[allow(clippy::disallowed_methods, reason = "an object has no folder before it is sent")]
 fn staging_folder() -> PathBuf {
     std::env::temp_dir()
 }
@@ -402,7 +396,7 @@ pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let folder = staging_folder();
     move |cause| {
         let what = format!(
-            "{cause}: until it is sent it lies in {}; TMPDIR names another folder",
+            "{cause}: until it is sent it is in {}; TMPDIR names another folder",
             folder.display()
         );
         Error::io("write", path)(io::Error::new(cause.kind(), what))
@@ -457,7 +451,7 @@ pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
         Ok(_) => Err(refuse_unclaimed(&path)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::io("look at", &path)(cause)),
+        Err(cause) => Err(Error::io("access", &path)(cause)),
     }
 }
 

@@ -1,4 +1,6 @@
-use crate::{folders::open_folder_of, partial_path, read_file, scratch::Scratch, sync_folder_of};
+use crate::{
+    folders::open_folder_of, left, partial_path, read_file, scratch::Scratch, sync_folder_of,
+};
 use fdconvert_core::{Error, Message, Result, message, named};
 use std::{
     fs, io,
@@ -86,6 +88,18 @@ impl ScratchDir {
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
+    /// Opens it empty, for files that are of no use to another run.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn start(out: &Path) -> Result<Self> {
+        let mut this = Self::open(out, [0; 16], true)?;
+        if std::mem::take(&mut this.resumed) {
+            empty_but_mark(&this.path)?;
+        }
+        Ok(this)
+    }
+
     /// Returns where to write.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -150,8 +164,10 @@ impl Drop for ScratchDir {
             // The mark goes last: if removal is cut short, the rest is still known as ours.
             let emptied = empty_but_mark(&self.path);
             drop(mark);
-            if emptied.is_ok() {
-                let _ = fs::remove_dir(&self.path);
+            match emptied.map(|()| fs::remove_dir(&self.path)) {
+                Ok(Ok(())) => {}
+                Ok(Err(cause)) => left::note(&self.path, &cause),
+                Err(error) => left::note(&self.path, &error),
             }
         }
     }
@@ -161,7 +177,7 @@ impl Drop for ScratchDir {
 fn sync_files_below(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
-        let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+        let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             sync_files_below(&entry.path())?;
         } else {
@@ -199,7 +215,7 @@ fn empty_but_mark(folder: &Path) -> Result<()> {
             continue;
         }
         let path = entry.path();
-        let kind = entry.file_type().map_err(Error::io("look at", &path))?;
+        let kind = entry.file_type().map_err(Error::io("access", &path))?;
         let removed =
             if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(Error::io("remove", &path))?;

@@ -7,7 +7,7 @@
 use crate::{
     fingerprint_hex,
     place::{self, is_url},
-    read_file, read_if_there, rename,
+    read_file, read_if_there,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, message, named};
@@ -142,21 +142,6 @@ fn written_since(path: &Path) -> Error {
         named::OVERWRITE
     );
     Error::usage("source", what)
-}
-
-/// Moves the times that lie at `from` to `to`, where none are yet. By a rename: a worker whose files
-/// were taken away leaves nothing.
-///
-/// # Errors
-/// `Usage` where those of the same run differ, `Io`.
-pub(crate) fn hand_over(from: &Path, to: &Path, fingerprint: [u8; 16]) -> Result<()> {
-    let line = read_file(from, MAX_BYTES)?;
-    match rename::keep(from, to) {
-        Err(Error::Usage { .. }) => {}
-        moved => return moved,
-    }
-    let found = read_file(to, MAX_BYTES)?;
-    if differs(&found, &line, fingerprint) { Err(written_since(to)) } else { Ok(()) }
 }
 
 /// A whole line, or what a kill or a power loss left of one.

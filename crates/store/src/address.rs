@@ -30,7 +30,7 @@ pub(crate) fn check_region(region: &str) -> Result<()> {
     if region.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)) {
         return Ok(());
     }
-    let what = format!("the region of the store, `{}`, is none", region.escape_debug());
+    let what = format!("the region of the store, `{}`, is invalid", region.escape_debug());
     Err(Error::usage(named::STORE_OPTION, what))
 }
 

@@ -14,7 +14,6 @@ use object_store::{
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
     http::HttpBuilder,
     list::PaginatedListStore,
-    multipart::MultipartStore,
 };
 use std::{
     collections::BTreeMap,
@@ -50,19 +49,17 @@ struct Clients {
 #[derive(Clone)]
 struct Store {
     store: Arc<dyn ObjectStore>,
-    parts: Option<Arc<dyn MultipartStore>>,
     pages: Option<Arc<dyn PaginatedListStore>>,
 }
 
 impl Store {
-    /// One whose objects are marked when they are begun in parts.
-    fn with_parts<S: ObjectStore + MultipartStore + PaginatedListStore>(store: S) -> Self {
+    fn with_pages<S: ObjectStore + PaginatedListStore>(store: S) -> Self {
         let store = Arc::new(store);
-        Self { store: store.clone(), parts: Some(store.clone()), pages: Some(store) }
+        Self { store: store.clone(), pages: Some(store) }
     }
 
     fn new(store: impl ObjectStore) -> Self {
-        Self { store: Arc::new(store), parts: None, pages: None }
+        Self { store: Arc::new(store), pages: None }
     }
 }
 
@@ -73,8 +70,6 @@ static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 pub(crate) struct Client {
     runtime: Arc<Runtime>,
     pub(crate) store: Arc<dyn ObjectStore>,
-    /// The same, where the parts of an object can be numbered by who sends them.
-    pub(crate) parts: Option<Arc<dyn MultipartStore>>,
     /// The same, where it lists by pages.
     pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     /// The turns of requests that read ahead, of all stores.
@@ -111,8 +106,8 @@ impl Client {
                 made
             }
         };
-        let Store { store, parts, pages } = found;
-        Ok(Self { runtime, ahead, store, parts, pages })
+        let Store { store, pages } = found;
+        Ok(Self { runtime, ahead, store, pages })
     }
 
     /// Waits for a request, however long it takes. Not to be called by what runs on a runtime itself.
@@ -176,7 +171,7 @@ fn connect(location: &Location) -> Result<Store> {
             }
             let url = builder.get_config_value(&GoogleConfigKey::BaseUrl);
             url.map_or(Ok(()), |url| check_endpoint(&url))?;
-            Ok(Store::with_parts(builder.build().map_err(refused)?))
+            Ok(Store::with_pages(builder.build().map_err(refused)?))
         }
         Base::Bucket { scheme: Scheme::Az, name } => {
             let mut builder = MicrosoftAzureBuilder::from_env()
@@ -189,14 +184,14 @@ fn connect(location: &Location) -> Result<Store> {
             let url = builder.get_config_value(&AzureConfigKey::Endpoint);
             url.map_or(Ok(()), |url| check_endpoint(&url))?;
             let store = Arc::new(builder.build().map_err(refused)?);
-            Ok(Store { store: store.clone(), parts: None, pages: Some(store) })
+            Ok(Store { store: store.clone(), pages: Some(store) })
         }
         Base::Bucket { name, .. } => {
             let builder = s3(name);
             s3_endpoint(&builder).map_or(Ok(()), |url| check_endpoint(&url))?;
             let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
             region.map_or(Ok(()), |region| check_region(&region))?;
-            Ok(Store::with_parts(builder.build().map_err(refused)?))
+            Ok(Store::with_pages(builder.build().map_err(refused)?))
         }
         Base::Host(url) => {
             let client = client_options(&own).with_allow_http(true);

@@ -40,12 +40,12 @@ const CURES: &[(&str, &str)] = &[
     (
         "contained empty path segment",
         "the name of an object there has an empty part (`//`), and a list with it cannot be read; \
-         rename that object, or pack the folders beside it",
+         rename that object, or pack the folders next to it",
     ),
     (
         "whilst parsing path segment",
         "the name of an object there has a part that cannot be read, such as `.`; rename that object, \
-         or pack the folders beside it",
+         or pack the folders next to it",
     ),
     (
         "Range request not supported",

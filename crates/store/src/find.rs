@@ -185,7 +185,7 @@ fn is_folder(location: &Location) -> Result<bool> {
         Ok(Some(_)) => Ok(true),
         Ok(None) => match odd::left_out(&location.path) {
             Some(note) => {
-                let what = format!("nothing else is there; {note}");
+                let what = format!("nothing else exists; {note}");
                 Err(Error::io("open", &location.path)(io::Error::other(what)))
             }
             None => Ok(false),

@@ -2,9 +2,8 @@
 //!
 //! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
 //! one, [`read`] gives a small object as a whole. [`put`] writes a small object, an [`Upload`] one
-//! that grows; [`abort_unfinished`] gives up what killed processes have begun. [`create`] and
-//! [`update`] write an object that several processes share. Which store a URL means, and where its
-//! credentials come from:
+//! that grows; [`abort_unfinished`] gives up what killed processes have begun. Which store a URL
+//! means, and where its credentials come from:
 //!
 //! | URL | store | credentials |
 //! |---|---|---|
@@ -28,7 +27,6 @@ mod address;
 mod ahead;
 mod answer;
 mod client;
-mod conditional;
 mod count;
 mod error;
 mod fetched;
@@ -41,7 +39,6 @@ mod merge;
 mod object;
 mod odd;
 mod options;
-mod parts;
 mod patience;
 mod per_process;
 mod profile;
@@ -50,18 +47,16 @@ mod whole;
 mod write;
 
 pub use ahead::Announcement;
-pub use conditional::{Current, Listed, Version, create, current, delete_all, list_times, update};
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_if_there, read_start};
 pub use odd::left_out;
 pub use options::set_options;
-pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 pub use patience::{ReadingStopped, stop_reading};
 use std::path::Path;
 pub use unfinished::abort_unfinished;
 pub use whole::{Expected, Wholes, WholesAhead};
-pub use write::{Place, Stat, Upload, delete, put, put_new, refuse_read_only, stat};
+pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
 
 /// Forgets what was found at a path and at the folders above it, which this process has changed.
 fn forget(path: &Path) {

@@ -69,7 +69,6 @@ struct List {
     base: Base,
     folder: Path,
     listed: BoxStream<'static, Result<ObjectMeta, Cause>>,
-    /// The name of the last object that came.
     last: Option<Path>,
     n_tries: u32,
 }

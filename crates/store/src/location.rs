@@ -47,7 +47,6 @@ fn known() -> String {
 /// An object, or a folder of objects, in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// As it was given.
     pub(crate) path: PathBuf,
     pub(crate) scheme: Scheme,
     /// The part before the key: one client serves all objects with the same.
@@ -76,7 +75,7 @@ impl Location {
         let shown = path.display();
         let text = path.to_str().ok_or_else(|| refuse(format!("{shown} is not UTF-8")))?;
         let (start, scheme) = scheme_of(path)
-            .ok_or_else(|| refuse(format!("{shown} begins with none of {}", known())))?;
+            .ok_or_else(|| refuse(format!("{shown} must begin with one of {}", known())))?;
         let rest = text.get(start.len()..).unwrap_or_default();
         let (base, key) = match scheme {
             Scheme::Http => host(text).ok_or_else(|| refuse(format!("{shown} names no host")))?,
@@ -177,6 +176,6 @@ mod tests {
             assert!(said.contains("is not the name of one"), "{said}");
         }
         let said = Location::parse(Path::new("ftp://h/x")).unwrap_err().chain();
-        assert!(said.contains("begins with none of s3://, "), "{said}");
+        assert!(said.contains("must begin with one of s3://, "), "{said}");
     }
 }

@@ -151,7 +151,7 @@ impl Object {
         let len = end - offset;
         if range != (offset..end) || bytes.len() as u64 != len {
             let what = format!(
-                "{len} bytes at byte {offset} were asked for, and {} at {} came",
+                "{len} bytes at byte {offset} were requested, and {} at {} came",
                 bytes.len(),
                 range.start
             );

@@ -3,7 +3,7 @@
 //! An object appears with its last byte, or not at all: stores have no half objects. What a
 //! process that was killed has sent of one stays with the store, out of sight, until it is
 //! [aborted](crate::abort_unfinished).
-use crate::{client::Client, count, error, find, location::Location, object, parts::MAX_PARTS};
+use crate::{client::Client, count, error, find, location::Location, object};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use object_store::{
@@ -27,60 +27,9 @@ const LAST_PAUSE: Duration = Duration::from_secs(26);
 /// Name of marks among the attributes of an object.
 const MARK: &str = "fdconvert";
 
-/// Place of a part in an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// From 0.
-    pub number: u32,
-    /// Its first byte in the object.
-    pub start: u64,
-    /// Bytes, but of the last part, which may have fewer.
-    pub len: usize,
-    /// Parts of this size that may be on their way together.
-    pub in_flight: usize,
-}
-
-impl Place {
-    /// The place of the part of that number.
-    #[must_use]
-    pub fn of(number: u32) -> Self {
-        let n_large = u64::from(number).saturating_sub(SMALL_PARTS);
-        let start =
-            (u64::from(number) - n_large) * PART_BYTES as u64 + n_large * LARGE_PART_BYTES as u64;
-        let is_small = u64::from(number) < SMALL_PARTS;
-        let (len, in_flight) =
-            if is_small { (PART_BYTES, IN_FLIGHT) } else { (LARGE_PART_BYTES, 1) };
-        Self { number, start, len, in_flight }
-    }
-
-    /// The place of the part that the byte at that offset is in; the last there can be for all
-    /// offsets behind.
-    #[must_use]
-    pub fn at(offset: u64) -> Self {
-        let small_bytes = SMALL_PARTS * PART_BYTES as u64;
-        let number = match offset.checked_sub(small_bytes) {
-            None => offset / PART_BYTES as u64,
-            Some(behind) => SMALL_PARTS + behind / LARGE_PART_BYTES as u64,
-        };
-        Self::of(u32::try_from(number).unwrap_or(u32::MAX))
-    }
-
-    /// Returns whether stores take so many parts of an object.
-    #[must_use]
-    pub fn fits(&self) -> bool {
-        self.number < MAX_PARTS
-    }
-
-    /// The byte after it.
-    #[must_use]
-    pub fn end(&self) -> u64 {
-        self.start + self.len as u64
-    }
-}
-
-/// Returns whether an object is as long and marked so.
-pub(crate) fn is_marked_as(found: &Stat, len: u64, mark: &str) -> bool {
-    found.len == len && found.mark.as_deref() == Some(mark)
+/// Bytes of the part of that number, from 0, and how many such parts may be on their way together.
+fn part_size(number: u32) -> (usize, usize) {
+    if u64::from(number) < SMALL_PARTS { (PART_BYTES, IN_FLIGHT) } else { (LARGE_PART_BYTES, 1) }
 }
 
 /// Size and mark of an object, as the store tells them.
@@ -102,7 +51,7 @@ pub fn stat(path: &Path) -> Result<Option<Stat>> {
     count::request();
     let options = GetOptions { head: true, ..GetOptions::default() };
     let found = client.wait(client.store.get_opts(&location.key, options));
-    match found.map_err(|cause| error::of("look at", &location, cause)) {
+    match found.map_err(|cause| error::of("access", &location, cause)) {
         Ok(found) => {
             let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
             Ok(Some(Stat { len: found.meta.size, mark: mark.map(|mark| mark.to_string()) }))
@@ -219,7 +168,6 @@ pub struct Upload {
     client: Client,
     mark: Option<String>,
     len: u64,
-    /// Bytes that are not sent yet.
     buffer: Vec<u8>,
     parts: Option<Parts>,
 }
@@ -287,7 +235,7 @@ impl Upload {
         self.len += bytes.len() as u64;
         while !bytes.is_empty() {
             let n_begun = self.parts.as_ref().map_or(0, |parts| parts.n_begun);
-            let Place { len: part_bytes, in_flight, .. } = Place::of(n_begun);
+            let (part_bytes, in_flight) = part_size(n_begun);
             let room = part_bytes.saturating_sub(self.buffer.len()).min(bytes.len());
             let (now, later) = bytes.split_at(room);
             if self.buffer.is_empty() && !bytes.is_empty() {
@@ -380,19 +328,11 @@ impl Drop for Upload {
 mod tests {
     use super::*;
 
+    /// Stores take ten thousand parts.
     #[test]
-    fn parts_lie_side_by_side_and_grow_once() {
-        let mut end = 0;
-        for number in 0..10_000 {
-            let place = Place::of(number);
-            assert_eq!((place.number, place.start), (number, end));
-            end = place.end();
-            assert_eq!((Place::at(place.start), Place::at(end - 1)), (place, place));
-            let len = if number < 4000 { PART_BYTES } else { LARGE_PART_BYTES };
-            assert_eq!(place.len, len);
-        }
-        // Far behind all parts: refused when it is sent.
-        assert!(Place::of(9998).fits() && !Place::of(9999).fits());
-        assert!(!Place::at(u64::MAX).fits());
+    fn parts_grow_so_that_an_object_can_have_half_a_terabyte() {
+        let bytes: u64 = (0..10_000).map(|number| part_size(number).0 as u64).sum();
+        assert!(bytes > 500 << 30);
+        assert_eq!((part_size(3999).0, part_size(4000).0), (PART_BYTES, LARGE_PART_BYTES));
     }
 }

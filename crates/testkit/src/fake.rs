@@ -1,7 +1,7 @@
 //! A format that holds what it is told to, for tests of what happens before anything is written.
 use fdconvert_core::{
-    Capabilities, Codec, Create, Error, Format, ImageHeader, Layout, OptionValues, Reader, Result,
-    ShardWriter,
+    Capabilities, Codec, Create, Error, Format, ImageHeader, Layout, OpenOptions, OptionValues,
+    Reader, Result, ShardWriter,
 };
 use std::path::Path;
 
@@ -70,7 +70,7 @@ impl Format for Fake {
         Err(refusal())
     }
 
-    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+    fn open_with(&self, _: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {
         Err(refusal())
     }
 }

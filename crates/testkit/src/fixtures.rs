@@ -2,7 +2,7 @@
 //! or beside it.
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Color, Encoded, FieldSpec, ImageHeader, Kind, Pixels, Sample, Schema, Value,
+    Codec, Color, Encoded, FieldSpec, GOLDEN, ImageHeader, Kind, Pixels, Sample, Schema, Value, mix,
 };
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,8 @@ impl Random {
 
     /// The next number.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
     }
 
     /// A number below `bound`, which is not 0.

@@ -3,9 +3,10 @@ use crate::{
     answer::{Answer, Failure},
     request::Asked,
     server::Shared,
-    worker::{self, Ended},
+    worker,
 };
 use fdconvert_core::{Ahead, Reader};
+use fdconvert_pipeline::Cancel;
 use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
 use std::sync::{
@@ -68,17 +69,17 @@ impl Damage {
     }
 
     /// Begins the check, once.
-    fn begin(self: &Arc<Self>, ended: &Ended) {
+    fn begin(self: &Arc<Self>, ended: &Cancel) {
         self.begun.call_once(|| {
             let (damage, ended) = (self.clone(), ended.clone());
             worker::start("damage", move || damage.check(&ended));
         });
     }
 
-    fn check(&self, ended: &Ended) {
+    fn check(&self, ended: &Cancel) {
         let reader = &*self.reader;
         let mut start = 0;
-        while start < reader.len() && !ended.is_set() {
+        while start < reader.len() && !ended.is_cancelled() {
             let block = start..reader.len().min(start + BLOCK);
             let ahead = match reader.reads_ahead() {
                 true => reader.read_ahead(&block.clone().collect::<Vec<_>>()),
@@ -86,7 +87,7 @@ impl Damage {
             };
             start = block.end;
             for index in block {
-                if ended.is_set() {
+                if ended.is_cancelled() {
                     return;
                 }
                 if let Err(error) = sigbus::caught(|| reader.verify_sample(index)) {

@@ -4,15 +4,15 @@ use crate::{
     catalog::Catalog,
     damage::Damage,
     facets::FacetCache,
-    filter::Selections,
+    filter::{Names, Selections},
     request::Asked,
     server::Shared,
-    worker::Ended,
 };
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Splits, split_names,
 };
+use fdconvert_pipeline::Cancel;
 use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -33,6 +33,7 @@ pub(crate) struct Dataset {
     path: String,
     format: String,
     splits: Splits,
+    pub(crate) names: Names,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) selections: Selections,
     pub(crate) facets: FacetCache,
@@ -41,9 +42,11 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     pub(crate) fn new(Opened { reader, path, format }: Opened) -> Self {
+        let catalog = Arc::new(Catalog::new(&*reader));
         Self {
             splits: reader.splits(),
-            catalog: Arc::new(Catalog::new(&*reader)),
+            names: Names::of(reader.schema(), catalog.fields()),
+            catalog,
             selections: Selections::default(),
             facets: FacetCache::default(),
             damage: Arc::new(Damage::new(reader.clone())),
@@ -74,7 +77,7 @@ impl Dataset {
     }
 
     /// Begins to collect the catalog.
-    pub(crate) fn scan(&self, ended: &Ended) {
+    pub(crate) fn scan(&self, ended: &Cancel) {
         let (reader, catalog, ended) = (self.reader.clone(), self.catalog.clone(), ended.clone());
         crate::worker::start("catalog", move || catalog.scan(&*reader, &ended));
     }
@@ -128,11 +131,18 @@ impl Dataset {
         sigbus::caught(|| self.reader.get(index))
     }
 
+    fn class_names(&self) -> Option<&[String]> {
+        let label = self.schema().fields.get(self.schema().label()?)?;
+        label.class_names.as_deref()
+    }
+
+    pub(crate) fn has_class_names(&self) -> bool {
+        self.class_names().is_some()
+    }
+
     /// The name of a class, where it has one.
     pub(crate) fn class_name(&self, class: i64) -> Option<&str> {
-        let label = self.schema().fields.get(self.schema().label()?)?;
-        let names = label.class_names.as_ref()?;
-        names.get(usize::try_from(class).ok()?).map(String::as_str)
+        self.class_names()?.get(usize::try_from(class).ok()?).map(String::as_str)
     }
 
     fn document(&self) -> Json {

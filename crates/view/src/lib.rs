@@ -9,13 +9,13 @@
 //! routes     path -> function; each runs on a thread that may wait for the network
 //! dataset    a reader, and what was found out about it so far
 //! catalog    label, codec, sizes and numbers of all samples, collected by one thread
-//! filter     parameters -> which samples, remembered for the last few
+//! filter     an expression -> which samples, remembered for the last few
 //! facets     the counts beside the filters
 //! rows       pieces of the grid
 //! sample     all that is known of one sample; objects and exif are parts of it
 //! image      stored bytes, or a smaller image; mask, batch and sheet make other ones
 //! damage     checksums of all samples, compared by one thread
-//! compare    two datasets by key, by one thread
+//! compare    two datasets by key
 //! export     the keys of what the filters keep
 //! ```
 //!

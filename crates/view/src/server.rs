@@ -8,9 +8,9 @@ use crate::{
     routes::router,
     security::Guard,
     thumbnails::Thumbnails,
-    worker::Ended,
 };
 use fdconvert_core::{Error, Result};
+use fdconvert_pipeline::Cancel;
 use std::{
     net::{Ipv4Addr, TcpListener},
     sync::Arc,
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub(crate) thumbnails: Thumbnails,
     pub(crate) batch: LastBatch,
     pub(crate) comparison: Option<Arc<Comparison>>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: Cancel,
     first: Arc<Dataset>,
     second: Option<Arc<Dataset>>,
 }
@@ -78,7 +78,7 @@ impl Server {
             thumbnails: Thumbnails::default(),
             batch: LastBatch::default(),
             comparison,
-            ended: Ended::default(),
+            ended: Cancel::default(),
             first,
             second,
         };
@@ -123,7 +123,7 @@ impl Server {
             serving.abort();
             Ok(())
         });
-        shared.ended.set();
+        shared.ended.cancel();
         // Those that wait for a store are not waited for.
         runtime.shutdown_background();
         served.map_err(refused("listen at"))

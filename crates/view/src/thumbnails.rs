@@ -1,9 +1,7 @@
 //! Small images that were made lately, within a budget of bytes.
 use crate::answer::Answer;
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use lru::LruCache;
+use std::sync::{Mutex, PoisonError};
 
 /// Some thousand of them: what one scrolls back to.
 const BUDGET: usize = 64 << 20;
@@ -11,46 +9,31 @@ const BUDGET: usize = 64 << 20;
 /// Which image: of the second dataset, sample, field, and side.
 pub(crate) type Key = (bool, u64, usize, u32);
 
-/// The images by what they are of, and by when they were asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Thumbnails(Mutex<Kept>);
+/// The images that were asked for last, and their bytes.
+#[derive(Debug)]
+pub(crate) struct Thumbnails(Mutex<(LruCache<Key, Answer>, usize)>);
 
-#[derive(Debug, Default)]
-struct Kept {
-    images: BTreeMap<Key, (Answer, u64)>,
-    /// By the time of the last request, the oldest first.
-    by_time: BTreeMap<u64, Key>,
-    time: u64,
-    bytes: usize,
+impl Default for Thumbnails {
+    fn default() -> Self {
+        Self(Mutex::new((LruCache::unbounded(), 0)))
+    }
 }
 
 impl Thumbnails {
     pub(crate) fn get(&self, key: Key) -> Option<Answer> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.time += 1;
-        let now = kept.time;
-        let (answer, time) = kept.images.get_mut(&key)?;
-        let (answer, before) = (answer.clone(), std::mem::replace(time, now));
-        kept.by_time.remove(&before);
-        kept.by_time.insert(now, key);
-        Some(answer)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(&key).cloned()
     }
 
     pub(crate) fn put(&self, key: Key, answer: &Answer) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.time += 1;
-        let now = kept.time;
-        kept.bytes += answer.body.len();
-        if let Some((old, before)) = kept.images.insert(key, (answer.clone(), now)) {
-            kept.bytes -= old.body.len();
-            kept.by_time.remove(&before);
+        let (images, bytes) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *bytes += answer.body.len();
+        if let Some(old) = images.put(key, answer.clone()) {
+            *bytes -= old.body.len();
         }
-        kept.by_time.insert(now, key);
-        while kept.bytes > BUDGET {
-            let Some((_, oldest)) = kept.by_time.pop_first() else { return };
-            if let Some((old, _)) = kept.images.remove(&oldest) {
-                kept.bytes -= old.body.len();
-            }
+        while *bytes > BUDGET
+            && let Some((_, oldest)) = images.pop_lru()
+        {
+            *bytes -= oldest.body.len();
         }
     }
 }

@@ -1,28 +1,22 @@
 //! Threads that work behind the server until it ends.
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::thread;
 
-/// Tells threads that no one waits for them any more.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Ended(Arc<AtomicBool>);
-
-impl Ended {
-    pub(crate) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+/// Threads of a pool at most: a viewer is not to take all of a large machine.
+const MOST: usize = 8;
 
 /// Starts a thread; what it is for says its name.
 pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) {
     // Without it answers say that nothing was found yet.
     let _ = thread::Builder::new().name(format!("view-{name}")).spawn(work);
+}
+
+/// Several threads; none where the machine has one processor, or refuses them.
+pub(crate) fn pool(name: &'static str) -> Option<ThreadPool> {
+    let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MOST);
+    if n_threads < 2 {
+        return None;
+    }
+    let named = move |number| format!("view-{name}-{number}");
+    ThreadPoolBuilder::new().num_threads(n_threads).thread_name(named).build().ok()
 }

@@ -167,7 +167,7 @@ const filter = (page, label) =>
                 return tiles.length > 0 && tiles.every(isOne);
             };
             const waited = window.large.until(described, patience);
-            location.hash = `#/?class=${label}`;
+            location.hash = `#/?label=${label}`;
             return waited;
         },
         [label, PATIENCE_MS],

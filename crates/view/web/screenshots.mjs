@@ -12,8 +12,8 @@ if (folder === undefined) {
 }
 const PAGES = {
     grid: "#/?at=640000",
-    filtered: "#/?class=17&class=18&width=500-540&at=22000",
-    sample: "#/sample/6?class=0",
+    filtered: "#/?label=%22long%20dog%22&label=%22striped%20dog%22&width=500..540&at=22000",
+    sample: "#/sample/6?label=%22grey%20cat%22",
     batch: "#/batch?side=128",
     compare: "#/compare",
     about: "#/about",

@@ -19,13 +19,6 @@ mod compact {
     );
 }
 
-mod aligned_images {
-    fdconvert_testkit::conformance_tests!(
-        *super::super::common::beton(&[("align", "4096"), ("compact", "")]),
-        super::profile()
-    );
-}
-
 #[cfg(feature = "stores")]
 mod in_a_store {
     use super::Location;

@@ -33,7 +33,7 @@ fn sample(i: u64) -> Sample<Encoded> {
     let images = values.iter_mut().step_by(2);
     for (image, given) in images.zip(entry_points(i)) {
         if let Value::Image(image) = image {
-            image.set_entry_points(given);
+            image.entry_points = given;
         }
     }
     Sample { key: format!("k{i}"), values }

@@ -1,7 +1,5 @@
 //! Tests through the boundary of the format.
 
-mod aligned;
-mod any_number;
 mod common;
 mod conformance;
 mod damage;
@@ -11,5 +9,4 @@ mod golden_v1;
 mod large;
 mod resume;
 mod roundtrip;
-mod shared;
 mod whole;

@@ -2,7 +2,7 @@
 //! kill and the disk did to its last pages.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::common::{aligned, compact, compat, create_as, names_in, noise, paged, raw};
+use super::common::{compact, compat, create_as, names_in, noise, paged, raw};
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Format, Kind, Reader as _, Sample, Schema, Skipped, Source as _,
     Value,
@@ -98,8 +98,8 @@ fn finish(format: &dyn Format, out: &Path, expected: &[u8], case: &str) -> u64 {
     resumed
 }
 
-fn layouts() -> [(&'static str, Box<dyn Format>); 4] {
-    [("paged", paged()), ("compact", compact()), ("compat", compat()), ("aligned", aligned())]
+fn layouts() -> [(&'static str, Box<dyn Format>); 3] {
+    [("paged", paged()), ("compact", compact()), ("compat", compat())]
 }
 
 #[test]
@@ -192,7 +192,6 @@ fn another_run_is_left_alone() {
     unchanged();
     refused(start(&*compact(), &out));
     refused(start(&*compat(), &out));
-    refused(start(&*aligned(), &out));
     refused(create_as(&*paged(), &out, &schema(), N_SAMPLES + 1, [7; 16], false));
     unchanged();
     // In use by another run.

@@ -34,7 +34,7 @@ pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignor
     let (mut paths, mut ignored): (Vec<Box<[u8]>>, _) = if is_url(root) {
         away(root)?
     } else {
-        let walk::Everywhere { flat, deep, ignored, .. } = walk::everywhere(root, how, None)?;
+        let walk::Everywhere { flat, deep, ignored, .. } = walk::everywhere(root, how)?;
         let paths = [&flat, &deep].into_iter().flat_map(|listing| {
             (0..listing.len()).filter_map(|index| Some(listing.get(index)?.path().into()))
         });
@@ -87,14 +87,14 @@ impl LabelFiles {
 
     fn descend(&mut self, folder: &Path, below: &[u8], depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
-            let what = format!("{} lies more than {MAX_DEPTH} folders deep", folder.display());
+            let what = format!("{} is more than {MAX_DEPTH} folders deep", folder.display());
             return Err(Error::usage(named::LABELS, what));
         }
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
             let name = entry.file_name();
             let name = name.as_bytes();
-            let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+            let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
             if is_hidden(name) {
                 continue;
             }
@@ -130,7 +130,6 @@ impl LabelFiles {
 
 /// The annotations of images.
 pub(super) struct Pairs<'a> {
-    /// Those of each image.
     pub(super) files: Vec<Option<&'a Path>>,
     n_files: usize,
     /// Files whose names have other forms of accented letters than those of their images.

@@ -181,7 +181,7 @@ impl Frame {
             None => ("that EXIF turns upright", "stored"),
         };
         Err(message!(
-            "a box reaches out of the image {is}, and lies in the {other} one; {} takes all annotations \
+            "a box reaches out of the image {is}, and is in the {other} one; {} takes all annotations \
              as those of that image",
             named::BOXES.with(other)
         ))
@@ -229,8 +229,8 @@ impl Notices {
         }
         if scaled > 0 {
             remarks.push(message!(
-                "annotations of {} are of another size of the image, which `size` in its objects \
-                 tells",
+                "annotations of {} are for another size of the image, given by `size` in its \
+                 objects",
                 photos(scaled)
             ));
         }
@@ -240,7 +240,7 @@ impl Notices {
         };
         if outside > 0 {
             remarks.push(message!(
-                "boxes of {} lie wholly outside of the image, and are kept as they are written",
+                "boxes of {} are wholly outside of the image, and are kept as they are written",
                 images(outside)
             ));
         }

@@ -33,9 +33,7 @@ pub(crate) struct Annotated {
     pub(crate) identity: Bytes,
     /// Splits that the annotations name; `None` where the folders say what they are.
     pub(crate) division: Option<Division>,
-    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
-    /// Entries passed over in the folder of images.
     pub(crate) ignored: Ignored,
     /// The annotations say which images there are, by names.
     pub(crate) lists: bool,
@@ -85,7 +83,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
         Some("csv" | "tsv" | "jsonl" | "ndjson" | "txt") => Ok(None),
         _ if is_url(labels) => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
+                "{} is not one of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
                  from this machine, so copy it here first",
                 labels.display()
             );
@@ -97,7 +95,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
         _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
         _ => {
             let what = format!(
-                "{} is none of: .csv, .tsv, .jsonl, .txt (names and classes), .json (COCO), .yaml or \
+                "{} is not one of: .csv, .tsv, .jsonl, .txt (names and classes), .json (COCO), .yaml or \
                  .data (YOLO), a folder of .txt files (YOLO), of .xml files (Pascal VOC) or with \
                  metadata.csv or metadata.jsonl",
                 labels.display()
@@ -128,7 +126,7 @@ fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
         (false, true) => voc::read(root, folder, &found.xml, how),
         (true, true) => refuse(
             "both .txt files (YOLO) and .xml files (Pascal VOC) of images; move those of one kind \
-             into a folder of their own",
+             into a separate folder",
         ),
         (false, false) if has_text => refuse(
             "both .txt files (YOLO) and .xml files (Pascal VOC), and none has the name of an image \

@@ -110,7 +110,7 @@ fn entries<'a>(
     let mut at = zip.directory_offset();
     zip.entries().map(move |entry| {
         let entry = entry.map_err(|cause| {
-            let what = format!("the directory ends in the middle, or is none: {cause}");
+            let what = format!("the directory is cut off or invalid: {cause}");
             Error::corrupt(FORMAT, path, at, what)
         })?;
         at = entry.central_directory_offset();

@@ -131,7 +131,7 @@ impl Archive {
     pub(crate) fn remark(&self) -> Option<String> {
         let wrapping = self.wrapping.as_ref()?;
         Some(format!(
-            "all of {} lies in its folder {wrapping}, which was taken for the source",
+            "all of {} is in its folder {wrapping}, which was taken as the source",
             self.path.display()
         ))
     }

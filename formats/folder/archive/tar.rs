@@ -88,7 +88,7 @@ fn relative(path: &Path, at: u64, name: &[u8]) -> Result<Vec<u8>> {
     let shown = || String::from_utf8_lossy(name);
     if name.starts_with(b"/") {
         let what = format!(
-            "`{}` is an absolute name, as `tar -P` writes it, and files of a dataset are called by \
+            "`{}` is an absolute name, as `tar -P` writes it, and files of a dataset are named by \
              their place in it: pack the archive again without -P",
             shown()
         );
@@ -105,7 +105,7 @@ fn relative(path: &Path, at: u64, name: &[u8]) -> Result<Vec<u8>> {
 fn no_folder(path: &Path, beside: &[u8]) -> Error {
     let what = format!(
         "`{}` has the name of a file far from it, so that both are of one sample, whose files have to \
-         lie side by side: make the tar again with its names in order, e.g. by {SORT}",
+         are side by side: make the tar again with its names in order, e.g. by {SORT}",
         String::from_utf8_lossy(beside)
     );
     Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() }

@@ -180,7 +180,7 @@ fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
     for at in dropped.into_iter().rev() {
         names.remove(at);
         cells.remove(at);
-        rows.remarks.push(format!("column {} has no name of its own, and is left out", at + 1));
+        rows.remarks.push(format!("column {} has no name, and is left out", at + 1));
     }
     let path_at = heads::check(&names)?;
     for (at, (name, cells)) in names.into_iter().zip(cells).enumerate() {

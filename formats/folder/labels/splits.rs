@@ -22,7 +22,7 @@ pub(super) fn take(rows: &mut Rows) -> Result<Option<Vec<&'static str>>, String>
             None => {
                 rows.remarks.push(format!(
                     "the column `{name}` is a field and makes no splits: line {line} has `{text}`, \
-                     which is none of train, val, valid, validation and test"
+                     which is not one of train, val, valid, validation and test"
                 ));
                 rows.columns.insert(at, (name, cells));
                 return Ok(None);

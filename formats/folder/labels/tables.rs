@@ -18,7 +18,6 @@ const JSONL: &str = "metadata.jsonl";
 pub(crate) struct Tables {
     /// Each with the folder that its names are relative to.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -52,7 +51,7 @@ pub(crate) fn tables_in(folder: &Path) -> Result<Tables> {
     }
     if !tables.files.is_empty() {
         tables.remarks.extend(missing.iter().map(|split| {
-            format!("no {CSV} or {JSONL} lies in {}, so its images are not listed", split.display())
+            format!("no {CSV} or {JSONL} is in {}, so its images are not listed", split.display())
         }));
     }
     Ok(tables)

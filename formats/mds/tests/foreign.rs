@@ -1,6 +1,6 @@
 //! Columns that are not read, images that Pillow's pixels are, and folders that are no dataset.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-use crate::{OpenOptions, mds::Mds, open, open_with};
+use crate::{mds::Mds, open, open_with};
 use fdconvert_core::*;
 use fdconvert_testkit::fixtures;
 use serde_json::json;
@@ -215,7 +215,7 @@ fn what_is_no_whole_dataset_is_told() {
     write(folder.path(), &[("image", "jpeg")], &[&[jpg]]);
     let shard = folder.path().join("shard.00000.mds");
     let error = said(open(&shard));
-    assert!(error.contains("is one shard; give the folder that it lies in"), "{error}");
+    assert!(error.contains("is one shard; give its folder"), "{error}");
     for number in 0..2 {
         fs::write(folder.path().join(format!("{number}.jpg")), jpg).unwrap();
     }

@@ -3,7 +3,7 @@
 use super::common::{Run, mds, shards};
 use crate::mds::MdsReader;
 use fdconvert_core::{
-    Common, Encoded, Error, FieldSpec, Kind, MaxDecompressed, Reader as _, Sample, Schema, Shard,
+    Common, Encoded, Error, FieldSpec, Kind, OpenOptions, Reader as _, Sample, Schema, Shard,
     Skipped, Source as _, Value,
 };
 use fdconvert_testkit::{
@@ -366,7 +366,10 @@ fn shards_that_decompress_to_more_than_images_do_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("bomb");
     foreign(&out, &[&vec![0; 65 << 20]], &[("compression", "zstd"), ("hashes", "none")]);
-    let get = |limit| mds(&[]).open_within(&out, MaxDecompressed(limit)).unwrap().get(0);
+    let get = |limit| {
+        let options = OpenOptions::default().max_decompressed(limit);
+        mds(&[]).open_with(&out, &options).unwrap().get(0)
+    };
     let message = match get(None) {
         Err(error @ Error::Limit { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|sample| sample.key)),

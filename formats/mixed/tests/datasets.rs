@@ -311,7 +311,7 @@ fn damage_is_named() {
     let missing = broken("missing", &|out| fs::remove_dir_all(out.join("bmp")).unwrap());
     assert!(error(&missing).contains("bmp, which is missing"), "{}", error(&missing));
     let bare = broken("bare", &|out| fs::remove_file(out.join("bmp/fdconvert.json")).unwrap());
-    assert!(error(&bare).contains("no manifest of its own"), "{}", error(&bare));
+    assert!(error(&bare).contains("has no manifest"), "{}", error(&bare));
     let manifest = |out: &Path| out.join("fdconvert-mixed.json");
     let text = fs::read_to_string(manifest(&out)).unwrap();
     for changed in [text.replace("\"samples\": 6", "\"samples\": 7"), text[..300].to_owned()] {

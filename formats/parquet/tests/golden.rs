@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::parquet::{Parquet, ParquetReader};
 use fdconvert_core::{
-    ArraySpec, DType, Encoded, Error, Format as _, Kind, MaxDecompressed, Reader as _, Sample,
-    Source as _, Value,
+    ArraySpec, DType, Encoded, Error, Format as _, Kind, MaxDecompressed, OpenOptions, Reader as _,
+    Sample, Source as _, Value,
 };
 use std::path::{Path, PathBuf};
 
@@ -243,7 +243,9 @@ fn other_columns_in_another_file_are_refused() {
 #[test]
 fn pages_stay_below_the_limit() {
     let path = golden("plain-gzip.parquet");
-    let reader = ParquetReader::open_without(&path, MaxDecompressed(Some(100)), &[]).unwrap();
+    let reader =
+        ParquetReader::open_with(&path, &OpenOptions::default().max_decompressed(Some(100)))
+            .unwrap();
     let error = reader.get(0).unwrap_err();
     assert!(matches!(error, Error::Limit { .. }), "{error}");
 }

@@ -5,9 +5,9 @@ use super::tables::{
     Column, IMAGE, LABEL, Values, flat, folder, images, ints, open, pair, refused, said, table,
     texts, with_footer,
 };
-use crate::{OpenOptions, open_with, parquet::ParquetReader};
+use crate::{open_with, parquet::ParquetReader};
 use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use fdconvert_core::{Encoded, Kind, Reader, Result, Source as _, Style, Value};
+use fdconvert_core::{Encoded, Kind, OpenOptions, Reader, Result, Source as _, Style, Value};
 use std::path::Path;
 
 fn without(path: &Path, field: &str) -> Result<Box<dyn Reader>> {

@@ -406,7 +406,7 @@ fn parquet_partitions_become_columns() {
     let root = folder(&[("label=7/x.parquet", own)]);
     assert_eq!(ParquetReader::open(root.path()).unwrap().schema().fields.len(), 2);
     let root = folder(&[("label=a/x.parquet", file(1)), ("kind=a/x.parquet", file(1))]);
-    assert!(refused(root.path()).contains("it lies in `label=...`, and "));
+    assert!(refused(root.path()).contains("it is in `label=...`, and "));
     let root = folder(&[("label=__HIVE_DEFAULT_PARTITION__/x.parquet", file(1))]);
     assert!(refused(root.path()).contains("its folder says that `label` is null"));
 }
@@ -420,7 +420,7 @@ fn parquet_configurations_are_named_and_one_alone_is_taken() {
         (".git/x.parquet", file()),
     ]);
     let said = refused(root.path());
-    assert!(said.contains("its folders `large`, `small` are datasets of their own"), "{said}");
+    assert!(said.contains("its folders `large`, `small` are separate datasets"), "{said}");
     assert!(said.contains(&format!("as {}", root.path().join("large").display())), "{said}");
     fs::remove_dir_all(root.path().join("large")).unwrap();
     assert_eq!(ParquetReader::open(root.path()).unwrap().len(), 1);

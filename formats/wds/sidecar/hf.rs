@@ -29,7 +29,7 @@ pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> 
         return Err(Error::usage(named::SIDECARS, what));
     }
     let path = shards.out.join("README.md");
-    if path.try_exists().map_err(Error::io("look at", &path))? {
+    if path.try_exists().map_err(Error::io("access", &path))? {
         let text = read_file(&path, MAX_README_BYTES)?;
         if !text.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
             let what = format!(

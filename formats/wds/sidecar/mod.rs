@@ -44,30 +44,23 @@ pub(crate) enum Sidecar {
 /// A finished shard.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShardFile<'a> {
-    /// The tar, in the dataset's folder.
     pub(crate) path: &'a Path,
-    /// Split of the dataset that it belongs to.
     pub(crate) split: &'a str,
-    /// Samples in it.
     pub(crate) n_samples: u64,
-    /// Its size.
     pub(crate) bytes: u64,
 }
 
 /// A dataset whose shards are all there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shards<'a> {
-    /// Its folder.
     pub(crate) out: &'a Path,
     /// In order.
     pub(crate) files: &'a [ShardFile<'a>],
-    /// Fields of every sample.
     pub(crate) schema: &'a Schema,
     /// Names of the fields in the tar, in schema order; those of one field with `;` between them.
     pub(crate) members: &'a [String],
     /// By which shards in a store are walked, where they have indexes.
     pub(crate) outline: Option<&'a Outline>,
-    /// Record of how it was made, where that is known.
     pub(crate) provenance: Option<&'a Provenance>,
 }
 

@@ -349,7 +349,8 @@ fn shards_of_others_are_read() {
         assert!(reader.get(0).unwrap_err().to_string().contains("`extra`"));
         assert_eq!(reader.left_out().to_string(), "2 files ignored (.json 1, no extension 1)");
         let dropped = ["extra".to_owned()];
-        let reader = Wds::default().open_without(path, MaxDecompressed::default(), &dropped);
+        let reader =
+            Wds::default().open_with(path, &OpenOptions::default().drop_fields(dropped.to_vec()));
         let reader = reader.unwrap();
         assert_eq!(reader.dropped_fields(), dropped);
         let sample = reader.get(0).unwrap();
@@ -406,7 +407,8 @@ fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
 fn what_decompresses_to_more_than_images_do_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.tar.zst");
-    let open = |limit| Wds::default().open_within(&path, MaxDecompressed(limit));
+    let open =
+        |limit| Wds::default().open_with(&path, &OpenOptions::default().max_decompressed(limit));
     let refused = |limit| match open(limit) {
         Err(error @ Error::Limit { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|reader| reader.len())),
@@ -421,6 +423,7 @@ fn what_decompresses_to_more_than_images_do_is_refused() {
     assert_eq!(open(Some(bytes.len() as u64)).unwrap().len(), 1);
     // Both together are too much.
     fs::copy(&path, folder.path().join("y.tar.zst")).unwrap();
-    let both = Wds::default().open_within(folder.path(), MaxDecompressed(Some(bytes.len() as u64)));
+    let limit = OpenOptions::default().max_decompressed(Some(bytes.len() as u64));
+    let both = Wds::default().open_with(folder.path(), &limit);
     assert!(matches!(both, Err(Error::Limit { .. })));
 }

@@ -92,7 +92,7 @@ fn categories_that_are_called_by_numbers_have_them_as_texts() {
         &["a category with `id` and `name`"],
     );
     check(&two_images("[1, 2]"), &["`annotations`, entry 1", "an annotation with `image_id`"]);
-    check(&two_images("{\"image_id\": 1, \"bbox\": [], \"bbox\": []}"), &["`bbox` is there twice"]);
+    check(&two_images("{\"image_id\": 1, \"bbox\": [], \"bbox\": []}"), &["`bbox` occurs twice"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn boxes_outside_of_their_image_are_counted() {
            {"image_id": 2, "category_id": 1, "bbox": [15, 10, 30, 40]}"#,
     );
     let (said, values) = pack(0, &text);
-    assert!(said.contains("boxes of 1 image lie wholly outside"), "{said}");
+    assert!(said.contains("boxes of 1 image are wholly outside"), "{said}");
     assert!(values[0].1.contains("[40,2,3,4]"), "{values:?}");
 }
 

@@ -34,7 +34,7 @@ fn images_and_tables_that_are_not_read_are_told() {
     let line = |name: &str| format!("{{\"file_name\": \"{name}\", \"text\": \"t\"}}\n");
     write(&root, &[("train/metadata.jsonl", &line("a.png"))]);
     let said = ok(&[&"pack", &root, &folder.path().join("1.wds"), &"--labels", &root]);
-    for part in ["lies in", "os/test, so its images", "1 image of the source is not listed"] {
+    for part in ["is in", "os/test, so its images", "1 image of the source is not listed"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 
@@ -59,7 +59,7 @@ fn images_and_tables_that_are_not_read_are_told() {
         ],
     );
     let said = ok(&[&"pack", &root, &folder.path().join("4.wds")]);
-    for part in ["data/train/metadata.jsonl", "metadata.parquet beside the images is not read"] {
+    for part in ["data/train/metadata.jsonl", "metadata.parquet next to the images is not read"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let out = folder.path().join("5.wds");
@@ -118,7 +118,7 @@ fn sizes_in_rows_of_boxes_are_those_of_one_image() {
     // A size in a later row says what the first box is of, too.
     let (said, values) = pack(0, "t.csv", &table(","), &[]);
     assert!(values[0].starts_with("{\"size\":[40,30]"), "{values:?}");
-    assert!(said.contains("boxes of 1 image lie wholly outside"), "{said}");
+    assert!(said.contains("boxes of 1 image are wholly outside"), "{said}");
     for (size, part) in [
         ("15,20", "line 5: its size is 15x20 here, and 20x15 in a row before"),
         ("wide,15", "line 5: its `width` is no number of pixels: `wide`"),

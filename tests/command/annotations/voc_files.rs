@@ -49,7 +49,7 @@ fn elements_that_are_not_packed_are_told() {
     let said = ok(&[&"pack", &root, &folder.path().join("o.beton"), &"--labels", &xmls]);
     for part in [
         "the keys attributes, polygon of the objects are not packed",
-        "boxes of 1 image lie wholly outside",
+        "boxes of 1 image are wholly outside",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

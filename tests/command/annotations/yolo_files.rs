@@ -44,7 +44,7 @@ fn data_is_read_as_ultralytics_reads_it() {
     fs::write(&data, text).unwrap();
     let out = folder.path().join("n.wds");
     let said = ok(&[&"pack", &root, &out, &"--labels", &data]);
-    assert!(said.contains("`names` is there 2 times, and the last one counts"), "{said}");
+    assert!(said.contains("`names` occurs 2 times, and the last one counts"), "{said}");
     assert_eq!(last_fields(&out)[0].1, YOLO_A);
 }
 

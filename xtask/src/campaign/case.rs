@@ -68,10 +68,8 @@ impl Disturbance {
 /// Facts about a configuration before anything is done to it.
 pub(super) struct Reference {
     pub(super) configuration: &'static Configuration,
-    /// The output of an undisturbed run.
     pub(super) output: Tree,
     pub(super) source: Tree,
-    /// The calls of that run.
     pub(super) points: Vec<Point>,
 }
 

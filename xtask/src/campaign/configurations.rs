@@ -6,7 +6,6 @@ pub(super) struct Configuration {
     pub(super) name: &'static str,
     /// Command lines that run before, undisturbed.
     pub(super) before: &'static [&'static str],
-    /// The command line under test.
     pub(super) attacked: &'static str,
     /// Command lines that complete the output, undisturbed.
     pub(super) after: &'static [&'static str],

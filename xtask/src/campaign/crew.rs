@@ -26,14 +26,13 @@ pub(super) fn walk(
     let reference = reference(program, configuration)?;
     let cases = match campaign {
         Campaign::Faults => faults::cases(&reference.points, selection),
-        // Workers have cases of their own.
-        Campaign::Kill | Campaign::Workers => kills::cases(&reference.points, selection),
+        Campaign::Kill => kills::cases(&reference.points, selection),
     };
     let run = |slot: &Slot, case: &Case| {
         let court = Court { program, slot, reference: &reference };
         court.try_case(case, |notes| match campaign {
             Campaign::Faults => faults::run(&court, case, notes),
-            Campaign::Kill | Campaign::Workers => kills::run(&court, case, notes),
+            Campaign::Kill => kills::run(&court, case, notes),
         })
     };
 

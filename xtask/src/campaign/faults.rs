@@ -100,7 +100,13 @@ fn succeeded(notes: &mut Notes, court: &Court<'_>, ended: &Ended) -> Result<()> 
     }
     for (event, seen) in found.events.into_iter().zip(found.seen) {
         let paths = seen.split(' ').skip(1);
-        let named = |path: &str| ended.message.contains(path.rsplit('/').next().unwrap_or(path));
+        // A folder stands for what is in it.
+        let named = |path: &str| {
+            let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let mut parts =
+                path.split('/').filter(|part| *part == name || part.ends_with(".partial"));
+            parts.any(|part| ended.message.contains(part))
+        };
         let event = match event {
             Event::Stray if paths.into_iter().all(named) => Event::Warned,
             event => event,

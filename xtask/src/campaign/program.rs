@@ -6,7 +6,7 @@ use std::{
     num::NonZeroUsize,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use crate::{
@@ -34,7 +34,7 @@ const SCRIPT: &str = r#"
 import sys, warnings
 from pathlib import Path
 import fdconvert
-warnings.simplefilter("ignore")
+warnings.filterwarnings("ignore", ".* was complete already")
 how, source, out, *words = sys.argv[1:]
 options = {name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2])}
 options = {name: int(value) if value.isdigit() else value for name, value in options.items()}
@@ -198,18 +198,6 @@ impl Program {
     ) -> Result<Ended> {
         let output = self.command(slot, line, variables).output();
         Ok(Ended::of(output.context("cannot start the command under test")?))
-    }
-
-    /// The same, not waited for.
-    pub(super) fn start(
-        &self,
-        slot: &Slot,
-        line: &str,
-        variables: &[(&str, String)],
-    ) -> Result<Child> {
-        let mut command = self.command(slot, line, variables);
-        let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        started.context("cannot start the command under test")
     }
 
     fn command(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> Command {

@@ -19,7 +19,6 @@ enum Entry {
 /// Difference of a tree from the one it should be equal to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Paths that should not be there.
     pub(super) stray: Vec<String>,
     /// Paths that are missing or have other contents.
     pub(super) other: Vec<String>,

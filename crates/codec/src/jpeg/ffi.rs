@@ -111,7 +111,6 @@ pub(super) struct Found {
     pub(super) odd_header: bool,
     /// The first warning of the whole file.
     pub(super) warning: Option<String>,
-    /// The scans are arithmetic-coded.
     pub(super) arithmetic: bool,
     /// In pixels of the reduced image.
     pub(super) region: Region,

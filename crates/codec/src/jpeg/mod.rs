@@ -8,7 +8,6 @@ mod chroma;
 mod ffi;
 mod markers;
 mod ours;
-mod part;
 #[cfg(any(test, not(feature = "turbo")))]
 mod pure;
 #[cfg(feature = "turbo")]
@@ -57,7 +56,7 @@ impl FromStr for Subsampling {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::S420, Self::S422, Self::S444, Self::Keep];
         let found = all.into_iter().find(|value| value.name() == text);
-        found.ok_or_else(|| format!("`{text}` is none of: 420, 422, 444, keep"))
+        found.ok_or_else(|| format!("unknown `{text}`; expected one of: 420, 422, 444, keep"))
     }
 }
 
@@ -117,12 +116,6 @@ struct Frame {
     progressive: bool,
     /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
     whole: bool,
-    /// No warning about the data is harmless.
-    #[cfg_attr(
-        not(feature = "turbo"),
-        allow(dead_code, reason = "the decoder in Rust has no warnings, only errors")
-    )]
-    strict: bool,
 }
 
 /// Settings that a backend needs to encode: sizes and channels are proven.
@@ -163,7 +156,6 @@ pub(crate) struct JpegDecoder {
     ours: ours::Ours,
     backend: chosen::Decoder,
     closed: Vec<u8>,
-    cut: Vec<u8>,
 }
 
 impl JpegDecoder {
@@ -223,7 +215,7 @@ impl JpegDecoder {
         let ending = jpeg_ending(jpeg)?;
         let whole = ending != Ending::NoEndMarker;
         let ImageHeader { width, height, progressive, .. } = *header;
-        let frame = Frame { width, height, components, progressive, whole, strict: false };
+        let frame = Frame { width, height, components, progressive, whole };
         // With the end marker in place, whatever else is missing shows as missing pixels.
         let jpeg = if whole {
             jpeg
@@ -248,17 +240,6 @@ impl JpegDecoder {
                 (Region { x: 0, y: 0, width, height }, 1)
             }
             Some(WantedPart { region, shrink, .. }) => {
-                if let Some(entry_points) = usable
-                    && let Some(part) = part::decode(
-                        (&mut self.backend, &mut self.cut),
-                        (jpeg, entry_points),
-                        &frame,
-                        (region, shrink),
-                        out,
-                    )
-                {
-                    return Ok(DecodedPart { region: part, shrink, channels, notes: Notes::NONE });
-                }
                 self.backend.decode_part(jpeg, &frame, (region, shrink), out)?
             }
         };

@@ -9,7 +9,6 @@ use fdconvert_jpeg_decode::{Decoder, Error, Instructions, Options, PixelFormat, 
 #[derive(Default)]
 pub(super) struct Ours {
     decoder: Decoder,
-    /// Leaves everything to the library.
     is_off: bool,
 }
 

@@ -22,10 +22,6 @@ const NO_OPTIMIZED: &str = "this build, without libjpeg-turbo, has no optimised 
 /// Message of zune-jpeg when the data ends rows of blocks before the image does.
 const SHORT: &str = "Premature end of buffer";
 
-/// True if images can be made smaller while they are decoded.
-#[cfg_attr(feature = "turbo", allow(dead_code))]
-pub(super) const SHRINKS: bool = false;
-
 /// Coefficients are out of this library's reach.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn to_baseline(_: &[u8]) -> Result<Vec<u8>, String> {
@@ -52,7 +48,7 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
         if chroma::in_parts(jpeg) {
-            let what = "its planes are in scans of their own, which only libjpeg-turbo reads right";
+            let what = "its planes are in separate scans, which only libjpeg-turbo reads correctly";
             return Err(what.into());
         }
         let scan = if frame.progressive { jpeg } else { without_end(jpeg) };

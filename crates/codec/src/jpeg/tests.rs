@@ -217,14 +217,7 @@ fn backends_agree_within_nine_levels() {
             let options = JpegOptions { subsampling, ..JpegOptions::default() };
             let jpeg = encode(&photo(width, height, 3), &options, None);
             let (turbo, ..) = decode(&jpeg).unwrap();
-            let frame = Frame {
-                width,
-                height,
-                components: 3,
-                progressive: false,
-                whole: true,
-                strict: false,
-            };
+            let frame = Frame { width, height, components: 3, progressive: false, whole: true };
             let mut out = Vec::new();
             pure::Decoder::default().decode(&jpeg, &frame, &mut out).unwrap();
             let worst = turbo.iter().zip(&out).map(|(a, b)| a.abs_diff(*b)).max();

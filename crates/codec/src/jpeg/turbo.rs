@@ -11,9 +11,6 @@ use turbojpeg_sys as tj;
 /// Library that turbojpeg-sys 1.2.0 vendors; a test holds this against the lock file.
 pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
 
-/// True if images can be made smaller while they are decoded.
-pub(super) const SHRINKS: bool = true;
-
 /// Decodes; keeps its buffers between images, but no instance: libjpeg's keep tables, too, which
 /// a file that lacks some would be decoded with.
 #[derive(Default)]
@@ -61,9 +58,6 @@ impl Decoder {
     ) -> Result<Found, String> {
         let found = Self::call(jpeg, frame, wanted, out)?;
         let Some(first) = &found.warning else { return Ok(found) };
-        if frame.strict {
-            return Err(first.clone());
-        }
         if !(found.odd_header || hides_others(first)) {
             return if harmless(first) { Ok(found) } else { Err(first.clone()) };
         }

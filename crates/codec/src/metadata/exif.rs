@@ -136,7 +136,6 @@ struct Entry {
     tag: u16,
     kind: u16,
     count: u32,
-    /// The last four bytes as a number.
     number: u32,
 }
 

@@ -46,7 +46,7 @@ impl FromStr for MetadataKind {
         let found = Self::NAMED.into_iter().find(|(_, name)| *name == text.trim());
         found.map(|(kind, _)| kind).ok_or_else(|| {
             let names = Self::NAMED.map(|(_, name)| name).join(", ");
-            format!("`{text}` is none of: {names}")
+            format!("unknown `{text}`; expected one of: {names}")
         })
     }
 }

@@ -205,7 +205,6 @@ struct Block<'a> {
     content: Content<'a>,
     /// Puts another EXIF into the same kind of block.
     frame: fn(&[u8], &[u8]) -> Vec<u8>,
-    /// The block itself.
     bytes: &'a [u8],
 }
 

@@ -25,7 +25,7 @@ const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
     (Notes::COEFFICIENTS_LEFT_OUT, "the JPEG's scans do not send all coefficients"),
     (Notes::FIRST_FRAME, "is animated, and only its first frame would be stored"),
     (Notes::FIRST_PAGE, "has several pages, and only the first would be stored"),
-    (Notes::CHANNELS_LEFT_OUT, "has channels beside its colours, which would be left out"),
+    (Notes::CHANNELS_LEFT_OUT, "has channels besides its colours, which would be left out"),
     (Notes::DEPTH_REDUCED, "has more than 8 bits per channel, and would be rounded to 8"),
     (Notes::NOT_DECODED, "cannot be decoded by fdconvert"),
 ];
@@ -38,7 +38,6 @@ struct Job<'a> {
     size: (u32, u32),
     source: ImageHeader,
     goal: Goal,
-    /// The JPEG that the pixels come from.
     jpeg: Option<&'a [u8]>,
 }
 
@@ -188,7 +187,8 @@ impl Policy {
             let bytes = rewritten.map_err(|what| {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
-            let encoded = Encoded { bytes: bytes.into(), xxh3: None, beside: None, ..encoded };
+            let encoded =
+                Encoded { bytes: bytes.into(), xxh3: None, entry_points: None, ..encoded };
             let notes = notes.without(Notes::KEPT) | Notes::BASELINE;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }
@@ -205,7 +205,7 @@ impl Policy {
         })?;
         let Some(stripped) = stripped else { return Ok(Outcome { encoded, notes, nanos }) };
         let bytes = stripped.bytes.into();
-        let encoded = Encoded { bytes, xxh3: None, beside: None, ..encoded };
+        let encoded = Encoded { bytes, xxh3: None, entry_points: None, ..encoded };
         let notes = notes.without(Notes::KEPT) | Notes::STRIPPED | stripped.notes;
         Ok(Outcome { encoded, notes, nanos })
     }

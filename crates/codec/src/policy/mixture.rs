@@ -73,7 +73,7 @@ impl FromStr for By {
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Self::Random, Self::Benefit];
         let found = all.into_iter().find(|value| value.name() == text);
-        found.ok_or_else(|| format!("`{text}` is none of: random, benefit"))
+        found.ok_or_else(|| format!("unknown `{text}`; expected one of: random, benefit"))
     }
 }
 

@@ -100,7 +100,9 @@ impl FromStr for Alpha {
                 let [_, r, g, b] = rgb.to_be_bytes();
                 Ok(Self::Blend([r, g, b]))
             }
-            _ => Err(format!("`{text}` is none of: drop, white, black, refuse, RRGGBB")),
+            _ => Err(format!(
+                "unknown `{text}`; expected one of: drop, white, black, refuse, RRGGBB"
+            )),
         }
     }
 }
@@ -142,7 +144,7 @@ impl FromStr for Check {
         match text {
             "header" => Ok(Self::Header),
             "pixels" => Ok(Self::Pixels),
-            _ => Err(format!("`{text}` is none of: header, pixels")),
+            _ => Err(format!("unknown `{text}`; expected one of: header, pixels")),
         }
     }
 }

@@ -7,7 +7,7 @@ use fdconvert_codec::{
     Decoder, Encode, Encoder, FoundMetadata, JpegOptions, Metadata, MetadataKind, Notes, Policy,
     Stripped, Worker, find_metadata, strip_metadata,
 };
-use fdconvert_core::{Codec, Encoded, FileState, Limits, Origin, Pixels, probe::probe};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels, probe::probe};
 use fdconvert_testkit::{
     fake::FILES,
     metadata::{LATITUDE, MAKER, TIME, XMP, XMP_WITH_GPS, exif, jpeg_with, png_with, webp_with},
@@ -399,30 +399,5 @@ fdconvert_testkit::needs_shared! {
             }
         }
         assert!(n_images > 400, "{n_images}");
-    }
-}
-
-/// Who stores an image that has one may take the bytes from that file.
-#[test]
-fn only_bytes_that_stay_keep_the_file_they_came_from() {
-    let state = FileState { device: 1, number: 2, len: 3, modified: (4, 5), changed: (6, 7) };
-    let origin = Origin { path: "a.jpg".into(), state };
-    let plain = small(Codec::Jpeg);
-    let apply = |policy: Policy, bytes: Vec<u8>| {
-        let image = encoded(bytes).with_origin(Some(origin.clone()));
-        let applied = policy.apply("k", image.into(), &FILES, &mut Worker::new());
-        applied.unwrap().encoded.origin().cloned()
-    };
-    let stripping = || Policy { strip: Metadata::ALL, ..Policy::default() };
-    assert_eq!(apply(Policy::default(), dressed(&plain, 1, XMP)).as_ref(), Some(&origin));
-    assert_eq!(apply(stripping(), plain.bytes.to_vec()).as_ref(), Some(&origin));
-    assert_eq!(apply(stripping(), dressed(&plain, 1, XMP)), None);
-    let png = Policy { encode: Encode::Png, ..Policy::default() };
-    assert_eq!(apply(png, plain.bytes.to_vec()), None);
-    #[cfg(feature = "turbo")]
-    {
-        let progressive = include_bytes!("../fixtures/arithmetic-progressive.jpg");
-        let baseline = Policy { baseline: true, ..Policy::default() };
-        assert_eq!(apply(baseline, progressive.to_vec()), None);
     }
 }

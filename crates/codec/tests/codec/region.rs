@@ -19,7 +19,7 @@ fn check(decoder: &mut Decoder, image: &Encoded, wanted: Region, shrink: u8) {
     let stored = Part::stored("part", image, &limits, wanted).unwrap();
     assert_eq!(stored.is_some(), image.codec == Codec::Raw);
     if let Some(stored) = stored {
-        assert_eq!(stored, (part, &out[..]), "what lies there");
+        assert_eq!(stored, (part, &out[..]), "what is there");
         assert!(image.bytes.as_ptr_range().contains(&stored.1.as_ptr()));
     }
     let (width, height) = (image.width, image.height);

@@ -223,7 +223,7 @@ fn pages_and_channels_that_are_left_out_are_counted_and_refused_by_strict() {
         (
             Spec { samples: 4, extra: Some(0), ..RGB },
             Notes::CHANNELS_LEFT_OUT,
-            "beside its colours",
+            "besides its colours",
         ),
     ] {
         let image = encoded(spec.file());

@@ -73,7 +73,7 @@ fn compare(n_files: u64, seed: u64) {
         let mut image = Encoded::new(Codec::Jpeg, intact.width, intact.height, bytes.into());
         let due = backend.decode("k", &image, &limits).ok();
         if number % 2 == 1 {
-            image.set_entry_points(Some(stored[which].clone().into()));
+            image.entry_points = Some(stored[which].clone().into());
         }
         let found = decoder.decode("k", &image, &limits).ok();
         match due.is_some() {

@@ -61,7 +61,7 @@ impl ClassNumbers {
             // No name is no class.
             (None, -1) => Ok((-1, None)),
             (None, number) if found.names.is_some() => Err(format!(
-                "it has an object of the class {number}, which has no name beside others"
+                "it has an object of the class {number}, which has no name although others have one"
             )),
             (None, number)
                 if self.numbers.get(&number.to_string()).is_some_and(|it| *it != number) =>

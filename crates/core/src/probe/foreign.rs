@@ -91,7 +91,10 @@ const TOLD: [(&[u8], &str); 16] = [
     (b"P5\n", PNM),
     (b"P6\n", PNM),
     (b"%PDF-", "a PDF; convert its pages first: `pdftoppm -png in.pdf out` (Poppler)"),
-    (b"\0\x05\x16\x07", "what macOS keeps beside a file (AppleDouble), and no image: leave it out"),
+    (
+        b"\0\x05\x16\x07",
+        "what macOS keeps next to a file (AppleDouble), not an image: leave it out",
+    ),
     (b"\x76\x2f\x31\x01", "an OpenEXR; convert it first: `magick in.exr out.png` (ImageMagick)"),
     (b"\0\0\x01\0", "an ICO; convert it first: `icotool -x in.ico` (icoutils)"),
     (b"PK\x03\x04", "an archive (zip): unpack it first"),

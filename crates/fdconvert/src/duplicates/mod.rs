@@ -30,14 +30,10 @@ use crate::{
     stats::{check_place, write},
 };
 use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::Cancel;
 use scan::Scan;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 /// Bits in which hashes of the same image differ at most, unless it is said otherwise: the most for
 /// which no band may differ in two bits.
@@ -121,21 +117,8 @@ pub struct Duplicates {
 ///
 /// # Errors
 /// Those of [`open`](crate::open); `Usage` without a dataset or images, and where a file of keys
-/// exists or could not tell the samples apart; `Io` when it cannot be written.
-pub fn find_duplicates<P: AsRef<Path>>(
-    datasets: impl IntoIterator<Item = P>,
-    options: &DuplicatesOptions,
-) -> Result<Duplicates> {
-    let datasets: Vec<PathBuf> = datasets.into_iter().map(|it| it.as_ref().to_owned()).collect();
-    let cancel = Cancel::default();
-    find_duplicates_with(&datasets, options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`find_duplicates`], told how far it is.
-///
-/// # Errors
-/// As for [`find_duplicates`]; `Cancelled`.
-pub fn find_duplicates_with(
+/// exists or could not tell the samples apart; `Io` when it cannot be written; `Cancelled`.
+pub fn find_duplicates(
     datasets: &[PathBuf],
     options: &DuplicatesOptions,
     context: Context<'_>,

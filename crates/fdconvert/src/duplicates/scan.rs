@@ -28,7 +28,6 @@ pub(super) struct Scan {
     pub(super) hashes: Vec<u64>,
     pub(super) states: Vec<State>,
     unreadable: Vec<(u32, Message)>,
-    /// Further samples that cannot be read.
     unreadable_left_out: u64,
 }
 

@@ -2,12 +2,11 @@
 use crate::{
     ByteCount, Context, RootHash, Stats, document,
     options::from_object,
-    root_hash_with,
+    root_hash,
     sources::opening,
     stats::{UNASKED, count},
 };
 use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::place::left_out;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -60,17 +59,8 @@ pub struct Inspected {
 /// Looks at a dataset.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); those of the samples that are listed, or hashed.
-pub fn inspect(dataset: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspected> {
-    let cancel = Cancel::default();
-    inspect_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`inspect`], told how far it is.
-///
-/// # Errors
-/// As for [`inspect`]; `Cancelled`.
-pub fn inspect_with(
+/// Those of [`open`](crate::open); those of the samples that are listed, or hashed; `Cancelled`.
+pub fn inspect(
     dataset: &Path,
     options: &InspectOptions,
     context: Context<'_>,
@@ -81,7 +71,7 @@ pub fn inspect_with(
     let first = first.collect::<Result<Vec<_>>>()?;
     let is_counted = options.stats || reader.len() <= UNASKED;
     let stats = is_counted.then(|| count(&*reader, options.stats, context)).transpose()?;
-    let root_hash = options.hash.then(|| root_hash_with(&*reader, context)).transpose()?;
+    let root_hash = options.hash.then(|| root_hash(&*reader, context)).transpose()?;
     let mut remarks: Vec<_> = left_out(dataset).map(Message::from).into_iter().collect();
     remarks.extend(reader.remarks());
     Ok(Inspected { reader, first, stats, root_hash, remarks })

@@ -11,8 +11,8 @@ mod values;
 
 pub use labels::{Boxes, Classes};
 pub use values::{
-    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix,
-    Ratio, Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, Pair, Per, Prefix, Ratio, Share, SplitShare,
+    TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Mixture, Subsampling};
@@ -71,21 +71,12 @@ pub struct PackOptions {
     /// Only samples whose keys this file lists, one a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<PathBuf>,
-    /// Treatment of listed keys that the source does not have.
-    #[serde(with = "text", skip_serializing_if = "MissingKeys::is_fail")]
-    pub missing_keys: MissingKeys,
-    /// Only samples of which this expression holds, e.g. `width >= 256`.
+    /// Only samples of which this expression holds, e.g. `split == "train" && width >= 256`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#where: Option<String>,
     /// Of samples with the same images only the first; `None` for all.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub dedup: Option<Dedup>,
-    /// Only samples at these positions; empty for all.
-    #[serde(with = "text::list")]
-    pub select: Vec<Positions>,
-    /// Only samples of these classes, by name or number; empty for all.
-    #[serde(with = "text::list")]
-    pub select_labels: Vec<String>,
     /// Only this share of the samples, drawn by seed and name.
     #[serde(with = "text::option")]
     pub sample: Option<Share>,
@@ -94,9 +85,6 @@ pub struct PackOptions {
     pub per: Option<Per>,
     /// All samples are shuffled by the seed.
     pub shuffle: bool,
-    /// Only samples of these splits that the source itself has; empty for all.
-    #[serde(with = "text::list")]
-    pub select_splits: Vec<String>,
     /// Splits of the output; empty for those of the source, or else one.
     #[serde(with = "text::list")]
     pub split: Vec<SplitShare>,
@@ -187,12 +175,8 @@ impl Default for PackOptions {
             seed: 0,
             prefix: None,
             keys: None,
-            missing_keys: MissingKeys::Fail,
             r#where: None,
             dedup: None,
-            select: Vec::new(),
-            select_labels: Vec::new(),
-            select_splits: Vec::new(),
             sample: None,
             per: None,
             shuffle: false,
@@ -278,7 +262,6 @@ impl PackOptions {
         ;
         follow_links: bool,
         seed: u64,
-        missing_keys: MissingKeys,
         shuffle: bool,
         no_split_folders: bool,
         shards_multiple_of: u64,
@@ -353,27 +336,6 @@ impl PackOptions {
     #[must_use]
     pub fn strip_metadata(mut self, kind: MetadataKind) -> Self {
         self.strip_metadata.push(kind);
-        self
-    }
-
-    /// Adds to [`select`](field@Self::select).
-    #[must_use]
-    pub fn select(mut self, positions: std::ops::Range<u64>) -> Self {
-        self.select.push(Positions { start: positions.start, end: positions.end });
-        self
-    }
-
-    /// Adds to [`select_labels`](field@Self::select_labels).
-    #[must_use]
-    pub fn select_label(mut self, class: impl Into<String>) -> Self {
-        self.select_labels.push(class.into());
-        self
-    }
-
-    /// Adds to [`select_splits`](field@Self::select_splits).
-    #[must_use]
-    pub fn select_split(mut self, name: impl Into<String>) -> Self {
-        self.select_splits.push(name.into());
         self
     }
 

@@ -154,45 +154,6 @@ impl fmt::Display for Share {
     }
 }
 
-/// Treatment of keys on a list that the source does not have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MissingKeys {
-    /// They are an error.
-    #[default]
-    Fail,
-    /// They are counted and left out.
-    Skip,
-}
-
-impl MissingKeys {
-    /// True for the default, which plan files leave out, as those of earlier versions do.
-    pub(super) fn is_fail(&self) -> bool {
-        *self == Self::Fail
-    }
-}
-
-impl FromStr for MissingKeys {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "fail" => Ok(Self::Fail),
-            "skip" => Ok(Self::Skip),
-            _ => Err(format!("`{text}` is none of: fail, skip")),
-        }
-    }
-}
-
-impl fmt::Display for MissingKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fail => "fail",
-            Self::Skip => "skip",
-        })
-    }
-}
-
 /// Which samples count as the same, so that only the first of them is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -283,32 +244,6 @@ impl fmt::Display for Per {
         match self {
             Self::Class => f.write_str("class"),
         }
-    }
-}
-
-/// Positions of samples, half open: `0..1000`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Positions {
-    /// The first.
-    pub start: u64,
-    /// The one after the last.
-    pub end: u64,
-}
-
-impl FromStr for Positions {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let ends = text.split_once("..").and_then(|(start, end)| {
-            Some(Self { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
-        });
-        ends.ok_or_else(|| format!("`{text}` is not a range; write e.g. 0..1000"))
-    }
-}
-
-impl fmt::Display for Positions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.start, self.end)
     }
 }
 
@@ -410,8 +345,8 @@ impl FromStr for Encoding {
                 let share = text.strip_prefix("mix:").and_then(|share| share.parse().ok());
                 let share = share.and_then(Share::new).ok_or_else(|| {
                     format!(
-                        "`{text}` is none of: keep, jpeg, png, bmp, webp, raw, smart, mix:P (P from \
-                         0 to 1)"
+                        "unknown `{text}`; expected one of: keep, jpeg, png, bmp, webp, raw, smart, \
+                         mix:P (P from 0 to 1)"
                     )
                 })?;
                 Self::Mix(share)
@@ -507,7 +442,8 @@ impl FromStr for JpegIndex {
             _ => {}
         }
         let bits = text.parse().ok().filter(|bits| GRIDS_BITS.contains(bits));
-        let wrong = || format!("`{text}` is none of: on, off, 512, 1024, 2048, 4096 (bits)");
+        let wrong =
+            || format!("unknown `{text}`; expected one of: on, off, 512, 1024, 2048, 4096 (bits)");
         bits.map(|bits| Self(Some(bits))).ok_or_else(wrong)
     }
 }
@@ -535,9 +471,7 @@ mod tests {
         }
         check::<ByteCount>(&["8MiB", "500kB", "1048576B", "0"]);
         check::<Share>(&["0", "0.1", "10%", "1"]);
-        check::<Positions>(&["0..1000"]);
         check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
-        check::<MissingKeys>(&["fail", "skip"]);
         check::<Per>(&["class"]);
         check::<Dedup>(&["exact"]);
         check::<Prefix>(&["auto", "left", "cats,more-dogs,v1.5"]);

@@ -10,9 +10,7 @@ pub(crate) struct Blend {
     schema: Schema,
     readers: Vec<Arc<dyn Reader>>,
     n_images: u64,
-    /// The reader of each sample.
     form: Vec<usize>,
-    /// The samples of each reader.
     strata: Vec<Vec<u64>>,
 }
 

@@ -25,7 +25,6 @@ use std::{
 /// Checked options of a profile, with what they leave open.
 struct Setup<'a> {
     options: &'a ProfileOptions,
-    /// Folder on the disk to measure.
     target: &'a Path,
     threads: usize,
     queue_depth: usize,

@@ -10,7 +10,6 @@ use crate::{
     ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
 };
 use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
-use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
 use serde::Deserialize;
@@ -129,21 +128,8 @@ pub enum Search {
 /// Finds the share of the images to store as BMP for the fastest reading on this machine.
 ///
 /// # Errors
-/// `Usage` for options that mean nothing; those of the source; `Io`.
-pub fn profile(source: impl AsRef<Path>, options: &ProfileOptions) -> Result<Report> {
-    let cancel = Cancel::default();
-    profile_with(source.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`profile`], told how far it is.
-///
-/// # Errors
-/// As for [`profile`]; `Cancelled`.
-pub fn profile_with(
-    source: &Path,
-    options: &ProfileOptions,
-    context: Context<'_>,
-) -> Result<Report> {
+/// `Usage` for options that mean nothing; those of the source; `Io`; `Cancelled`.
+pub fn profile(source: &Path, options: &ProfileOptions, context: Context<'_>) -> Result<Report> {
     let files = [(named::OUTPUT, &options.output), (named::REPORT, &options.report)];
     for (option, path) in files {
         if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {
@@ -151,7 +137,7 @@ pub fn profile_with(
         }
     }
     let pack = PackOptions::default();
-    let opening = Opening { options: &pack, context, cache: None };
+    let opening = Opening { options: &pack, context };
     let opened = opening.open(slice::from_ref(&source.to_owned()))?;
     let report = measure(&*opened, options, &beside(source), context)?;
     if let Some(path) = &options.output {

@@ -19,15 +19,11 @@ use tempfile::TempDir;
 /// Settings of the loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
-    /// Decoding threads.
     pub(crate) threads: usize,
-    /// Reading threads.
     pub(crate) queue_depth: usize,
-    /// Slows reading down.
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
     pub(crate) cache_share: f64,
-    /// Time for which a run is measured.
     pub(crate) time: Duration,
     /// Draws which samples have which form.
     pub(crate) seed: u64,

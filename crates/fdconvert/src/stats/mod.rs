@@ -13,7 +13,6 @@ use crate::{
     sources::opening,
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -90,21 +89,8 @@ pub struct DatasetStats {
 /// Counts what the samples of a dataset are. Samples that cannot be read are counted.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written.
-pub fn stats(dataset: impl AsRef<Path>, options: &StatsOptions) -> Result<DatasetStats> {
-    let cancel = Cancel::default();
-    stats_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
-}
-
-/// As [`stats`], told how far it is.
-///
-/// # Errors
-/// As for [`stats`]; `Cancelled`.
-pub fn stats_with(
-    dataset: &Path,
-    options: &StatsOptions,
-    context: Context<'_>,
-) -> Result<DatasetStats> {
+/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written; `Cancelled`.
+pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Result<DatasetStats> {
     let began = Instant::now();
     check_place("html", options.html.as_deref(), page::START, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();

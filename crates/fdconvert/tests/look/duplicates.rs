@@ -1,5 +1,7 @@
 use super::{cropped, decoded, files, jpeg, kodak, png, resized, write};
-use fdconvert::{Duplicates, DuplicatesOptions, Pack, PackOptions, Pixels, find_duplicates};
+use fdconvert::{
+    Context, Duplicates, DuplicatesOptions, Pack, PackOptions, Pixels, find_duplicates,
+};
 use fdconvert_codec::orient;
 use fdconvert_core::probe::probe;
 use fdconvert_testkit::fixtures;
@@ -13,7 +15,7 @@ fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
     let mut options = DuplicatesOptions::default();
     options.near = near;
     options.threads = Some(threads);
-    let mut found = find_duplicates(datasets, &options).unwrap();
+    let mut found = find_duplicates(&owned(datasets), &options, Context::default()).unwrap();
     found.seconds = 0.0;
     found
 }
@@ -131,7 +133,8 @@ fn keys_to_keep_are_what_packing_takes() {
     let list = root.path().join("keep.txt");
     let mut options = DuplicatesOptions::default();
     options.keys = Some(list.clone());
-    let found = find_duplicates([&folder], &options).unwrap();
+    let found =
+        find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap();
     assert_eq!(found.kept_keys, Some(72));
     let out = root.path().join("clean");
     let pack = PackOptions::default().format("wds").keys(list.clone());
@@ -139,12 +142,22 @@ fn keys_to_keep_are_what_packing_takes() {
     assert_eq!(find(&[&out], false, 1).groups, []);
 
     // The same list may be there already.
-    assert_eq!(find_duplicates([&folder], &options).unwrap().kept_keys, Some(72));
+    assert_eq!(
+        find_duplicates(std::slice::from_ref(&folder), &options, Context::default())
+            .unwrap()
+            .kept_keys,
+        Some(72)
+    );
     fs::write(&list, "precious").unwrap();
-    let there = find_duplicates([&folder], &options).unwrap_err().to_string();
+    let there = find_duplicates(std::slice::from_ref(&folder), &options, Context::default())
+        .unwrap_err()
+        .to_string();
     assert!(there.contains("keep.txt exists"), "{there}");
     options.overwrite = true;
-    let ambiguous = find_duplicates([&folder, &folder], &options).unwrap_err().to_string();
+    let ambiguous =
+        find_duplicates(&[folder.clone(), folder.clone()], &options, Context::default())
+            .unwrap_err()
+            .to_string();
     assert!(ambiguous.contains("two samples are called"), "{ambiguous}");
 }
 
@@ -172,11 +185,15 @@ fn damage_is_listed_and_stops_nothing() {
 fn what_means_nothing_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let refused = |datasets: &[&Path], options: &DuplicatesOptions| {
-        find_duplicates(datasets, options).unwrap_err().to_string()
+        find_duplicates(&owned(datasets), options, Context::default()).unwrap_err().to_string()
     };
     assert!(refused(&[root.path()], &DuplicatesOptions::default()).contains("no image"));
     assert!(refused(&[], &DuplicatesOptions::default()).contains("at least one"));
     let mut options = DuplicatesOptions::default();
     options.distance = 16;
     assert!(refused(&[root.path()], &options).contains("0 to 15"));
+}
+
+fn owned(datasets: &[&Path]) -> Vec<PathBuf> {
+    datasets.iter().map(|dataset| dataset.to_path_buf()).collect()
 }

@@ -1,5 +1,5 @@
 use super::{decoded, jpeg, kodak, png, write};
-use fdconvert::{Pixels, Sheet, SheetOptions, sheet};
+use fdconvert::{Context, Pixels, Sheet, SheetOptions, sheet};
 use fdconvert_testkit::fixtures;
 use std::{
     fs,
@@ -16,7 +16,7 @@ fn photos(root: &Path) -> PathBuf {
 }
 
 fn make(dataset: &Path, out: &Path, options: &SheetOptions) -> (Sheet, Vec<u8>) {
-    let made = sheet(dataset, out, options).unwrap();
+    let made = sheet(dataset, out, options, Context::default()).unwrap();
     let bytes = fs::read(out).unwrap();
     assert_eq!(made.bytes, bytes.len() as u64);
     (made, bytes)
@@ -53,9 +53,9 @@ fn a_sheet_has_the_first_images_and_the_same_bytes_whatever_the_threads() {
     one_row.columns = Some(9);
     assert_eq!(make(&folder, &out, &one_row).0.rows, 1);
     one_row.overwrite = false;
-    assert!(!sheet(&folder, &out, &one_row).unwrap().is_new);
+    assert!(!sheet(&folder, &out, &one_row, Context::default()).unwrap().is_new);
     one_row.columns = Some(3);
-    let there = sheet(&folder, &out, &one_row).unwrap_err().to_string();
+    let there = sheet(&folder, &out, &one_row, Context::default()).unwrap_err().to_string();
     assert!(there.contains("sheet.png exists"), "{there}");
 }
 
@@ -97,7 +97,7 @@ fn what_cannot_be_shown_is_a_cross_or_an_error() {
     assert!(at(40, 4)[0] > 150 && at(40, 4)[1] < 100);
 
     let refused = |options: &SheetOptions, dataset: &Path| {
-        sheet(dataset, &out, options).unwrap_err().to_string()
+        sheet(dataset, &out, options, Context::default()).unwrap_err().to_string()
     };
     let mut none = options(10, 32, 1);
     none.r#where = Some("width > 1000".into());

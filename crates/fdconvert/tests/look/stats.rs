@@ -1,5 +1,5 @@
 use super::{decoded, files, jpeg, kodak, png, write};
-use fdconvert::{DatasetStats, Pack, PackOptions, StatsOptions, stats};
+use fdconvert::{Context, DatasetStats, Pack, PackOptions, StatsOptions, stats};
 use fdconvert_testkit::fixtures;
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ fn of(dataset: &Path, pixels: bool, threads: usize) -> DatasetStats {
     let mut options = StatsOptions::default();
     options.pixels = pixels;
     options.threads = Some(threads);
-    stats(dataset, &options).unwrap()
+    stats(dataset, &options, Context::default()).unwrap()
 }
 
 /// Mean and deviation of red, green and blue over all pixels of some images, in two passes.
@@ -86,17 +86,22 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     let mut options = StatsOptions::default();
     options.html = Some(page.clone());
     options.pixels = true;
-    stats(&out, &options).unwrap();
+    stats(&out, &options, Context::default()).unwrap();
     let html = fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<svg").count(), 5, "{html}");
     assert!(html.contains("<td>cat</td><td>5</td>") && html.contains("standard deviation"));
     // The same command is complete already; another one has to say that it overwrites.
-    stats(&out, &options).unwrap();
+    stats(&out, &options, Context::default()).unwrap();
     options.pixels = false;
-    assert!(stats(&out, &options).unwrap_err().to_string().contains("page.html exists"));
+    assert!(
+        stats(&out, &options, Context::default())
+            .unwrap_err()
+            .to_string()
+            .contains("page.html exists")
+    );
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
     (options.pixels, options.overwrite) = (true, true);
-    stats(&out, &options).unwrap();
+    stats(&out, &options, Context::default()).unwrap();
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
 }
 
@@ -114,6 +119,6 @@ fn damage_is_counted_and_emptiness_refused() {
     assert_eq!((alone.counts.n_unreadable, pixels.images, pixels.unreadable), (1, 1, 2));
 
     let nothing = tempfile::tempdir().unwrap();
-    let refused = stats(nothing.path(), &StatsOptions::default()).unwrap_err();
+    let refused = stats(nothing.path(), &StatsOptions::default(), Context::default()).unwrap_err();
     assert!(refused.to_string().contains("no image"), "{refused}");
 }

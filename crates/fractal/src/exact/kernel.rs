@@ -32,7 +32,6 @@ pub(super) struct Bounds<const W: usize, const N: usize> {
 
 /// The mapping of the coordinates x and y to pixels.
 pub(super) struct Window<const W: usize, const N: usize> {
-    /// Least value.
     pub(super) min: [Lanes<W, N>; 2],
     /// Extent; above 0 and finite.
     pub(super) span: [Lanes<W, N>; 2],

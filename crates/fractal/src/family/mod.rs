@@ -155,7 +155,7 @@ impl Family {
             _ => {
                 let Some(family) = LineFamily::from_name(name) else {
                     let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-                    let what = format!("`{name}` is none of: {}", names.join(", "));
+                    let what = format!("unknown `{name}`; expected one of: {}", names.join(", "));
                     return Err(Error::usage("fractal", what));
                 };
                 Self::Lines { family, seed: keys.or("category_seed", DEFAULT_SEED)? }

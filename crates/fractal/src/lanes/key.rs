@@ -1,3 +1,5 @@
+use fdconvert_core::GOLDEN;
+
 /// Key that an image is drawn from, beside its system: the same key gives the same points, in every
 /// process, on every machine, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,14 +22,9 @@ impl Key {
     }
 }
 
-/// Increment of SplitMix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// SplitMix64's finaliser, as the two halves of its result, the low one first.
-fn mix(mut bits: u64) -> (u32, u32) {
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
+fn mix(bits: u64) -> (u32, u32) {
+    let bits = fdconvert_core::mix(bits);
     (bits as u32, (bits >> 32) as u32)
 }
 

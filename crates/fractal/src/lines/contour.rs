@@ -44,7 +44,6 @@ pub(super) struct Placement {
     pub(super) radius: u32,
     /// Factors of the radius along x and y.
     pub(super) oval: [f64; 2],
-    /// Its centre's x and y.
     pub(super) centre: [f64; 2],
 }
 

@@ -20,7 +20,7 @@ const MISPRINT: (usize, usize, f64) = (108, 8, 0.6);
 pub fn space_weights(reach: Option<f64>) -> Result<Vec<SpaceWeights>> {
     let n_steps = n_steps(reach).ok_or_else(|| {
         let what = format!(
-            "{} is none of 0.1, 0.2, 0.3, 0.4, 0.5 and 0.6 (25 to 145 rows), or none (one row)",
+            "{} is not one of 0.1, 0.2, 0.3, 0.4, 0.5 and 0.6 (25 to 145 rows), or none (one row)",
             reach.unwrap_or_default()
         );
         Error::usage("weight", what)

@@ -84,13 +84,16 @@ fn recorded_recipes_make_the_same_dataset() {
 #[test]
 fn mistakes_are_named() {
     for (recipe, words) in [
-        ("fractal:fractldb", "none of: fractaldb"),
+        ("fractal:fractldb", "expected one of: fractaldb"),
         ("fractal:fractaldb?sise=3", "no key `sise`"),
         ("fractal:fractaldb?size=3&size=4", "twice"),
         ("fractal:fractaldb?size=big", "size: `big`"),
         ("fractal:fractaldb?size=5", "size: 5 is not from 13"),
-        ("fractal:fractaldb?draw=lines", "draw: `lines` is none of: point_gray"),
-        ("fractal:fractaldb?sampler=fast", "sampler: `fast` is none of: fractaldb-v1, lanes64-v1"),
+        ("fractal:fractaldb?draw=lines", "draw: unknown `lines`; expected one of: point_gray"),
+        (
+            "fractal:fractaldb?sampler=fast",
+            "sampler: unknown `fast`; expected one of: fractaldb-v1, lanes64-v1",
+        ),
         ("fractal:fractaldb?instances=30", "instances: 30 is not a multiple of 100: 25 rows"),
         ("fractal:fractaldb?classes=0", "classes: 0 is not from 1"),
         ("fractal:fractaldb?classes=1&draw=point_gray&instances=200", "the same image"),
@@ -106,7 +109,7 @@ fn mistakes_are_named() {
         ("fractal:rcdb?turn=3", "turn: images of rcdb have none"),
         ("fractal:mv-fractaldb?sampler=lanes64-v1", "sampler: lanes64-v1 does not draw what"),
         ("fractal:svd?sampler=mv-fractaldb-v1", "sampler: mv-fractaldb-v1 does not draw what"),
-        ("fractal:mv-fractaldb?classes=1&weight=0.25", "weight: 0.25 is none of 0.1, 0.2"),
+        ("fractal:mv-fractaldb?classes=1&weight=0.25", "weight: 0.25 is not one of 0.1, 0.2"),
         ("fractal:mv-fractaldb?instances=100", "instances: 100 is not a multiple of 145"),
         ("fractal:mv-fractaldb?instances=300&views=12", "instances: 300: 12 views for each of 145"),
         ("fractal:mv-fractaldb?classes=1&views=1001", "views: 1001 is not from 1 to 1000"),

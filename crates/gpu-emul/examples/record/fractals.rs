@@ -23,7 +23,6 @@ pub(crate) struct Drawn {
     pub(crate) n_equal: usize,
     pub(crate) n_left: usize,
     pub(crate) n_wrong: usize,
-    /// Images of a measurement on the GPU.
     pub(crate) n_images: usize,
     /// Images per second of every round, by the clock.
     pub(crate) gpu: Vec<f64>,

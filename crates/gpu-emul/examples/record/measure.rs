@@ -82,7 +82,6 @@ pub(crate) struct Case {
     pub(crate) wall: Vec<f64>,
     /// A batch of every round by itself.
     pub(crate) timings: Vec<Timings>,
-    /// Images of a batch that the kernels did not decode.
     pub(crate) n_left: usize,
 }
 

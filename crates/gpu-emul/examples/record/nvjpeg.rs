@@ -19,7 +19,6 @@ const N_COMPARED: usize = 256;
 pub(crate) struct Rivals {
     pub(crate) version: (i32, i32, i32),
     pub(crate) hardware: Option<(u32, u32)>,
-    /// Why an engine is not there.
     pub(crate) skipped: Vec<(LibraryUse, GpuError)>,
     pub(crate) cases: Vec<Case>,
 }
@@ -32,9 +31,7 @@ pub(crate) struct Case {
     pub(crate) batch: usize,
     /// Images per second of every round.
     pub(crate) wall: Vec<f64>,
-    /// Images of a batch that it does not decode.
     pub(crate) n_left: usize,
-    /// Of the samples of images as they are stored.
     pub(crate) difference: Option<Difference>,
 }
 

@@ -2,7 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test fails by panicking, and tells what it has compared"
+    reason = "a test fails by panicking, and says what it has compared"
 )]
 
 use fdconvert_fractal::{

@@ -4,7 +4,7 @@
     clippy::panic,
     clippy::print_stdout,
     unsafe_code,
-    reason = "a test fails by panicking, and tells what it has compared; the stand-in calls back"
+    reason = "a test fails by panicking, and says what it has compared; the stand-in calls back"
 )]
 
 use crate::common::{by_libjpeg, photographs, small};

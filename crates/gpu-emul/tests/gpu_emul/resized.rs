@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test fails by panicking, and tells what it has compared"
+    reason = "a test fails by panicking, and says what it has compared"
 )]
 
 use crate::common::{by_libjpeg, small};

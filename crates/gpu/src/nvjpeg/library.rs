@@ -38,7 +38,6 @@ struct Room {
 /// Places of the parts of an image in a room.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
-    /// The whole image.
     pixels: u64,
     /// The columns that the crop touches, where these are not all.
     window: Option<u64>,

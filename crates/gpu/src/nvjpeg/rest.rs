@@ -21,7 +21,6 @@ pub(super) struct RestImage {
     pub(super) request: usize,
     pub(super) frame: Frame,
     pub(super) crop: CropLayout,
-    /// Its place in the output, in bytes.
     pub(super) output_at: u64,
     /// nvJPEG's status: 0 when its pixels are there.
     pub(super) answer: c_int,

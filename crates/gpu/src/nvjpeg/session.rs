@@ -20,9 +20,7 @@ pub(super) struct Session {
     /// For batches, and how many images it is prepared for; 0 when it has to be prepared again.
     batches: Handle,
     n_prepared: usize,
-    /// For images by themselves.
     singles: Handle,
-    /// For headers.
     headers: Handle,
     n_threads: c_int,
 }

@@ -1,7 +1,6 @@
 //! The tests of the crate: one program, which is compiled once.
 
 mod common;
-mod cut;
 mod damage;
 mod entry_points;
 mod parse;

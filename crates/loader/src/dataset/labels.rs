@@ -107,7 +107,8 @@ pub(super) fn renumbered(
     let Some(numbers) = numbers.as_ref().filter(|_| number != -1) else { return Ok(number) };
     let new = usize::try_from(number).ok().and_then(|number| numbers.get(number));
     new.copied().ok_or_else(|| {
-        let what = format!("its class {number} is none of the {} that have names", numbers.len());
+        let what =
+            format!("its class {number} is not one of the {} that have names", numbers.len());
         Error::sample(key(), what)
     })
 }
@@ -118,7 +119,7 @@ fn no_label(reader: &dyn Reader, label: &Label) -> Error {
     let names: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
     let wanted = match label {
         Label::Field(name) => format!("label `{name}`"),
-        _ => "label of integers, and takes no other one unasked".to_owned(),
+        _ => "label of integers, and uses labels of other kinds only by name".to_owned(),
     };
     let cure = if names.is_empty() {
         "none of them can be the label".to_owned()

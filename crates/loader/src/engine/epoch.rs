@@ -34,7 +34,6 @@ pub(crate) struct Epoch {
     pub(crate) n_samples: u64,
     /// The consumer has no use for its batches any more.
     pub(crate) stopped: AtomicBool,
-    /// As they are in this epoch.
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
@@ -42,7 +41,6 @@ pub(crate) struct Epoch {
     repeating: Option<Order>,
     /// Board on which samples of moved rows are asked for, if ranks exchange them.
     board: Option<Arc<Board>>,
-    /// Failures that end it.
     max_failures: u64,
 }
 

@@ -75,7 +75,6 @@ use std::{
 pub struct Loader {
     setup: Arc<Setup>,
     producer: Producer,
-    /// GPU that decodes and holds the batches, if one does.
     device: Option<Device>,
     /// State to resume from after the last batch that was handed over.
     state: State,

@@ -19,11 +19,8 @@ use std::{
 
 pub(super) struct Producer {
     setup: Arc<Setup>,
-    /// Open files and images in memory, for all epochs.
     supply: Arc<Supply>,
-    /// Samples of moved rows, if ranks exchange them.
     board: Option<Arc<Board>>,
-    /// State at which the next batch begins.
     state: State,
     running: Option<Running>,
     /// Each batch has one, for counting them.

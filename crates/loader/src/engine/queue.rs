@@ -19,7 +19,6 @@ use std::collections::VecDeque;
 pub(crate) struct Task {
     /// Number of the batch since the epoch's start in this process.
     pub(crate) batch: u64,
-    /// Row within it.
     pub(crate) row: usize,
     pub(crate) position: u64,
     /// Rows that were claimed before it since the epoch's start in this process.
@@ -31,7 +30,6 @@ pub(crate) struct Task {
     pub(crate) fetched: Option<Result<Fetched>>,
     /// True if a GPU has failed with it, so that it must be decoded on the host.
     pub(crate) on_host: bool,
-    /// The row as a GPU is to make it, where it is left to one.
     pub(crate) device_row: Option<DeviceRow>,
 }
 
@@ -47,7 +45,6 @@ struct Open {
     n_left: usize,
     /// True while its rows are mixed, which are with the thread that does it.
     is_away: bool,
-    /// Labels after mixing.
     labels: Option<Column>,
     state: State,
 }
@@ -68,7 +65,6 @@ pub(crate) struct Done {
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
     pub(crate) device_rows: Vec<Option<DeviceRow>>,
-    /// Labels after mixing.
     pub(crate) labels: Option<Column>,
     pub(crate) state: State,
 }
@@ -91,14 +87,11 @@ pub(crate) struct Queue {
     row_bytes: usize,
     /// Batches in the making, in order; the first is the next to be handed over.
     open: VecDeque<Open>,
-    /// Number of the first of them.
     first: u64,
-    /// Rows that were claimed.
     n_claimed: u64,
     free: Vec<BytesMut>,
     /// Buffers that may still be allocated.
     affordable: usize,
-    /// Rows that were read and wait to be decoded.
     fetched: VecDeque<Task>,
     pub(crate) stopped: bool,
 }

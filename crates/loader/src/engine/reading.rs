@@ -19,9 +19,7 @@ use std::{
 pub(crate) struct Reading<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) store: &'a Store,
-    /// As they are in the epoch.
     pub(crate) datasets: &'a Datasets,
-    /// Nothing needs to be read any more.
     pub(crate) stopped: &'a AtomicBool,
 }
 

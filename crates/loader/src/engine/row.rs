@@ -43,9 +43,7 @@ pub(crate) struct RowMaker {
     pub(super) epoch: Arc<Epoch>,
     pub(super) decoder: Decoder,
     pub(super) renderer: Renderer,
-    /// Those of the image at hand.
     pub(super) pixels: Vec<u8>,
-    /// Lets fields follow the image, where any do.
     follower: Option<Follower>,
 }
 

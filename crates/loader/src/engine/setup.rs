@@ -18,13 +18,9 @@ pub(crate) struct Setup {
     pub(crate) groups: Groups,
     pub(crate) options: Options,
     pub(crate) quarantine: Option<Quarantine>,
-    /// Comparison of the categories of objects, where several datasets have some.
     pub(crate) categories: Option<Categories>,
-    /// Mixing of the rows of batches, if that is asked for.
     pub(crate) mixing: Option<Mixing>,
-    /// Images that a GPU decodes, if there is one.
     pub(crate) offload: Option<Arc<Offload>>,
-    /// Statistics of all epochs.
     pub(crate) counters: Counters,
     fingerprint: u64,
 }

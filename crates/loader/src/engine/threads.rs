@@ -32,16 +32,13 @@ pub(super) struct Running {
 /// State that the threads share.
 pub(super) struct Shared {
     queue: Mutex<Queue>,
-    /// There may be a row to claim.
     work: Condvar,
     /// A row was read that has to be decoded. Not the same threads wait for this: a single
     /// notification must not wake one that has no use for it.
     arrived: Condvar,
-    /// There may be a batch to hand over.
     pub(super) ready: Condvar,
     /// Window of samples to read ahead, where that is of use.
     ahead: Option<Window<'static, Located>>,
-    /// The process that the threads belong to.
     process: u32,
     pub(super) epoch: Arc<Epoch>,
 }

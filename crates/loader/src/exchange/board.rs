@@ -27,7 +27,6 @@ pub(crate) struct Board {
     n_ahead: u64,
     /// Bytes of samples that are asked for, and not taken yet.
     max_bytes: u64,
-    /// The process that the thread belongs to.
     process: u32,
 }
 
@@ -39,15 +38,12 @@ struct State {
     begun: Option<(Arc<Epoch>, Cursor)>,
     /// Rows of it are being made.
     is_running: bool,
-    /// Batches of it that were handed over.
     n_delivered: u64,
-    /// The same among all steps of the epoch.
     delivered: Standing,
     /// All rows that moved at positions below were looked at.
     planned: u64,
     /// Those of them that were asked for, by position.
     rows: BTreeMap<u64, Row>,
-    /// Bytes of these.
     n_bytes: u64,
     is_closing: bool,
     /// Why there are no rounds any more.
@@ -80,10 +76,8 @@ pub(super) struct Session {
 
 /// State of a rank in the rounds.
 pub(super) struct Part {
-    /// The epoch whose rows are being made.
     pub(super) session: Option<Session>,
     pub(super) standing: Standing,
-    /// Heads of the other ranks in the last round.
     pub(super) others: Vec<Head>,
     pause: Duration,
 }

@@ -28,7 +28,6 @@ const LEAVES: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Standing {
     pub(super) epoch: u64,
-    /// Steps of the epoch that it has asked for.
     pub(super) n_steps: u64,
 }
 
@@ -40,7 +39,6 @@ pub(super) struct Head {
     pub(super) standing: Standing,
     /// Its epoch has steps that it has not asked for.
     pub(super) is_active: bool,
-    /// This is its last round.
     pub(super) leaves: bool,
 }
 

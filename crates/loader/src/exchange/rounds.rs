@@ -42,7 +42,6 @@ struct Rounds {
 struct Wanted {
     position: u64,
     place: Place,
-    /// The owner.
     rank: u32,
 }
 

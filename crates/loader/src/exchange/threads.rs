@@ -42,7 +42,6 @@ struct Calls {
     brought: Vec<Option<Vec<Vec<u8>>>>,
     /// Messages that each rank is to get of the last one.
     due: Vec<Vec<Vec<u8>>>,
-    /// A rank that is gone.
     gone: Option<usize>,
 }
 

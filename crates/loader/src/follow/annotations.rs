@@ -135,7 +135,7 @@ impl Annotations {
     fn checked(self) -> Result<Self, String> {
         let is_size = |side: &f64| (1.0..=MAX_COORDINATE).contains(side);
         if let Some(size) = self.size.filter(|size| !size.iter().all(is_size)) {
-            return Err(format!("`size` {size:?} is none of an image"));
+            return Err(format!("`size` {size:?} is not one of an image"));
         }
         let masks = self.run_lengths.iter().flatten().zip(0..);
         let mut masks = masks.filter_map(|(mask, object)| Some((mask.as_ref()?.size(), object)));

@@ -133,7 +133,7 @@ impl<S> Document<S> {
         if let Some((name, _)) = names {
             return Err(format!(
                 "its classes, `{name}`, are texts, and batches have numbers: give each class a number, \
-                 in a list `{CLASSES}`, and let the texts stay beside it as `{CLASS_NAMES}`, or give the names \
+                 in a list `{CLASSES}`, and keep the texts as `{CLASS_NAMES}`, or give the names \
                  in the order of their numbers (`classes`)"
             ));
         }
@@ -149,7 +149,7 @@ impl<S> Document<S> {
         let names: Vec<_> = unknown.iter().map(|name| format!("`{name}`")).collect();
         Err(format!(
             "no list of classes is known among {}: call the one with their numbers `{CLASSES}`, or \
-             leave out what is none",
+             leave the others out",
             names.join(", ")
         ))
     }

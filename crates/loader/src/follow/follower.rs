@@ -21,7 +21,6 @@ pub(crate) struct Followed {
 pub(crate) struct Follower {
     renderer: Renderer,
     nearest: Nearest,
-    /// Of the image at hand.
     pixels: Vec<u8>,
     /// Images that were rounded to 8 bits since this was looked at.
     pub(crate) n_rounded: u64,
@@ -29,9 +28,7 @@ pub(crate) struct Follower {
 
 /// The row that is made.
 pub(crate) struct Leader<'a> {
-    /// Number of its dataset.
     pub(crate) dataset: u32,
-    /// That of its sample.
     pub(crate) key: &'a str,
     pub(crate) geometry: &'a Geometry,
     /// The size of its image, upright.
@@ -143,7 +140,7 @@ impl Follower {
             (_, Role::Depth) => {
                 return Err(named.error(
                     "it has values of 8 bits or fewer, and the first sample of the dataset, which \
-                     tells what the column holds, has 16: store all of them alike",
+                     says what the column holds, has 16: store all of them alike",
                 ));
             }
             // Labels of one byte in a column of two.
@@ -154,8 +151,8 @@ impl Follower {
             (1, _) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
             _ => {
                 return Err(named.error(
-                    "it has values of 16 bits, and the first sample of the dataset, which tells \
-                     what the column holds, has 8: store all of them alike",
+                    "it has values of 16 bits, and the first sample of the dataset, which decides \
+                     about the column, has 8: store all of them alike",
                 ));
             }
         };
@@ -173,7 +170,7 @@ impl Follower {
     ) -> Result<FieldValue> {
         if is_gray16(image) {
             return Err(named.error(
-                "it has gray of 16 bits, and the first sample of the dataset, which tells what the \
+                "it has gray of 16 bits, and the first sample of the dataset, which says what the \
                  column holds, has not: store all of them alike",
             ));
         }
@@ -221,7 +218,7 @@ impl Named<'_> {
             return Ok(());
         }
         let what = format!(
-            "it is {}x{} beside an image of {}x{}, and only images of one size take the same crop: \
+            "it is {}x{} next to an image of {}x{}, and only images of one size take the same crop: \
              store both at the same size, or leave the field out",
             size.0, size.1, leader.0, leader.1
         );

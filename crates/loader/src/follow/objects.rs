@@ -176,8 +176,8 @@ impl Annotations {
 fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Result<(), String> {
     match masks.iter().flatten().map(RunLengths::size).find(|size| *size != [height, width]) {
         Some([high, wide]) => Err(format!(
-            "it has run lengths of {wide}x{high} pixels beside an image of {width}x{height}: if the \
-             image was resized, tell the size that its coordinates are of as `size`"
+            "it has run lengths of {wide}x{high} pixels next to an image of {width}x{height}: if \
+             the image was resized, give the size of its coordinates as `size`"
         )),
         None => Ok(()),
     }

@@ -20,11 +20,9 @@ pub(crate) struct SoftLabels {
 
 /// The label of a row, and what there is to know of it.
 pub(crate) struct LabelRow<'a> {
-    /// The number of its sample, for messages.
     pub(crate) sample: u64,
     /// The label where that is a class.
     pub(crate) label: i64,
-    /// The values of its fields.
     pub(crate) fields: Option<&'a [FieldValue]>,
     /// False where it shows no sample: its numbers are all 0.
     pub(crate) is_filled: bool,
@@ -96,7 +94,7 @@ impl SoftLabels {
         let place = usize::try_from(label).ok().and_then(|class| numbers.get_mut(class));
         let Some(place) = place else {
             let what = format!(
-                "sample {sample} has the label {label}, which is none of {} classes that are \
+                "sample {sample} has the label {label}, which is not one of {} classes that are \
                  counted from 0",
                 self.n_classes
             );

@@ -136,7 +136,7 @@ impl Cursor {
     pub fn of_worker(mut self, worker: Worker) -> Result<Self> {
         let Worker { id, count } = worker;
         if id >= count {
-            let what = format!("worker {id} is none of 0 to {count}, the count, not included");
+            let what = format!("worker {id} is not one of 0 to {count}, the count, not included");
             return Err(Error::usage("worker", what));
         }
         self.skip_steps(u64::from(id).saturating_mul(self.stride));

@@ -234,7 +234,6 @@ impl Order {
 pub struct Places<'a> {
     order: &'a Order,
     position: u64,
-    /// Merge of the strata, where they are merged.
     merge: Option<Merge>,
 }
 

@@ -1,7 +1,5 @@
 //! A permutation of any number of values that is computed, not stored.
-
-/// 2^64 divided by the golden ratio, odd: the step of SplitMix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+use fdconvert_core::{GOLDEN, mix};
 
 /// Pairs of rounds. Luby and Rackoff proved four rounds enough for large domains (1988). On domains
 /// of a few bits they are visibly not: some orders come up more often than others. Eight rounds are
@@ -113,14 +111,6 @@ impl Permutation {
 fn scramble(bits: u64) -> u64 {
     let bits = bits.wrapping_mul(0xff51_afd7_ed55_8ccd);
     (bits ^ bits >> 32).wrapping_mul(0xc4ce_b9fe_1a85_ec53) >> 32
-}
-
-/// The output function of SplitMix64.
-#[inline]
-fn mix(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
 }
 
 #[cfg(test)]

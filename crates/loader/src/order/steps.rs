@@ -107,7 +107,7 @@ impl Steps {
     pub fn new(order: &Order, batching: Batching) -> Result<Self> {
         let Batching { global_batch, world: World { rank, size }, uneven, .. } = batching;
         if rank >= size {
-            let what = format!("rank {rank} is none of 0 to {size}, the size, not included");
+            let what = format!("rank {rank} is not one of 0 to {size}, the size, not included");
             return Err(Error::usage("world", what));
         }
         if global_batch < size {

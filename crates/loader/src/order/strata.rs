@@ -52,7 +52,6 @@ pub(crate) struct Draws {
     stratum: Stratum,
     shuffle: Shuffle,
     key: u64,
-    /// The first pass, usually the only one.
     first: Pass,
     split: Option<Box<Split>>,
 }

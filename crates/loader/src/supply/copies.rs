@@ -20,7 +20,6 @@ struct Head {
     codec: Codec,
     width: u32,
     height: u32,
-    /// Bytes of the image.
     n_bytes: usize,
     /// Bytes of the values of other fields, which follow the image; what is left are its entry
     /// points. Left out without fields, as it was before there were any.
@@ -63,7 +62,7 @@ impl Copies {
 /// Hands over a sample as bytes, in four parts.
 pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> T) -> T {
     let image = &fetched.image;
-    let entry_points = image.entry_points();
+    let entry_points = image.entry_points.as_ref();
     let fields = fetched.values.fields.as_deref().map(fields::to_bytes);
     let head = Head {
         key: fetched.key.clone(),

@@ -1,8 +1,8 @@
 //! Files that are open for direct reads: a bounded number, each opened once.
 use fdconvert_core::Result;
 use fdconvert_storage::DirectFile;
+use lru::LruCache;
 use std::{
-    collections::BTreeMap,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -17,17 +17,9 @@ pub(super) struct Files {
     slots: Mutex<Slots>,
 }
 
-#[derive(Default)]
 struct Slots {
-    by_path: BTreeMap<Arc<Path>, Slot>,
-    /// Counts uses.
-    clock: u64,
+    by_path: LruCache<Arc<Path>, Arc<Opening>>,
     cached_because: Option<String>,
-}
-
-struct Slot {
-    file: Arc<Opening>,
-    used_at: u64,
 }
 
 /// A file that the first who needs it opens, while others who need it wait, and no one else.
@@ -66,22 +58,18 @@ impl Files {
     }
 }
 
+impl Default for Slots {
+    fn default() -> Self {
+        Self { by_path: LruCache::unbounded(), cached_because: None }
+    }
+}
+
 impl Slots {
     fn opening(&mut self, path: &Arc<Path>) -> Arc<Opening> {
-        self.clock += 1;
-        let used_at = self.clock;
-        if let Some(slot) = self.by_path.get_mut(path) {
-            slot.used_at = used_at;
-            return slot.file.clone();
+        let file = self.by_path.get_or_insert(path.clone(), Arc::default).clone();
+        if self.by_path.len() > MAX_OPEN {
+            self.by_path.pop_lru();
         }
-        if self.by_path.len() >= MAX_OPEN {
-            let oldest = self.by_path.iter().min_by_key(|(_, slot)| slot.used_at);
-            if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
-                self.by_path.remove(&oldest);
-            }
-        }
-        let file = Arc::<Opening>::default();
-        self.by_path.insert(path.clone(), Slot { file: file.clone(), used_at });
         file
     }
 }

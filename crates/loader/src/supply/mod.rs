@@ -62,7 +62,6 @@ pub(crate) trait Cache: Send + Sync {
 /// Context for reading a sample for another rank.
 pub(crate) struct Own<'a> {
     pub(crate) counters: &'a Counters,
-    /// Reads a sample from storage.
     pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
 }
 
@@ -90,9 +89,7 @@ pub(crate) struct Request<'a> {
     /// The position whose draw it is; `None` for rows that only repeat or replace another.
     pub(crate) drawn_at: Option<u64>,
     pub(crate) counters: &'a Counters,
-    /// Nothing needs to be read any more.
     pub(crate) stopped: &'a AtomicBool,
-    /// Reads a sample from storage.
     pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
     /// The sample of the row at a position that other ranks own, where its owner sends it.
     pub(crate) exchanged: &'a dyn Fn(u64) -> Result<Option<Fetched>>,

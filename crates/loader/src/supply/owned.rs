@@ -8,9 +8,7 @@ use std::sync::Arc;
 /// Owners in the making, stratum by stratum.
 pub(crate) struct Owned {
     owners: Owners,
-    /// Bytes that are left in each cache.
     left: Vec<u64>,
-    /// Bytes of all that is owned.
     n_bytes: u64,
 }
 

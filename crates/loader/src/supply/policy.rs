@@ -97,17 +97,13 @@ pub(crate) trait Method: Sync {
 
 /// A group of samples to choose from.
 pub(crate) struct Candidates<'a> {
-    /// Number of the group.
     pub(crate) group: u64,
-    /// Number of samples.
     pub(crate) len: u64,
-    /// The bytes of their images.
     pub(crate) n_bytes: u64,
     /// The budget of all groups, and the bytes of all their images.
     pub(crate) budget: u64,
     pub(crate) all_bytes: u128,
     pub(crate) seed: u64,
-    /// The bytes of the image of a sample.
     pub(crate) size: &'a dyn Fn(u64) -> Result<u64>,
 }
 
@@ -122,7 +118,6 @@ impl Candidates<'_> {
 
 /// Parameters of a cache.
 pub(crate) struct Slotted<'a> {
-    /// The samples of each group, and how many of them are kept.
     pub(crate) slots: &'a [(u64, u64)],
     pub(crate) seed: u64,
     /// With several ranks a sample that is read ahead of its draw may be drawn by another one.

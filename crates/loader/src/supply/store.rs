@@ -182,9 +182,9 @@ impl Store {
                 datasets.verify_row(located)?;
             }
             let mut fetched = self.fetch_with_fields(datasets, located)?;
-            let entry_points = fetched.image.entry_points();
+            let entry_points = fetched.image.entry_points.as_ref();
             let entry_points = entry_points.map(|stored| Bytes::copy_from_slice(stored));
-            fetched.image.set_entry_points(entry_points);
+            fetched.image.entry_points = entry_points;
             Ok(fetched)
         })?;
         let extent = datasets
@@ -246,7 +246,7 @@ fn is_away(reader: &dyn Reader) -> Result<bool> {
 
 fn no_extent(dataset: &str, index: u64) -> Error {
     let what = format!(
-        "{dataset} does not say where the image of sample {index} lies, so it cannot be read \
+        "{dataset} does not know the place of the image of sample {index}, so it cannot be read \
          directly: take `Mapped`, or a beton, or WebDataset shards that are not compressed and \
          have indexes (`fdconvert index` makes them)"
     );

@@ -31,11 +31,8 @@ pub struct Renderer {
     tables: Tables,
     stretcher: Stretcher,
     augmenter: Augmenter,
-    /// The resized image before flip and conversion.
     image: Vec<u8>,
-    /// The same with one channel.
     gray: Vec<u8>,
-    /// Image that is put into a larger one.
     inner: Vec<u8>,
 }
 

@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex};
 /// Samples of the groups lie in the dataset in no order.
 pub(crate) struct Groups {
     schema: Schema,
-    /// For each group, the numbers of its samples.
     samples: Vec<Vec<u64>>,
-    /// For each sample, its group.
     group_of: Vec<usize>,
     reads: Mutex<Vec<u64>>,
     knows_sizes: bool,

@@ -105,7 +105,6 @@ pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
 pub(crate) struct Memory {
     schema: Schema,
     images: Vec<Encoded>,
-    /// Those of each image, if they are stored at all.
     entry_points: Vec<Option<Bytes>>,
     len: u64,
     n_classes: u64,

@@ -2,18 +2,20 @@
 use crate::{
     OnError,
     ahead::{PIECE, Pieces},
-    expression::{Expression, Scalar, Type},
+    expression::{Expression, Scalar, Type, compared::sketch},
     failure::Failure,
 };
-use fdconvert_core::{Error, Image, Kind, Result, Sample, Schema, Source, Splits, Value, named};
+use fdconvert_core::{
+    Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, named, split_names,
+};
 use rayon::prelude::*;
 use std::cell::{Cell, OnceCell};
 
 /// An expression over what the samples of one source are.
 ///
-/// Looking is as cheap as the names in it allow: keys, splits and labels are known, codecs go by
-/// the names of files and bytes by their sizes, and only width, height and the fields of packed
-/// datasets take the sample itself.
+/// Looking is as cheap as the names in it allow: positions, keys, splits and labels are known,
+/// codecs go by the names of files and bytes by their sizes, and only width, height and the fields
+/// of packed datasets take the sample itself.
 pub struct Condition<'a> {
     expression: Expression,
     source: &'a dyn Source,
@@ -23,29 +25,59 @@ pub struct Condition<'a> {
 
 /// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+pub enum Meaning {
+    /// Width of the first image.
     Width,
+    /// Height of the first image.
     Height,
+    /// Bytes of all images.
     Bytes,
+    /// Extension of the codec of the first image.
     Codec,
+    /// Name of the class, or its number where classes have no names.
     Label,
+    /// Key of the sample.
     Key,
+    /// Name of the split.
     Split,
+    /// Position in the source, from 0.
+    Index,
+    /// The field at this position.
     Field(usize),
+}
+
+/// Splits or classes that an error shows.
+const SHOWN: usize = 8;
+
+impl Meaning {
+    /// Every name of the samples of a schema, with its type.
+    #[must_use]
+    pub fn names(schema: &Schema) -> Vec<(String, Type, Self)> {
+        names(schema)
+    }
 }
 
 impl<'a> Condition<'a> {
     /// Parses an expression over the names that the source has.
     ///
     /// # Errors
-    /// `Usage`, naming the column, and for an unknown name those that there are.
+    /// `Usage`, naming the column, and for an unknown name, split or class those that there are.
     pub fn parse(text: &str, source: &'a dyn Source) -> Result<Self> {
+        let splits = source.splits();
+        if let (sketch, Some(split)) = sketch(text)? {
+            check(&sketch.compared_with(split), &split_names(&splits), "splits")?;
+        }
         let known = names(source.schema());
         let typed: Vec<_> = known.iter().map(|(name, kind, _)| (name.clone(), *kind)).collect();
         let expression =
             Expression::parse(text, &typed).map_err(|what| Error::usage(named::WHERE, what))?;
-        let names = known.into_iter().map(|(.., meaning)| meaning).collect();
-        Ok(Self { expression, source, splits: source.splits(), names })
+        let names: Vec<_> = known.into_iter().map(|(.., meaning)| meaning).collect();
+        let label = names.iter().position(|meaning| *meaning == Meaning::Label);
+        if let (Some(label), Some(classes)) = (label, class_names(source.schema())) {
+            let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+            check(&expression.compared_with(label), &classes, "classes")?;
+        }
+        Ok(Self { expression, source, splits, names })
     }
 
     /// The samples of which it holds, in the same order. One that cannot be looked at stays among
@@ -147,6 +179,7 @@ impl<'a> Condition<'a> {
                     let at = self.splits.partition_point(|(_, range)| range.end <= index);
                     self.splits.get(at).map(|(name, _)| Scalar::Text(name.clone()))
                 }
+                Meaning::Index => Some(Scalar::Int(i64::try_from(index).unwrap_or(i64::MAX))),
                 Meaning::Field(field) => {
                     let value = match self.source.knows_plain_values() {
                         true => self.source.plain_value(index, *field)?,
@@ -166,9 +199,7 @@ impl<'a> Condition<'a> {
     /// A class by its name where classes have names.
     fn label(&self, index: u64) -> Result<Option<Scalar>> {
         let Some(number) = self.source.label(index)? else { return Ok(None) };
-        let schema = self.source.schema();
-        let names = schema.label().and_then(|at| schema.fields.get(at)?.class_names.as_ref());
-        Ok(match names {
+        Ok(match class_names(self.source.schema()) {
             None => Some(Scalar::Int(number)),
             Some(names) => {
                 let name = usize::try_from(number).ok().and_then(|number| names.get(number));
@@ -176,6 +207,21 @@ impl<'a> Condition<'a> {
             }
         })
     }
+}
+
+fn class_names(schema: &Schema) -> Option<&[String]> {
+    schema.fields.get(schema.label()?)?.class_names.as_deref()
+}
+
+/// Refuses a text that is compared with a name and can never equal it: it is mistyped.
+fn check(texts: &[&str], there: &[&str], what: &str) -> Result<()> {
+    let Some(text) = texts.iter().find(|text| !there.contains(text)) else { return Ok(()) };
+    let shown = there.iter().take(SHOWN).map(|name| Shown(name).to_string());
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = if there.len() > SHOWN { ", ..." } else { "" };
+    let there = if there.is_empty() { "which has none".to_owned() } else { shown + more };
+    let what = format!("`{}` is none of the {what} of the source, {there}", Shown(text));
+    Err(Error::usage(named::WHERE, what))
 }
 
 /// Every name with its type. A field that is called as something else is `field.NAME`.
@@ -195,6 +241,7 @@ fn names(schema: &Schema) -> Vec<(String, Type, Meaning)> {
     }
     name("key", Type::Text, Meaning::Key);
     name("split", Type::Text, Meaning::Split);
+    name("index", Type::Number, Meaning::Index);
     for (at, field) in schema.fields.iter().enumerate() {
         let kind = match field.kind {
             Kind::Int | Kind::Float => Type::Number,

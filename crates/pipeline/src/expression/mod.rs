@@ -11,15 +11,17 @@
 //! go on as real ones. What a sample does not have, such as a label, equals nothing, and every other
 //! comparison with it is false.
 
+mod compared;
 mod condition;
 mod parse;
 mod tokens;
 
-pub use condition::Condition;
+pub use compared::splits_of;
 pub(crate) use condition::spared;
+pub use condition::{Condition, Meaning};
 
 use fdconvert_core::Result;
-use std::{borrow::Cow, cmp::Ordering};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
 
 /// The type of a name or of a part of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum Type {
     Text,
     /// True or false: what an expression as a whole is.
     Truth,
+    /// Unknown: it fits everywhere.
+    Any,
 }
 
 impl Type {
@@ -38,6 +42,7 @@ impl Type {
             Self::Number => "a number",
             Self::Text => "a text",
             Self::Truth => "true or false",
+            Self::Any => "anything",
         }
     }
 }
@@ -127,9 +132,43 @@ impl Expression {
     pub fn holds(&self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<bool> {
         Ok(matches!(self.root.find(value)?, Found::Truth(true)))
     }
+
+    /// Takes it apart at every `&&` that is not inside another operator.
+    #[must_use]
+    pub fn conjuncts(self) -> Vec<Self> {
+        match self.root {
+            Node::Both(Operator::And, left, right) => {
+                let sides = [*left, *right].into_iter();
+                sides.flat_map(|root| Self { root }.conjuncts()).collect()
+            }
+            root => vec![Self { root }],
+        }
+    }
+
+    /// Positions of the names in it.
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<usize> {
+        let mut names = BTreeSet::new();
+        self.root.add_names(&mut names);
+        names
+    }
 }
 
 impl Node {
+    fn add_names(&self, names: &mut BTreeSet<usize>) {
+        match self {
+            Self::Value(_) => {}
+            Self::Name(name) => {
+                names.insert(*name);
+            }
+            Self::Not(inner) | Self::Negative(inner) | Self::In(inner, _) => inner.add_names(names),
+            Self::Both(_, left, right) => {
+                left.add_names(names);
+                right.add_names(names);
+            }
+        }
+    }
+
     fn find<'a>(&'a self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<Found<'a>> {
         Ok(match self {
             Self::Value(scalar) => scalar.into(),

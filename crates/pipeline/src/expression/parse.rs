@@ -29,7 +29,7 @@ struct Part {
 
 impl Part {
     fn expect(self, kind: Type, which: &str) -> Result<Self, Problem> {
-        if self.kind == kind {
+        if self.kind == kind || [self.kind, kind].contains(&Type::Any) {
             return Ok(self);
         }
         let cure = if kind == Type::Truth { "; compare it, as in width >= 256" } else { "" };
@@ -120,7 +120,7 @@ impl Parser<'_> {
         let (at, token) = self.next();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            let what = format!("more than {MAX_DEPTH} parts lie inside one another");
+            let what = format!("more than {MAX_DEPTH} nested parts");
             return Err(Problem { at, what });
         }
         let part = match token {
@@ -160,12 +160,15 @@ impl Parser<'_> {
             return Ok(Part { node: Node::Name(found), kind: *kind, at });
         }
         let what = match name {
-            "and" => "both are asked for with &&".to_owned(),
-            "or" => "one of two is asked for with ||".to_owned(),
-            "not" => "the contrary is asked for with !".to_owned(),
+            "and" => "use && instead of `and`".to_owned(),
+            "or" => "use || instead of `or`".to_owned(),
+            "not" => "use ! instead of `not`".to_owned(),
             _ => {
                 let names: Vec<_> = self.names.iter().map(|(name, _)| name.as_str()).collect();
-                format!("`{name}` is none of: {}; texts stand in quotes", names.join(", "))
+                format!(
+                    "unknown `{name}`; expected one of: {}; write texts in quotes",
+                    names.join(", ")
+                )
             }
         };
         Err(Problem { at, what })
@@ -174,8 +177,8 @@ impl Parser<'_> {
     /// `[1, 2, 3]`, all of the type of what is looked for.
     fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
         let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
-        let (Type::Number | Type::Text) = wanted.kind else {
-            return wrong(wanted.at, "what is looked for in a list is a number or a text");
+        let (Type::Number | Type::Text | Type::Any) = wanted.kind else {
+            return wrong(wanted.at, "elements of a list have to be numbers or texts");
         };
         match self.next() {
             (_, Token::OpenList) => {}

@@ -92,10 +92,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
 
 fn unknown(first: char, at: usize) -> Problem {
     let what = match first {
-        '=' => "two are compared with ==".to_owned(),
-        '&' => "both are asked for with &&".to_owned(),
-        '|' => "one of two is asked for with ||".to_owned(),
-        _ => format!("`{first}` means nothing here; texts stand in quotes"),
+        '=' => "compare with ==".to_owned(),
+        '&' => "use && instead of &".to_owned(),
+        '|' => "use || instead of |".to_owned(),
+        _ => format!("`{first}` means nothing here; write texts in quotes"),
     };
     Problem { at, what }
 }

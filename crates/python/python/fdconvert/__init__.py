@@ -1,4 +1,4 @@
-"""Packs image datasets once so that training reads them fast.
+"""Packs image datasets for fast training.
 
 ``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
 ``find_duplicates`` and ``profile`` are the commands of the same names, run in this process, and

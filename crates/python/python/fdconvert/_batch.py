@@ -12,11 +12,11 @@ class Objects:
     """The objects of all rows of a batch, one after the other, in pixels of the rows.
 
     Those of row ``r`` are ``offsets[r]`` to ``offsets[r + 1]``. ``boxes`` are left, top, right and
-    bottom. What no document of the batch tells is ``None``; where some do, the others have
+    bottom. What no document of the batch has is ``None``; where some do, the others have
     ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` not a number, and keypoints of visibility 0.
     ``keypoints`` have x, y and visibility, which is 0 outside of the row. ``points`` are those of all
     polygons, ``polygon_offsets`` say where each begins, and ``polygon_objects`` which box it belongs to.
-    ``runs`` are those of all masks that are told as run lengths, ``run_offsets`` and ``run_objects``
+    ``runs`` are those of all masks stored as run lengths, ``run_offsets`` and ``run_objects``
     likewise, and ``run_size`` is height and width of each.
     """
 
@@ -112,12 +112,12 @@ class Batch:
 
     Images and labels are what a loop over the loader gets; ``labels`` is ``None`` with
     ``label=None``, and 0 or empty in rows without a sample, which are not valid. ``fields`` has a column for
-    each field that the loader was asked for, by its name: zeros or nothing in rows without a sample. ``samples`` are the numbers of the
+    each requested field, by its name: zeros or nothing in rows without a sample. ``samples`` are the numbers of the
     samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
     batch, and samples that were left out. ``substituted`` is true for rows that show another
     sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
     where to go on after it. ``geometry`` says how each row shows its image, where ``geometry=True`` or
-    a field that follows the image was asked for.
+    a field that follows the image was requested.
     """
 
     images: Any

@@ -70,7 +70,7 @@ def pack(
     if not found:
         raise UsageError("sources: it is empty, and a dataset has at least one sample")
     if schema is not None:
-        raise UsageError("schema: it is for samples; what has a path has fields of its own")
+        raise UsageError("schema: it is for samples; datasets with a path have their own fields")
     return _run("pack", [*found, out], named | options, progress)
 
 
@@ -98,8 +98,6 @@ def pack_plan(
     *,
     part: str | None = None,
     parts: int | None = None,
-    claim: bool = False,
-    lease: str | float | None = None,
     on_error: str | None = None,
     max_failures: int | None = None,
     overwrite: bool = False,
@@ -111,14 +109,11 @@ def pack_plan(
     """Write what a plan says, or a share of it, and return the report.
 
     This is ``fdconvert pack --plan PLAN OUT``. ``part`` is ``"1/4"``, or ``"auto"`` for the one that
-    the launcher of this process gives it; ``merge`` completes the dataset after all parts. With
-    ``claim`` any number of workers share the shards, and the last one completes the dataset.
+    the launcher of this process gives it; ``merge`` completes the dataset after all parts.
     """
     named: dict[str, Option] = {
         "part": part,
         "parts": parts,
-        "claim": claim,
-        "lease": None if lease is None else str(lease),
         "on_error": on_error,
         "max_failures": max_failures,
         "overwrite": overwrite,
@@ -328,7 +323,7 @@ def profile(
     progress: Progress | None = None,
     **options: Option,
 ) -> dict[str, Any]:
-    """Find which share of the images to store as BMP for the fastest reading on this machine.
+    """Find the fastest mix of PNG/JPEG and BMP for this machine.
 
     ``["solution"]["chosen"]["share"]`` of the profile is that share, for ``pack(...,
     format="mixed", ratio=share)``; ``output`` writes the profile for ``ratio=PATH``, ``report`` a

@@ -15,10 +15,10 @@ PIECE = timedelta(milliseconds=200)
 
 
 class Exchange(Protocol):
-    """What ``Loader(exchange=...)`` calls, on a thread of its own, so that ranks send each other samples.
+    """What ``Loader(exchange=...)`` calls, on a separate thread, so that ranks send each other samples.
 
     All ranks call it equally often. It is a collective of whatever library the training has, for
-    one loader alone: messages of others must not come between. What it raises ends the exchange,
+    one loader alone: other messages must not come between. What it raises ends the exchange,
     and samples are read from storage from then on; so let it raise when a rank does not answer in
     time.
     """

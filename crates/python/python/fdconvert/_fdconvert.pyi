@@ -15,6 +15,7 @@ __all__ = [
     "check_pack",
     "decode",
     "is_image",
+    "left_files",
     "main",
     "pack_samples",
     "set_store_options",
@@ -32,6 +33,7 @@ def call(
 ) -> str: ...
 def check_pack(out: str | os.PathLike[str], options: str) -> None: ...
 def is_image(content: bytes) -> bool: ...
+def left_files() -> list[str]: ...
 def pack_samples(
     samples: Any,
     schema: str,

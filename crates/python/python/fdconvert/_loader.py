@@ -35,7 +35,7 @@ STATE_VERSION = 1
 
 
 class Loader:
-    """Makes batches of a dataset on threads of its own, ahead of the loop that takes them.
+    """Makes batches of a dataset on its own threads, ahead of the loop that takes them.
 
     ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
     is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
@@ -58,15 +58,15 @@ class Loader:
       rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
       stored. Images become ``uint8`` of ``(rows, height, width, 3)``, and gray of 16 bits ``uint16`` of
       ``(rows, height, width)``, with the crop and the flip of the sample's image. Fields that are
-      neither asked for nor the label do
+      neither requested nor the label do
       not reach batches (``stats()`` names them in ``fields_left_out``): ``Dataset`` returns them.
     - ``masks``: names of fields of images that hold labels of pixels, in ``fields`` or not: one array
       of ``(rows, height, width)`` with the stored values, by the nearest neighbour; ``mask_fill``
       where a letterbox leaves nothing.
-    - ``objects``: the field of JSON that tells boxes, keypoints, polygons and run lengths: an
+    - ``objects``: the JSON field with boxes, keypoints, polygons and run lengths: an
       ``Objects`` with coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
       ``keypoint_flip`` says which keypoint takes the place of each when left and right change, and
-      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches tell how
+      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches say how
       rows show their images.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
@@ -132,7 +132,7 @@ class Loader:
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
-    when no one refers to them any more. Batches that are kept take new memory up to
+    when nothing refers to them any more. Batches that are kept take new memory up to
     ``prefetch_bytes``; then it waits, and raises an error after ten seconds: keep copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
     there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
 
@@ -280,7 +280,7 @@ class Loader:
         ordinal = ordinal_of(device)
         kind_of_array = available(output) if ordinal is None else available_on_device(output)
         if ordinal is not None and pin_memory:
-            raise UsageError("pin_memory: batches on a GPU are there already")
+            raise UsageError("pin_memory: batches are on the GPU already")
         if ordinal is not None and out is not None and kind_of_array != "torch":
             raise UsageError('out: on a GPU it is for output="torch"')
         if pin_memory and kind_of_array != "torch":
@@ -557,7 +557,7 @@ class _Pairs(_Batches):
 
 def _class_list(classes: Any) -> Any:
     if isinstance(classes, (set, frozenset)):
-        raise TypeError("classes: a set has no order, and the order tells the numbers; give a list")
+        raise TypeError("classes: a set has no order, and the order gives the numbers; pass a list")
     return classes if classes is None or isinstance(classes, str) else list(classes)
 
 

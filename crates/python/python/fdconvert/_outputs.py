@@ -19,7 +19,7 @@ def available(output: str) -> str:
             return "array"
         return "numpy"
     if output not in CONVERTERS:
-        raise UsageError(f'output: `{output}` is none of "auto", "numpy", "torch", "array"')
+        raise UsageError(f'output: unknown `{output}`; expected one of "auto", "numpy", "torch", "array"')
     return output
 
 
@@ -39,7 +39,7 @@ def ordinal_of(device: str | None) -> int | None:
         return None
     kind, _, ordinal = name.partition(":")
     if kind != "cuda" or not (ordinal.isdecimal() or name == "cuda"):
-        raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
+        raise UsageError(f'device: unknown `{device}`; expected one of "cpu", "cuda", "cuda:0" and so on')
     return int(ordinal or 0)
 
 

@@ -92,7 +92,7 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
     if not names or not all(isinstance(it, str) for it in names):
         raise UsageError(f"schema: the class names of `{name}` are not texts")
     if len(set(names)) < len(names):
-        raise UsageError(f"schema: a class name of `{name}` is there twice")
+        raise UsageError(f"schema: a class name of `{name}` occurs twice")
     return {"kind": "int", "class_names": names}
 
 
@@ -145,7 +145,7 @@ def _kind(name: str, value: Any) -> FieldKind:
     array = _array_of(value)
     if array is None:
         raise UsageError(
-            f"schema: field `{name}` of the first sample is {described(value)}, which tells no kind;"
+            f"schema: field `{name}` of the first sample is {described(value)}, which has no kind;"
             " give a schema"
         )
     interface = array.__array_interface__

@@ -31,7 +31,7 @@ class TorchIterable(IterableDataset):
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one."""
         if get_worker_info() is not None:
-            what = "give DataLoader num_workers=0: fdconvert decodes on threads of its own"
+            what = "give DataLoader num_workers=0: fdconvert decodes on its own threads"
             raise UsageError(f"num_workers: {what}, and every worker would yield every batch")
         return iter(self.loader)
 

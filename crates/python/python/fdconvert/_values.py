@@ -115,7 +115,7 @@ def array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
     if _dtype_of(found) != dtype:
         raise Unfit("array.astype(dtype) converts it")
     if tuple(found.__array_interface__["shape"]) != shape:
-        raise Unfit("all samples have one shape; others are what json is for")
+        raise Unfit("arrays of a field must all have one shape; store ragged ones as bytes (np.save)")
     content: bytes = found.tobytes()
     return content
 
@@ -140,7 +140,7 @@ def json_text(value: Any) -> bytes:
 
 def _not_json(value: Any) -> Any:
     if is_pillow(value):
-        cure = "give each image a field or a sample of its own, or leave the field out"
+        cure = "give each image its own field or sample, or leave the field out"
         raise Unfit(f"an image in it is not JSON: {cure}")
     raise Unfit(f"Object of type {type(value).__name__} is not JSON serializable")
 

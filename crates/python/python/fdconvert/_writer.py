@@ -25,11 +25,10 @@ class Writer:
     and no output is there before it has; leaving a ``with`` block by an exception forgets it.
     All other options are those of ``pack``.
 
-    Samples are packed as they come. Where they have names of their own, an option chooses, shuffles or
-    divides them, ``memory_budget`` is given, or, without ``n_samples``, an output is replaced or begins
-    with the number of samples (a mixed set, a compact beton or one in a store), they wait until all are
-    there instead, images as their bytes or as pixels, in a file without a name beside ``path``; those
-    within ``memory_budget``, such as ``"4GiB"``, in memory.
+    Samples are packed as they come into WebDataset, MDS and Parquet. For other formats, and where they
+    have names of their own, an option chooses, shuffles or divides them, or an output is replaced,
+    they wait until all are there, images as their bytes or as pixels, in a temporary folder
+    ``PATH.samples.partial``.
 
     Threads may share a writer: samples are stored in the order in which they come. Processes may not:
     one that was forked off the process that writes gets a ``UsageError``.
@@ -53,8 +52,6 @@ class Writer:
         on_error: str | None = None,
         overwrite: bool = False,
         threads: int | None = None,
-        memory_budget: int | str | None = None,
-        n_samples: int | None = None,
         progress: Progress | None = None,
         **options: Option,
     ) -> None:
@@ -79,8 +76,6 @@ class Writer:
             "on_error": on_error,
             "overwrite": overwrite,
             "threads": threads,
-            "memory_budget": memory_budget,
-            "n_samples": n_samples,
         }
         self._path = os.fspath(path)
         self._options = json.dumps(given(named | options))
@@ -185,7 +180,10 @@ class Writer:
 
 
 def told(report: dict[str, Any], out: StrPath) -> dict[str, Any]:
-    """The report, with a warning where a run before had packed these samples."""
+    """The report, with a warning where a run before had packed these samples, and for each file that
+    could not be removed."""
+    for left in _fdconvert.left_files():
+        warnings.warn(left, RuntimeWarning, stacklevel=3)
     n_done = report.get("samples", 0) + len(report.get("skipped", ()))
     if n_done > 0 and report.get("resumed") == n_done:
         what = (

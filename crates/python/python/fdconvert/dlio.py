@@ -4,7 +4,7 @@ DLIO takes them by name: ``reader.data_loader_classname=fdconvert.dlio.StoredIma
 ``reader.data_loader_sampler=iterative``. ``StoredImages`` hands over the bytes of images as they are
 stored, ``DecodedImages`` batches of pixels.
 
-The dataset is the one beside DLIO's folder of files: ``train.beton`` (or any other dataset whose name
+The dataset is the one next to DLIO's folder of files: ``train.beton`` (or any other dataset whose name
 begins with ``train.``) in ``dataset.data_folder``, and ``valid.beton`` for the evaluation. The
 variables ``FDCONVERT_DLIO_TRAIN`` and ``FDCONVERT_DLIO_VALID`` name others, also by URL. Without
 either, the folder of files itself is read.

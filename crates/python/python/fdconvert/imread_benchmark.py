@@ -1,6 +1,6 @@
 """The decoder for imread_benchmark, which finds it by the entry point of this package.
 
-With both packages installed ``imread-benchmark list-decoders`` shows ``fdconvert`` beside the others.
+With both packages installed ``imread-benchmark list-decoders`` shows ``fdconvert`` next to the others.
 """
 
 from typing import TYPE_CHECKING, Any

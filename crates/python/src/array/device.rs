@@ -31,9 +31,7 @@ pub(crate) struct DeviceArray {
     shape: Box<[isize]>,
     strides: Box<[isize]>,
     streams: Mutex<Vec<usize>>,
-    /// The process that opened the GPU.
     process: u32,
-    /// Number of batches that are lent.
     lent: Arc<AtomicUsize>,
 }
 

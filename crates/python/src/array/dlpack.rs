@@ -63,7 +63,6 @@ struct ManagedVersioned {
 pub(super) struct Parts<'py, 'a> {
     /// Keeps the data in its place; referred to until the consumer is done with the tensor.
     pub(super) owner: Bound<'py, PyAny>,
-    /// An address on the device.
     pub(super) data: *mut c_void,
     pub(super) device: (i32, i32),
     pub(super) dtype: DType,

@@ -33,9 +33,7 @@ enum Owner {
 /// A batch whose memory the loader wants back.
 struct Lent {
     batch: Option<Batch>,
-    /// The process whose loader it is of.
     process: u32,
-    /// Number of batches that are lent.
     count: Arc<AtomicUsize>,
 }
 

@@ -10,11 +10,9 @@
 mod buffer;
 mod device;
 mod dlpack;
-mod exchange;
 mod memory;
 
 pub(crate) use device::DeviceArray;
-pub(crate) use exchange::bytes_of_tensor;
 
 use crate::error::UsageError;
 use fdconvert_core::{ArraySpec, DType};

@@ -48,7 +48,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct BatchSource {
     /// `None` once it is closed.
     loader: Mutex<Option<Loader>>,
-    /// The shape of a full batch.
     shape: Shape,
     /// Batches that were handed over and whose memory is still in use.
     lent: Arc<AtomicUsize>,

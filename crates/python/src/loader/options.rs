@@ -38,7 +38,7 @@ pub(super) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<B
 }
 
 fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
-    Err(UsageError::new_err(format!("{name}: `{value}` is none of {known}")))
+    Err(UsageError::new_err(format!("{name}: unknown `{value}`; expected one of {known}")))
 }
 
 /// All of them.
@@ -132,8 +132,11 @@ fn throttle(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Throttle>>> {
 /// Seconds.
 fn latency(options: &Bound<'_, PyDict>) -> PyResult<Duration> {
     let seconds: f64 = get(options, "latency")?;
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| UsageError::new_err(format!("latency: {seconds} seconds cannot be waited")))
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        UsageError::new_err(format!(
+            "latency: must be a non-negative number of seconds, got {seconds}"
+        ))
+    })
 }
 
 fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {
@@ -271,7 +274,7 @@ fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
         Ok([chunk, window]) => Ok(Shuffle::Windowed { chunk, window }),
         Err(_) => {
             let what =
-                format!("shuffle: {} is none of True, False, (chunk, window)", value.repr()?);
+                format!("shuffle: {} is not one of True, False, (chunk, window)", value.repr()?);
             Err(PyTypeError::new_err(what))
         }
     }

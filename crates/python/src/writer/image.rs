@@ -1,6 +1,6 @@
 //! Images: files, as they are, and pixels, which are copied once.
 use super::fields::Unfit;
-use crate::array::{bytes_of_tensor, lends_buffers};
+use crate::array::lends_buffers;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Image, Pixels, probe::probe};
 use pyo3::{
@@ -59,13 +59,13 @@ fn of_memory(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
         return Ok(None);
     }
     let Ok(buffer) = PyBuffer::<u8>::get(object) else { return Ok(None) };
-    shaped(buffer.shape(), || buffer.to_vec(object.py())).map(Some)
+    shaped(buffer.shape(), buffer.to_vec(object.py())?).map(Some)
 }
 
 /// Of bytes in an array of that shape.
-fn shaped(shape: &[usize], copy: impl FnOnce() -> PyResult<Vec<u8>>) -> Result<Image, Unfit> {
+fn shaped(shape: &[usize], data: Vec<u8>) -> Result<Image, Unfit> {
     let (height, width, channels) = match *shape {
-        [_] => return encoded(copy()?.into()),
+        [_] => return encoded(data.into()),
         [height, width] => (height, width, 1),
         [height, width, channels @ (1 | 3 | 4)] => (height, width, channels as u8),
         [1 | 3 | 4, _, _] => {
@@ -76,7 +76,7 @@ fn shaped(shape: &[usize], copy: impl FnOnce() -> PyResult<Vec<u8>>) -> Result<I
         _ => return Err(Unfit::Said(CURE.to_owned())),
     };
     let side = |side: usize| u32::try_from(side).map_err(|_| Unfit::Said(CURE.to_owned()));
-    pixels(side(width)?, side(height)?, channels, copy()?)
+    pixels(side(width)?, side(height)?, channels, data)
 }
 
 /// Of tensors, and of others that only convert themselves into an array of NumPy; `None` for anything
@@ -85,9 +85,6 @@ fn of_array(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     let py = object.py();
     let kind = object.get_type();
     let Some(convert) = kind.getattr_opt(intern!(py, "__array__"))? else { return Ok(None) };
-    if let Some((shape, data)) = bytes_of_tensor(object)? {
-        return shaped(&shape, || Ok(data)).map(Some);
-    }
     // Images of Pillow have it, which may be files that are not decoded yet.
     if kind.hasattr(intern!(py, "__array_interface__"))? {
         return Ok(None);

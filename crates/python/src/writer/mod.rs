@@ -1,7 +1,7 @@
 //! Datasets of samples that Python has: objects become samples (`fields`, `image`), those of a
 //! sequence are fetched (`sequence`) when they are packed (`served`). Others are written one after
-//! another (`written`): they are packed as they come (`streamed`), or spooled until all are there where
-//! the format or an option needs that.
+//! another (`written`): they are packed as they come (`streamed`), or wait in a temporary dataset where
+//! the format or an option needs all of them first.
 //!
 //! Objects are looked at in the thread that called, one at a time, so that the code that makes them
 //! needs no locks; all else is done by threads of Rust without the interpreter.
@@ -18,17 +18,11 @@ pub(crate) use served::pack_samples;
 pub(crate) use written::SampleWriter;
 
 use crate::error::raise;
-use fdconvert::{ByteCount, Error, OnError, Pack};
+use fdconvert::{OnError, Pack};
 use fdconvert_core::probe::probe;
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-
-/// The option that says how much of a spool is in memory.
-const MEMORY_BUDGET: &str = "memory_budget";
-
-/// The option that says how many samples will be written.
-const N_SAMPLES: &str = "n_samples";
 
 /// Request to pack something: all of it but the samples.
 pub(crate) struct Request {
@@ -37,71 +31,35 @@ pub(crate) struct Request {
     pub(crate) is_dry: bool,
 }
 
-/// How samples are written that come one after another.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct Writing {
-    /// Bytes of those that wait which do so in memory.
-    pub(crate) memory_budget: Option<u64>,
-    /// Number of samples that there will be.
-    pub(crate) n_samples: Option<u64>,
-}
-
 impl Request {
-    /// Of an output and a JSON object of options by name, for samples that can be asked for.
+    /// Of an output and a JSON object of options by name.
     pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
-        let (request, writing) = Self::written(out, options)?;
-        let refuse = |option: &'static str, what: &str| {
-            let what = format!("{what}; that of these is known, so leave it out");
-            Err(raise(&Error::usage(option, what)))
-        };
-        if writing.memory_budget.is_some() {
-            let what = "it is for samples that come one after another, and wait until their number \
-                        is known";
-            return refuse(MEMORY_BUDGET, what);
-        }
-        if writing.n_samples.is_some() {
-            return refuse(N_SAMPLES, "it is for samples that come one after another");
-        }
-        Ok(request)
-    }
-
-    /// The same for samples that come one after another.
-    pub(crate) fn written(out: PathBuf, options: &str) -> PyResult<(Self, Writing)> {
-        let mut options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
+        let options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
             PyRuntimeError::new_err(format!("options are not an object: {cause}"))
         })?;
-        let mut writing = Writing::default();
-        if let Some(value) = options.remove(MEMORY_BUDGET) {
-            let refused = meaningless(MEMORY_BUDGET, &value);
-            let bytes: ByteCount = serde_json::from_value(value).map_err(refused)?;
-            writing.memory_budget = Some(bytes.0);
-        }
-        if let Some(value) = options.remove(N_SAMPLES) {
-            let refused = meaningless(N_SAMPLES, &value);
-            writing.n_samples = Some(serde_json::from_value(value).map_err(refused)?);
-        }
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
         let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
         let on_error = if skips { OnError::Skip } else { OnError::Fail };
-        Ok((Self { pack, on_error, is_dry }, writing))
+        Ok(Self { pack, on_error, is_dry })
     }
-}
-
-/// The refusal of an option's value.
-fn meaningless(name: &str, value: &Value) -> impl FnOnce(serde_json::Error) -> PyErr + use<> {
-    let what = format!("{name}={value}");
-    move |cause| raise(&Error::usage("options", format!("{what}: {cause}")))
 }
 
 /// Check what can be checked of a pack before there is a sample.
 #[pyfunction]
 pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResult<()> {
-    let (Request { pack, is_dry, .. }, _) = Request::written(out, options)?;
+    let Request { pack, is_dry, .. } = Request::new(out, options)?;
     if is_dry {
         return Ok(());
     }
     py.detach(|| pack.check()).map_err(|error| raise(&error))
+}
+
+/// Return what this process should have removed since the last call, and could not, each with the
+/// cause.
+#[pyfunction]
+pub(crate) fn left_files() -> Vec<String> {
+    fdconvert::left_files()
 }
 
 /// Return whether bytes start as those of an image file do.

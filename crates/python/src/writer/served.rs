@@ -1,7 +1,7 @@
 //! Sequences as sources: any sample, when a thread of Rust asks for it. Samples that are packed as they
 //! come, one after another, are such a source as well.
 use super::{
-    N_SAMPLES, Request,
+    Request,
     fields::Fields,
     keys::{Keys, numbered},
     sequence::Sequence,
@@ -27,9 +27,8 @@ use std::{
 pub(super) struct Served {
     pub(super) schema: Schema,
     pub(super) masks: Vec<usize>,
-    /// Number of samples, or a bound of it where it is not known yet.
+    /// Number of samples, or a bound of it where they come one after another.
     pub(super) len: u64,
-    pub(super) is_open: bool,
     pub(super) extension: String,
     pub(super) name: String,
     pub(super) fingerprint: [u8; 16],
@@ -66,7 +65,7 @@ impl Served {
                 first.is_planned.store(true, Ordering::Release);
                 Ok(samples.document("packed", &samples.run(context)?))
             }
-            _ => Err(Error::usage(N_SAMPLES, "these samples are not packed as they come")),
+            _ => Err(Error::usage("samples", "these are not packed as they come")),
         }
     }
 }
@@ -85,11 +84,11 @@ impl Source for Served {
     }
 
     fn is_open(&self) -> bool {
-        self.is_open
+        self.first.is_some()
     }
 
     fn end(&self) -> Option<u64> {
-        if self.is_open { self.desk.n_samples() } else { None }
+        if self.is_open() { self.desk.n_samples() } else { None }
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -174,18 +173,8 @@ pub(crate) fn pack_samples(
     sequence.learn(&extension, sample_bytes);
     let work = move |meter: &Meter, desk: &Arc<Desk>| {
         let (first, desk) = (None, Arc::clone(desk));
-        let served = Served {
-            schema,
-            masks,
-            len,
-            is_open: false,
-            extension,
-            name,
-            fingerprint,
-            sample_bytes,
-            first,
-            desk,
-        };
+        let served =
+            Served { schema, masks, len, extension, name, fingerprint, sample_bytes, first, desk };
         served.pack(pack, is_dry, meter)
     };
     let n_coming = sequence.n_coming();

@@ -1,7 +1,6 @@
-//! Samples that come one after another: they are packed as they come, as many as was said, or until
-//! there are no more.
+//! Samples that come one after another, packed as they come.
 use super::{
-    N_SAMPLES, Request,
+    Request,
     fields::Fields,
     keys::numbered,
     served::{First, Served, Taken},
@@ -40,8 +39,6 @@ pub(super) struct Stream {
     /// Extension of names: that of the first good sample.
     extension: String,
     name: String,
-    /// Number of samples that there will be, where it was said.
-    n_samples: Option<u64>,
     /// Samples before the last one that the threads have.
     n_given: u64,
     /// Samples behind them: threads that wait are woken for several.
@@ -59,19 +56,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream of so many samples with these fields, or of any number.
-    pub(super) fn new(
-        fields: &Fields,
-        name: String,
-        n_samples: Option<u64>,
-        request: Request,
-    ) -> Self {
+    /// A stream of samples with these fields.
+    pub(super) fn new(fields: &Fields, name: String, request: Request) -> Self {
         Self {
             schema: fields.schema.clone(),
             masks: fields.masks.clone(),
             extension: String::new(),
             name,
-            n_samples,
             n_given: 0,
             gathered: VecDeque::new(),
             gathered_bytes: 0,
@@ -111,21 +102,12 @@ impl Stream {
         progress: Option<&Bound<'_, PyAny>>,
         sample: Taken,
     ) -> PyResult<()> {
-        match self.n_samples {
-            Some(n_samples) if self.len() + 1 < n_samples => self.give(py, progress, sample),
-            Some(_) => {
-                self.last = Some(sample);
-                Ok(())
-            }
-            // Any may be the last one.
-            None => {
-                if let Some(before) = self.last.take() {
-                    self.give(py, progress, before)?;
-                }
-                self.last = Some(sample);
-                Ok(())
-            }
+        // Any may be the last one.
+        if let Some(before) = self.last.take() {
+            self.give(py, progress, before)?;
         }
+        self.last = Some(sample);
+        Ok(())
     }
 
     fn give(
@@ -163,9 +145,7 @@ impl Stream {
         self.gathered_bytes = 0;
         let n_written = self.len();
         let Some(work) = &mut self.work else { return Ok(()) };
-        if self.n_samples.is_none() {
-            work.count(n_written);
-        }
+        work.count(n_written);
         if work.give(py, progress, &mut self.n_given, &mut self.gathered)? {
             return Ok(());
         }
@@ -180,9 +160,7 @@ impl Stream {
         let n_good = u64::try_from(good.len()).unwrap_or(u64::MAX);
         // Where none is good, a guess.
         let sample_bytes = self.first_bytes.checked_div(n_good).unwrap_or(BYTES_AT_ONCE);
-        let is_open = self.n_samples.is_none();
-        let len = self.n_samples.unwrap_or(MOST_SAMPLES);
-        let fingerprint = fingerprint_of(&self.schema, len, &good);
+        let fingerprint = fingerprint_of(&self.schema, MOST_SAMPLES, &good);
         let (schema, masks) = (self.schema.clone(), self.masks.clone());
         let (extension, name) = (self.extension.clone(), self.name.clone());
         let first = Some(First { samples, is_planned: AtomicBool::new(false) });
@@ -191,8 +169,7 @@ impl Stream {
             let served = Served {
                 schema,
                 masks,
-                len,
-                is_open,
+                len: MOST_SAMPLES,
                 extension,
                 name,
                 fingerprint,
@@ -221,41 +198,21 @@ impl Stream {
     /// Packs what is left, and returns the report.
     ///
     /// # Errors
-    /// As for [`take`](Self::take); `Usage` where the last samples are missing.
+    /// As for [`take`](Self::take).
     pub(super) fn close(
         mut self,
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<serde_json::Value> {
         let n_written = self.len();
-        let Some(last) = self.last.take() else {
-            // Of any number the latest one is always there.
-            let error = too_few(n_written, self.n_samples.unwrap_or_default());
-            self.discard(py);
-            return Err(error);
-        };
-        self.give(py, progress, last)?;
+        if let Some(last) = self.last.take() {
+            self.give(py, progress, last)?;
+        }
         self.begin()?;
         self.flush(py, progress)?;
-        if let Some(work) = &self.work
-            && self.n_samples.is_none()
-        {
+        if let Some(work) = &self.work {
             work.end_at(n_written);
         }
         self.end(py, progress)
     }
-
-    /// Stops packing.
-    pub(super) fn discard(self, py: Python<'_>) {
-        py.detach(|| drop(self));
-    }
-}
-
-/// The refusal to pack fewer samples than were to come.
-pub(super) fn too_few(n_written: u64, n_samples: u64) -> PyErr {
-    let what = format!(
-        "{n_written} samples were written, and {n_samples} were to come; the output is not \
-         complete: give the number that there are, or leave it out"
-    );
-    raise(&Error::usage(N_SAMPLES, what))
 }

@@ -1,10 +1,10 @@
 //! Samples that come one after another.
 use super::{
-    N_SAMPLES, Request, Writing,
+    Request,
     fields::{Fields, Unfit, Values},
     keys::{Keys, numbered},
     noted,
-    streamed::{Stream, too_few},
+    streamed::Stream,
     text_of,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     desk::Desk,
     error::{UsageError, raise},
 };
-use fdconvert::{Context, Error, OnError, SampleSpool};
+use fdconvert::{Context, Error, OnError, TemporaryDataset};
 use fdconvert_core::{Image, Sample, Value};
 use pyo3::{exceptions::PyException, prelude::*};
 use std::{path::PathBuf, sync::Arc};
@@ -26,7 +26,6 @@ pub(crate) struct SampleWriter {
     on_error: OnError,
     out: PathBuf,
     name: String,
-    writing: Writing,
     progress: Option<Py<PyAny>>,
     state: State,
 }
@@ -35,7 +34,7 @@ enum State {
     /// No sample was written.
     New(Box<Request>),
     Streamed(Box<Stream>),
-    Spooled(Box<SampleSpool>, Box<Request>),
+    Waiting(Box<TemporaryDataset>, Box<Request>),
     /// After closing, and after an error that is not a sample's.
     Closed,
 }
@@ -56,12 +55,12 @@ impl SampleWriter {
         name: String,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let (request, writing) = Request::written(out.clone(), options)?;
+        let request = Request::new(out.clone(), options)?;
         let fields = Fields::new(py, schema, masks, takes_some)?;
         let keys = Keys::new(&request.pack, &fields.schema)?;
         let on_error = request.on_error;
         let state = State::New(Box::new(request));
-        Ok(Self { fields, keys, on_error, out, name, writing, progress, state })
+        Ok(Self { fields, keys, on_error, out, name, progress, state })
     }
 
     /// Takes a sample.
@@ -72,28 +71,25 @@ impl SampleWriter {
         sample: &Bound<'_, PyAny>,
         key: Option<String>,
     ) -> PyResult<()> {
-        self.check_open()?;
+        if matches!(self.state, State::Closed) {
+            return Err(closed());
+        }
         let found = self.fields.values(sample);
         self.take(py, found, key)
     }
 
     /// Packs what was taken and returns the report as JSON.
     pub(super) fn close(&mut self, py: Python<'_>) -> PyResult<String> {
-        let n_written = self.n_written();
         let progress = self.progress.as_ref().map(|progress| progress.bind(py));
         match std::mem::replace(&mut self.state, State::Closed) {
             State::Streamed(stream) => Ok(stream.close(py, progress)?.to_string()),
-            State::Spooled(spool, request) => {
-                if let Some(n_samples) = self.writing.n_samples.filter(|n| *n != n_written) {
-                    py.detach(|| drop(spool));
-                    return Err(too_few(n_written, n_samples));
-                }
+            State::Waiting(samples, request) => {
                 let (name, Request { pack, is_dry, .. }) = (self.name.clone(), *request);
                 let work = move |meter: &Meter, _: &Arc<Desk>| {
                     let context = Context { cancel: &meter.cancel, progress: meter };
-                    carry_out_pack(&pack.source(spool.finish(name)?), "packed", is_dry, context)
+                    carry_out_pack(&pack.source(samples.finish(name)?), "packed", is_dry, context)
                 };
-                // The spool has all of them.
+                // All of them are in the temporary dataset.
                 let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
                 let found = attended(py, progress, work, 0, fetch)?;
                 Ok(found.map_err(|error| raise(&error))?.to_string())
@@ -141,7 +137,7 @@ impl SampleWriter {
         }
         let refused = match &mut self.state {
             State::Streamed(_) => self.stream(py, key, values)?,
-            _ => self.spool(py, key, values)?,
+            _ => self.put_aside(py, key, values)?,
         };
         refused.map_or(Ok(()), |(key, what)| Err(raise(&Error::sample(key, what))))
     }
@@ -149,7 +145,7 @@ impl SampleWriter {
     fn n_written(&self) -> u64 {
         match &self.state {
             State::Streamed(stream) => stream.len(),
-            State::Spooled(spool, _) => spool.len(),
+            State::Waiting(samples, _) => samples.len(),
             State::New(_) | State::Closed => 0,
         }
     }
@@ -162,41 +158,22 @@ impl SampleWriter {
         }
     }
 
-    fn check_open(&self) -> PyResult<()> {
-        if matches!(self.state, State::Closed) {
-            return Err(closed());
-        }
-        match self.writing.n_samples {
-            Some(n_samples) if self.n_written() >= n_samples => {
-                let what = format!("{n_samples} samples were to come, and are there");
-                Err(raise(&Error::usage(N_SAMPLES, what)))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Decides whether samples are packed as they come, before the first one.
     fn begin(&mut self, py: Python<'_>, is_named: bool) -> PyResult<()> {
         let state = std::mem::replace(&mut self.state, State::Closed);
         let State::New(request) = state else { return Err(closed()) };
-        // Sources know the names of samples that they do not have yet.
-        let streams = !is_named && request.pack.takes_samples_as_they_come();
-        let Writing { n_samples, memory_budget } = self.writing;
-        // Who says where samples wait wants them to.
-        let is_open = memory_budget.is_none() && request.pack.takes_any_number();
         let fields = &self.fields;
-        if streams && (n_samples.is_some() || is_open) {
-            let stream = Stream::new(fields, self.name.clone(), n_samples, *request);
+        // Sources know the names of samples that they do not have yet.
+        if !is_named && request.pack.takes_any_number() {
+            let stream = Stream::new(fields, self.name.clone(), *request);
             self.state = State::Streamed(Box::new(stream));
             return Ok(());
         }
         let schema = fields.schema.clone();
-        let spool =
-            py.detach(|| SampleSpool::beside(&self.out, schema)).map_err(|it| raise(&it))?;
-        let budget = memory_budget.unwrap_or(SampleSpool::MEMORY_BUDGET);
-        let spool = spool.memory_budget(budget);
-        let spool = fields.masks.iter().fold(spool, |spool, field| spool.keep_pixels(*field));
-        self.state = State::Spooled(Box::new(spool), request);
+        let samples = py.detach(|| TemporaryDataset::beside(&self.out, schema));
+        let samples = samples.map_err(|error| raise(&error))?;
+        let samples = fields.masks.iter().fold(samples, |it, field| it.keep_pixels(*field));
+        self.state = State::Waiting(Box::new(samples), request);
         Ok(())
     }
 
@@ -236,18 +213,18 @@ impl SampleWriter {
         Ok(None)
     }
 
-    fn spool(
+    fn put_aside(
         &mut self,
         py: Python<'_>,
         key: Option<String>,
         values: Result<Vec<Value<Image>>, String>,
     ) -> PyResult<Refused> {
-        let State::Spooled(spool, _) = &mut self.state else { return Err(closed()) };
-        let index = spool.len();
+        let State::Waiting(samples, _) = &mut self.state else { return Err(closed()) };
+        let index = samples.len();
         let (key, what) = match values {
             Ok(values) => {
                 let key = key.unwrap_or_else(|| numbered(index, &self.keys.extension(&values)));
-                match py.detach(|| spool.push(Sample { key, values })) {
+                match py.detach(|| samples.push(&Sample { key, values })) {
                     Ok(()) => return Ok(None),
                     Err(Error::Sample { key, what }) => (key, what.to_string()),
                     Err(error) => {
@@ -261,7 +238,7 @@ impl SampleWriter {
         if self.on_error == OnError::Fail {
             return Ok(Some((key, what)));
         }
-        if let Err(error) = py.detach(|| spool.push_unreadable(&key, &what)) {
+        if let Err(error) = py.detach(|| samples.push_unreadable(&key, &what)) {
             self.state = State::Closed;
             return Err(raise(&error));
         }

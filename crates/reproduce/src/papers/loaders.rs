@@ -89,7 +89,6 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
 /// The dataset in all its forms.
 struct Data {
     folder: Made,
-    /// Datasets, with what they are called.
     packed: Vec<(&'static str, Made)>,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     // Together a little more than the set, as no cache is full to the last byte.
     let cache_bytes = dataset.bytes / u64::from(RANKS);
     let read = |dealing| reads(run, &dataset.path, cache_bytes, dealing);
-    run.watch.begins("eight ranks, each with a cache of its own")?;
+    run.watch.begins("eight ranks, each with its own cache")?;
     let alone = read(Dealing::OwnCaches)?;
     run.watch.begins("eight ranks, rows to their owners")?;
     let dealt = read(Dealing::Locality)?;
@@ -73,7 +73,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
         differences: vec![
         format!(
             "The ranks that really run are {RANKS} of one machine, with caches of their own; more \
-             nodes are the model's. Its terms are below, and its numbers are in the JSON beside this \
+             nodes are the model's. Its terms are below, and its numbers are in the JSON next to this \
              page."
         ),
         "The paper's ranks send each other what moves over a network; the ranks here are threads of \

@@ -11,7 +11,7 @@ use crate::{
 };
 use fdconvert::{
     ByteRate, Context, Encoding, PackOptions, ProfileOptions, ProfileReport, Ratio, Search, Share,
-    Verify, profile_with,
+    Verify,
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::{Access, Options, Throttle};
@@ -71,7 +71,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
             DISKS[0].0, DISKS[1].0
         ),
         "The ratio follows from a model in closed form and is tried with the loader; the paper's \
-         bisection is run beside it."
+         bisection is run next to it."
             .into(),
         "There is no graphics card: the paper's goodput of one is here the rate of batches.".into(),
     ];
@@ -99,7 +99,7 @@ fn profile(
     options.search = (verify == Verify::Sweep).then_some(Search::Paper);
     (options.runs, options.seconds) = if run.options.quick { (3, 1.0) } else { (5, 3.0) };
     let context = Context { cancel: run.watch.cancel(), progress: &() };
-    profile_with(&folder.path, &options, context)
+    fdconvert::profile(&folder.path, &options, context)
 }
 
 /// The paper's figure 3 (b), with what the model says beside what was measured.

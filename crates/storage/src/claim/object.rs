@@ -5,7 +5,6 @@ use crate::{
 };
 use fdconvert_core::{Error, Result};
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -56,7 +55,7 @@ impl Drop for ClaimObject {
         if self.is_ours.load(Ordering::Relaxed)
             && let Err(error) = place::remove(&self.path)
         {
-            left::note(&self.path, &io::Error::other(error.to_string()));
+            left::note(&self.path, &error);
         }
     }
 }

@@ -7,8 +7,7 @@ pub(super) use fdconvert_store::stop_reading;
 use fdconvert_store::{self as store, Entry, Found};
 #[cfg(feature = "write")]
 pub(crate) use fdconvert_store::{
-    Begun, PartUpload, Place, Upload, abort_unfinished, delete, numbers_parts, put, put_new,
-    refuse_read_only, too_large,
+    Upload, abort_unfinished, delete, put, put_new, refuse_read_only,
 };
 use std::path::{Path, PathBuf};
 

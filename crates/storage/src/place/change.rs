@@ -1,6 +1,6 @@
 //! Names of an output: which are taken, and giving them up.
 use super::{away, is_missing, is_url};
-use crate::{ObjectJournal, create_new};
+use crate::create_new;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -29,7 +29,7 @@ pub fn exists(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(cause) if is_missing(&cause) => Ok(false),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
+        Err(cause) => Err(Error::io("access", path)(cause)),
     }
 }
 
@@ -50,18 +50,13 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 /// Gives up the uploads to objects at or below a URL that were begun at least that long ago and are
-/// not finished, by any tool, with what was noted of them; `dry` only finds them. Returns the
-/// objects' URLs.
+/// not finished, by any tool; `dry` only finds them. Returns the objects' URLs.
 ///
 /// # Errors
 /// `Usage` for a path without a store, and for stores other than S3; `Io`.
 pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<Vec<PathBuf>> {
     if is_url(path) {
-        let given_up = away::abort_unfinished(path, older_than, dry)?;
-        if !dry {
-            given_up.iter().try_for_each(|out| ObjectJournal::remove_of(out))?;
-        }
-        return Ok(given_up);
+        return away::abort_unfinished(path, older_than, dry);
     }
     let what = format!(
         "{} is not in a store: what a killed run has left of files ends in .partial",

@@ -160,7 +160,7 @@ pub fn file_len(path: &Path) -> Result<Option<u64>> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file().then_some(found.len())),
         Err(cause) if is_missing(&cause) => Ok(None),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
+        Err(cause) => Err(Error::io("access", path)(cause)),
     }
 }
 
@@ -173,7 +173,7 @@ pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
         return away::read_start(path, n_bytes);
     }
     let file = crate::opening::open(path).map_err(Error::io("open", path))?;
-    if !file.metadata().map_err(Error::io("look at", path))?.is_file() {
+    if !file.metadata().map_err(Error::io("access", path))?.is_file() {
         let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
     }

@@ -69,7 +69,7 @@ pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
 #[cfg(feature = "write")]
 mod writing {
     use super::{Bytes, Path, PathBuf, Result, refuse};
-    use std::{collections::BTreeMap, time::Duration};
+    use std::time::Duration;
 
     /// Of no object.
     #[derive(Debug)]
@@ -87,72 +87,6 @@ mod writing {
         pub(crate) fn finish(self, _: bool) -> Result<bool> {
             Ok(true)
         }
-    }
-
-    /// Of no upload.
-    #[derive(Debug)]
-    pub(crate) struct Begun {
-        pub(crate) id: String,
-        pub(crate) parts: BTreeMap<u32, String>,
-    }
-
-    /// Of no object.
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) struct Place {
-        pub(crate) number: u32,
-        pub(crate) in_flight: usize,
-    }
-
-    impl Place {
-        pub(crate) fn at(_: u64) -> Self {
-            Self { number: 0, in_flight: 1 }
-        }
-
-        pub(crate) fn fits(&self) -> bool {
-            false
-        }
-
-        pub(crate) fn end(&self) -> u64 {
-            u64::MAX
-        }
-    }
-
-    /// Of no object.
-    #[derive(Debug)]
-    pub(crate) struct PartUpload(Begun);
-
-    impl PartUpload {
-        pub(crate) fn begin(path: &Path, _: &str) -> Result<Self> {
-            refuse(path)
-        }
-
-        pub(crate) fn take_over(path: &Path, _: &str, _: &str) -> Result<Option<Self>> {
-            refuse(path)
-        }
-
-        pub(crate) fn has(&mut self, _: BTreeMap<u32, String>) {}
-
-        pub(crate) fn send(&mut self, _: u32, _: Bytes, _: usize) -> Result<()> {
-            Ok(())
-        }
-
-        pub(crate) fn begun(&mut self) -> Result<&Begun> {
-            Ok(&self.0)
-        }
-
-        pub(crate) fn complete(&mut self, _: u64, _: bool) -> Result<bool> {
-            Ok(true)
-        }
-
-        pub(crate) fn leave(self) {}
-    }
-
-    pub(crate) fn too_large(path: &Path) -> fdconvert_core::Error {
-        fdconvert_core::Error::usage("output", path.display().to_string())
-    }
-
-    pub(crate) fn numbers_parts(path: &Path) -> Result<bool> {
-        refuse(path)
     }
 
     pub(crate) fn abort_unfinished(path: &Path, _: Duration, _: bool) -> Result<Vec<PathBuf>> {
@@ -176,7 +110,4 @@ mod writing {
     }
 }
 #[cfg(feature = "write")]
-pub(crate) use writing::{
-    Begun, PartUpload, Place, Upload, abort_unfinished, delete, numbers_parts, put, put_new,
-    refuse_read_only, too_large,
-};
+pub(crate) use writing::{Upload, abort_unfinished, delete, put, put_new, refuse_read_only};

@@ -18,7 +18,6 @@ pub(super) struct Entry {
     /// The number of hold it, [`FREE`], or [`CLOSED`]. What follows is only read by holders, and
     /// only written by the one who has closed it.
     holders: AtomicIsize,
-    /// Address of its first byte.
     start: AtomicUsize,
     /// Bytes, whole pages.
     len: AtomicUsize,

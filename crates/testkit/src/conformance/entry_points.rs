@@ -100,7 +100,7 @@ fn with(sample: &Sample<Encoded>, entry_points: &[Option<Bytes>]) -> Sample<Enco
     let mut sample = sample.clone();
     for value in &mut sample.values {
         if let Value::Image(image) = value {
-            image.set_entry_points(given.next().cloned().flatten());
+            image.entry_points = given.next().cloned().flatten();
         }
     }
     sample

@@ -16,7 +16,6 @@ pub(super) struct Written {
     attributes: BTreeMap<String, Vec<(String, String)>>,
     uploads: BTreeMap<String, Upload>,
     n_uploads: u64,
-    /// Number of writes of each object.
     stored: BTreeMap<String, u64>,
 }
 

@@ -1,6 +1,7 @@
 //! The facts of a few samples, by one thread or by several.
 use super::Facts;
-use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use crate::worker;
+use rayon::{ThreadPool, prelude::*};
 use std::{
     ops::Range,
     time::{Duration, Instant},
@@ -12,9 +13,6 @@ const SLOW: Duration = Duration::from_micros(8);
 
 /// So many slow blocks in a row are not the noise of a busy machine.
 const IN_A_ROW: u32 = 3;
-
-/// Threads at most: a viewer is not to take all of a large machine.
-const MOST: usize = 8;
 
 /// Looks at blocks of samples, one block after the other.
 #[derive(Default)]
@@ -43,19 +41,9 @@ impl Blocks {
         self.n_slow = if began.elapsed() > most { self.n_slow.saturating_add(1) } else { 0 };
         // Where there cannot be one it is tried once.
         if self.n_slow == IN_A_ROW {
-            self.pool = pool();
+            self.pool = worker::pool("catalog");
         }
     }
-}
-
-/// Threads for slow blocks; none where the machine has one processor, or refuses them.
-fn pool() -> Option<ThreadPool> {
-    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
-    if n_threads < 2 {
-        return None;
-    }
-    let named = |number| format!("view-catalog-{number}");
-    ThreadPoolBuilder::new().num_threads(n_threads).thread_name(named).build().ok()
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(crate) enum Cells {
 }
 
 /// The position of a codec in [`Codec::ALL`].
-pub(crate) fn codec_number(codec: Codec) -> u8 {
+fn codec_number(codec: Codec) -> u8 {
     let position = Codec::ALL.iter().position(|other| *other == codec);
     position.map_or(NO_CODEC, |at| at as u8)
 }

@@ -83,8 +83,12 @@ fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) ->
     if let Some(Value::Image(image)) = schema.first_image().and_then(value) {
         facts.codec = Some(image.codec);
         (facts.width, facts.height) = (image.width, image.height);
-        facts.bytes = image.bytes.len() as u64;
     }
+    let bytes = sample.values.iter().map(|value| match value {
+        Value::Image(image) => image.bytes.len() as u64,
+        _ => 0,
+    });
+    facts.bytes = bytes.sum();
     let cell = |field: &Field| match value(field.position) {
         Some(Value::Int(int)) => Cell::Int(*int),
         Some(Value::Float(float)) => Cell::Float(*float),

@@ -11,16 +11,14 @@ mod chunk;
 mod facts;
 mod texts;
 
-pub(crate) use chunk::{Cells, Chunk, N_SIZES, NO_INT, NO_LABEL, codec_number};
+pub(crate) use chunk::{Cells, Chunk, N_SIZES, NO_INT, NO_LABEL};
 pub(crate) use facts::{Facts, How};
 pub(crate) use texts::Texts;
 
-use crate::{
-    fields::{self, Field},
-    worker::Ended,
-};
+use crate::fields::{self, Field};
 use block::Blocks;
 use fdconvert_core::{Ahead, Reader};
+use fdconvert_pipeline::Cancel;
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard},
     time::{Duration, Instant},
@@ -97,13 +95,13 @@ impl Catalog {
     }
 
     /// Collects all samples, unless the server ends before.
-    pub(crate) fn scan(&self, reader: &dyn Reader, ended: &Ended) {
+    pub(crate) fn scan(&self, reader: &dyn Reader, ended: &Cancel) {
         let how = self.how(reader);
         let announces = how == How::Stored && reader.reads_ahead();
         let mut texts: Vec<Texts> = self.fields.iter().map(|_| Texts::default()).collect();
         let mut blocks = Blocks::default();
         let mut start = 0;
-        while start < self.len && !ended.is_set() {
+        while start < self.len && !ended.is_cancelled() {
             let began = Instant::now();
             let mut chunk = Chunk::new(start, &self.fields);
             while chunk.len() < CHUNK && chunk.end() < self.len {
@@ -115,7 +113,7 @@ impl Catalog {
                 let facts = |index| how.facts(reader, index, &self.fields).ok();
                 blocks.each(block, &facts, |facts| chunk.push(facts.as_ref(), &mut texts));
                 drop(ahead);
-                if ended.is_set() {
+                if ended.is_cancelled() {
                     return;
                 }
                 if began.elapsed() > PATIENCE {

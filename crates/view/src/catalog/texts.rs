@@ -34,11 +34,6 @@ impl Texts {
         number
     }
 
-    /// The number of a text that was seen.
-    pub(crate) fn number(&self, text: &str) -> Option<u32> {
-        self.numbers.get(text).copied()
-    }
-
     /// The texts in the order of their numbers.
     pub(crate) fn all(&self) -> &[Arc<str>] {
         &self.texts
@@ -58,7 +53,6 @@ mod tests {
     fn texts_are_numbered_until_they_are_too_many() {
         let mut texts = Texts::default();
         assert_eq!([texts.intern("a"), texts.intern("b"), texts.intern("a")], [0, 1, 0]);
-        assert_eq!((texts.number("b"), texts.number("c")), (Some(1), None));
         for number in 2..MOST {
             texts.intern(&number.to_string());
         }

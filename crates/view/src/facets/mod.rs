@@ -11,7 +11,7 @@ use crate::{
     catalog::{Cells, Chunk, N_SIZES, NO_INT, Published},
     dataset::Dataset,
     fields::Further,
-    filter::{Filter, Piece, Verdicts},
+    filter::{Column, Filter, Piece, Verdicts, quoted, split_of},
     request::Asked,
     server::Shared,
 };
@@ -24,6 +24,9 @@ use std::{
 };
 use values::Values;
 
+/// The shape of images in an expression.
+const ASPECT: &str = "width / height";
+
 /// Answers that are remembered: a page asks for them again whenever one goes back.
 const REMEMBERED: usize = 8;
 
@@ -33,11 +36,11 @@ pub(crate) struct FacetCache(Mutex<VecDeque<(String, Json)>>);
 
 /// One facet, while it is counted.
 struct Facet {
-    /// Of its parameter.
+    /// As it stands in an expression.
     name: String,
     title: String,
     /// The number of its condition in the filter.
-    condition: Option<u8>,
+    condition: Option<u16>,
     counts: Counts,
 }
 
@@ -101,7 +104,7 @@ fn count(
     is_in: impl Fn(u64) -> bool,
 ) -> Vec<Facet> {
     let mut facets = facets(dataset, published, filter);
-    let is_all = filter.texts.is_empty() && !filter.damaged;
+    let is_all = filter.searches.is_empty() && !filter.damaged;
     let mut start = 0;
     while let Some(piece) = Piece::at(start, scanned, Some(published)) {
         start = piece.end();
@@ -124,23 +127,29 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
     let schema = dataset.schema();
     let is_drawn = dataset.reader().drawn().is_some();
     let mut facets = Vec::new();
-    let mut add = |name: String, title: &str, counts: Counts| {
-        let condition = filter.conditions.iter().position(|condition| condition.name == name);
-        let condition = condition.and_then(|at| u8::try_from(at).ok());
-        facets.push(Facet { name, title: title.to_owned(), condition, counts });
+    let mut add = |title: &str, counts: Counts| {
+        let columns = counts.columns();
+        let name = match columns.as_slice() {
+            [column] => dataset.names.term(*column),
+            _ => Some(ASPECT.to_owned()),
+        };
+        let mut conditions = filter.conditions.iter();
+        let condition = conditions.position(|condition| condition.columns == columns);
+        let condition = condition.and_then(|at| u16::try_from(at).ok());
+        facets.extend(name.map(|name| Facet { name, title: title.to_owned(), condition, counts }));
     };
     if let Some(label) = schema.label().and_then(|label| schema.fields.get(label)) {
         // What a formula draws is called by its category.
         let title = if is_drawn { "category" } else { &label.name };
-        add("class".into(), title, Counts::Classes(Values::default()));
+        add(title, Counts::Classes(Values::default()));
     }
     if !dataset.splits().is_empty() {
-        add("split".into(), "split", Counts::Splits(Values::default()));
+        add("split", Counts::Splits(Values::default()));
     }
     let mut numbers = vec![];
     // Images that are drawn have one codec and one size.
     if schema.first_image().is_some() && !is_drawn {
-        add("codec".into(), "codec", Counts::Codecs(Values::default()));
+        add("codec", Counts::Codecs(Values::default()));
         numbers.extend([
             (Number::Width, "width"),
             (Number::Height, "height"),
@@ -148,18 +157,17 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
             (Number::Aspect, "aspect"),
         ]);
     }
-    for (number, name) in numbers {
+    for (number, title) in numbers {
         let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
         let is_whole = number != Number::Aspect;
         if let Some(spans) = spans {
-            add(name.into(), name, Counts::Numbers(number, spans.bins(is_whole)));
+            add(title, Counts::Numbers(number, spans.bins(is_whole)));
         }
     }
     for (at, field) in dataset.catalog.fields().iter().enumerate() {
-        let name = format!("f.{}", field.name);
         if field.kind == Further::Text {
             if published.texts(at).is_some_and(|texts| !texts.is_given_up()) {
-                add(name, &field.name, Counts::Texts(at, Values::default()));
+                add(&field.name, Counts::Texts(at, Values::default()));
             }
             continue;
         }
@@ -167,7 +175,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
         if let Some(spans) = spans {
             let bins = spans.bins(field.kind == Further::Int);
-            add(name, &field.name, Counts::Numbers(number, bins));
+            add(&field.name, Counts::Numbers(number, bins));
         }
     }
     facets
@@ -227,6 +235,22 @@ impl Number {
 }
 
 impl Counts {
+    /// The columns that a condition of this facet looks at.
+    fn columns(&self) -> Vec<Column> {
+        match self {
+            Self::Classes(_) => vec![Column::Label],
+            Self::Codecs(_) => vec![Column::Codec],
+            Self::Splits(_) => vec![Column::Split],
+            Self::Numbers(Number::Width, _) => vec![Column::Width],
+            Self::Numbers(Number::Height, _) => vec![Column::Height],
+            Self::Numbers(Number::Bytes, _) => vec![Column::Bytes],
+            Self::Numbers(Number::Aspect, _) => vec![Column::Width, Column::Height],
+            Self::Texts(field, _) | Self::Numbers(Number::Further(field), _) => {
+                vec![Column::Further(*field)]
+            }
+        }
+    }
+
     fn add(
         &mut self,
         piece: &Piece,
@@ -244,11 +268,7 @@ impl Counts {
                 values.add(codecs, counts);
             }
             Self::Splits(values) => {
-                let split = |index: u64| {
-                    let holds =
-                        |(_, range): &(String, std::ops::Range<u64>)| range.contains(&index);
-                    dataset.splits().iter().position(holds).map_or(-1, |at| at as i64)
-                };
+                let split = |index: u64| split_of(dataset, index).map_or(-1, |at| at as i64);
                 values.add((piece.start..piece.end()).map(split), counts);
             }
             Self::Texts(field, values) => {
@@ -285,7 +305,7 @@ impl Facet {
             Counts::Splits(values) => {
                 let named = |at: i64| {
                     let (name, _) = dataset.splits().get(usize::try_from(at).ok()?)?;
-                    Some(Named { value: json!(name), title: name.clone() })
+                    Some(Named { value: quoted(name), title: name.clone() })
                 };
                 (values, Box::new(named))
             }
@@ -293,7 +313,7 @@ impl Facet {
                 let field = *field;
                 let named = move |at: i64| {
                     let text = published.texts(field)?.all().get(usize::try_from(at).ok()?)?;
-                    Some(Named { value: json!(&**text), title: (**text).to_owned() })
+                    Some(Named { value: quoted(text), title: (**text).to_owned() })
                 };
                 (values, Box::new(named))
             }
@@ -308,20 +328,23 @@ impl Facet {
 /// Names values; those that stand for nothing have no name.
 type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
 
-/// A value as the parameter has it, and as people read it.
+/// A value as it stands in an expression, and as people read it.
 struct Named {
-    value: Json,
+    value: String,
     title: String,
 }
 
 fn class_named(dataset: &Dataset, class: i64) -> Option<Named> {
+    if dataset.has_class_names() {
+        let name = dataset.class_name(class)?;
+        return Some(Named { value: quoted(name), title: name.to_owned() });
+    }
     // No label at all.
     let class = i32::try_from(class).ok().filter(|class| *class != crate::catalog::NO_LABEL)?;
-    let name = dataset.class_name(class.into()).map(str::to_owned);
-    Some(Named { value: json!(class), title: name.unwrap_or_else(|| class.to_string()) })
+    Some(Named { value: class.to_string(), title: class.to_string() })
 }
 
 fn codec_named(number: i64) -> Option<Named> {
     let codec = Codec::ALL.get(usize::try_from(number).ok()?)?.extension();
-    Some(Named { value: json!(codec), title: codec.to_owned() })
+    Some(Named { value: quoted(codec), title: codec.to_owned() })
 }

@@ -2,14 +2,16 @@
 //!
 //! A filter is evaluated piece by piece, as far as what it needs is known, and is taken up there by
 //! the next request: so it keeps up with the catalog, with the check of checksums, and with a search
-//! for a text, which takes half a second at a time. The last few are remembered.
+//! of keys, which takes half a second at a time. The last few are remembered.
 
-mod parse;
+mod names;
 mod verdict;
 
+pub(crate) use names::{Column, Names, quoted, split_of};
 pub(crate) use verdict::{Piece, Verdicts};
 
-use crate::{dataset::Dataset, server::Shared};
+use crate::{answer::Failure, catalog::Texts, dataset::Dataset, request::Asked, server::Shared};
+use fdconvert_pipeline::Expression;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -22,79 +24,82 @@ const REMEMBERED: usize = 8;
 /// Longest time for which one request searches keys.
 const PATIENCE: Duration = Duration::from_millis(400);
 
+/// Parameters that are about something else.
+const OTHERS: [&str; 6] = ["set", "start", "count", "sample", "side", "object"];
+
 /// Conditions that all must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Filter {
-    /// One of these, in lower case, is in the key.
-    pub(crate) texts: Vec<String>,
     /// The check found the sample damaged.
     pub(crate) damaged: bool,
+    /// Conditions on keys.
+    pub(crate) searches: Vec<Condition>,
+    /// All others, one for each set of columns.
     pub(crate) conditions: Vec<Condition>,
 }
 
-/// Alternatives for one column.
+/// The parts of an expression that look at the same columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
-    /// Of the parameter.
-    pub(crate) name: String,
-    column: Column,
-    tests: Vec<Test>,
-}
-
-/// Property of samples that a condition looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
-    Class,
-    Codec,
-    Width,
-    Height,
-    Bytes,
-    Aspect,
-    Split,
-    /// A further field of the catalog.
-    Further(usize),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Test {
-    Int(i64),
-    Range(Range),
-    Codec(u8),
-    Text(String),
-}
-
-/// Both ends are included.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Range {
-    least: f64,
-    most: f64,
-}
-
-impl Range {
-    fn holds(self, value: f64) -> bool {
-        value >= self.least && value <= self.most
-    }
-}
-
-impl Test {
-    fn int(&self) -> Option<i64> {
-        if let Self::Int(int) = self { Some(*int) } else { None }
-    }
-
-    fn range(&self) -> Option<Range> {
-        if let Self::Range(range) = self { Some(*range) } else { None }
-    }
-
-    fn codec(&self) -> Option<u8> {
-        if let Self::Codec(codec) = self { Some(*codec) } else { None }
-    }
-
-    fn text(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
-    }
+    pub(crate) columns: Vec<Column>,
+    parts: Vec<Expression>,
 }
 
 impl Filter {
+    /// The filter that a request asks for.
+    ///
+    /// # Errors
+    /// For an expression that means nothing in this dataset, and for unknown parameters.
+    pub(crate) fn parse(asked: &Asked, dataset: &Dataset) -> Result<Self, Failure> {
+        let known = |name: &str| OTHERS.contains(&name) || name == "where" || name == "damaged";
+        if let Some((name, _)) = asked.parameters().find(|(name, _)| !known(name)) {
+            return Err(Failure::asked_wrong(format!("there is no parameter `{name}`")));
+        }
+        let damaged = match asked.one("damaged")? {
+            None => false,
+            Some("1") => true,
+            Some(other) => {
+                let what = format!("`damaged={other}` means nothing: it is 1 or not there");
+                return Err(Failure::asked_wrong(what));
+            }
+        };
+        let mut filter = Self { damaged, ..Self::default() };
+        let Some(text) = asked.one("where")? else { return Ok(filter) };
+        let expression =
+            Expression::parse(text, &dataset.names.typed).map_err(Failure::asked_wrong)?;
+        for part in expression.conjuncts() {
+            filter.add(part, dataset)?;
+        }
+        Ok(filter)
+    }
+
+    fn add(&mut self, part: Expression, dataset: &Dataset) -> Result<(), Failure> {
+        let names = part.names();
+        let columns = names.iter().filter_map(|name| dataset.names.columns.get(*name).copied());
+        let mut columns: Vec<Column> = columns.collect();
+        columns.sort_unstable();
+        let published = dataset.catalog.published();
+        for column in &columns {
+            let Column::Further(field) = *column else { continue };
+            if published.texts(field).is_some_and(Texts::is_given_up) {
+                let name = dataset.names.term(*column).unwrap_or_default();
+                let what = format!(
+                    "the texts of {name} are too long, or too many different ones, to choose by"
+                );
+                return Err(Failure::asked_wrong(what));
+            }
+        }
+        let conditions = match columns.contains(&Column::Key) {
+            true => &mut self.searches,
+            false => &mut self.conditions,
+        };
+        match conditions.iter_mut().find(|condition| condition.columns == columns) {
+            Some(condition) => condition.parts.push(part),
+            None => conditions.push(Condition { columns, parts: vec![part] }),
+        }
+        Ok(())
+    }
+
     /// Tells one filter from another.
     pub(crate) fn key(&self) -> String {
         format!("{self:?}")
@@ -106,12 +111,14 @@ impl Filter {
 
     /// Returns whether the columns of the catalog are needed.
     fn needs_catalog(&self) -> bool {
-        self.conditions.iter().any(|condition| condition.column != Column::Split)
+        let all = self.searches.iter().chain(&self.conditions);
+        let mut columns = all.flat_map(|condition| &condition.columns);
+        columns.any(|column| !matches!(column, Column::Key | Column::Split | Column::Index))
     }
 
     /// The part that is about keys.
     fn search(&self) -> Self {
-        Self { texts: self.texts.clone(), ..Self::default() }
+        Self { searches: self.searches.clone(), ..Self::default() }
     }
 }
 
@@ -220,7 +227,8 @@ impl Dataset {
         }
         // The search alone is remembered, too: it takes longest, and other filters change more often.
         let is_search = *filter == filter.search();
-        let found = (!is_search && !filter.texts.is_empty()).then(|| self.select(&filter.search()));
+        let found =
+            (!is_search && !filter.searches.is_empty()).then(|| self.select(&filter.search()));
         if let Some(found) = &found {
             limit = limit.min(found.scanned);
         }
@@ -229,14 +237,12 @@ impl Dataset {
             limit = limit.min(*checked);
         }
         let columns = needs_catalog.then_some(&published);
+        let conditions = if is_search { &filter.searches } else { &filter.conditions };
         while progress.scanned < limit {
             let Some(piece) = Piece::at(progress.scanned, limit, columns) else { return };
-            let verdicts = Verdicts::of(&piece, &filter.conditions, self, &published);
+            let verdicts = Verdicts::of(&piece, conditions, self, &published);
             let kept = (piece.start..piece.end()).zip(0..).filter(|(index, at)| {
-                let is_found = match &found {
-                    Some(found) => found.position(*index).is_some(),
-                    None => filter.texts.is_empty() || self.key_holds(*index, &filter.texts),
-                };
+                let is_found = found.as_ref().is_none_or(|found| found.position(*index).is_some());
                 let is_damaged = damaged.as_ref().is_none_or(|(_, damaged)| {
                     u32::try_from(*index).is_ok_and(|index| damaged.binary_search(&index).is_ok())
                 });
@@ -254,11 +260,6 @@ impl Dataset {
             progress.scanned = self.len();
         }
     }
-
-    fn key_holds(&self, index: u64, texts: &[String]) -> bool {
-        let key = self.reader().key(index).to_lowercase();
-        texts.iter().any(|text| key.contains(text.as_str()))
-    }
 }
 
 /// Waits until a filter is complete, for what is of no use before.
@@ -271,7 +272,7 @@ pub(crate) fn complete(
     let began = Instant::now();
     loop {
         let selection = dataset.select(filter);
-        if selection.is_complete() || began.elapsed() > patience || shared.ended.is_set() {
+        if selection.is_complete() || began.elapsed() > patience || shared.ended.is_cancelled() {
             return selection;
         }
         std::thread::sleep(Duration::from_millis(50));

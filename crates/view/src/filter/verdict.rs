@@ -1,10 +1,13 @@
-//! How many conditions each sample of a piece fails, column by column.
-use super::{Column, Condition, Range, Test};
+//! How many conditions each sample of a piece fails.
+use super::{Column, Condition};
 use crate::{
-    catalog::{CHUNK, Cells, Chunk, NO_INT, NO_LABEL, Published},
+    catalog::{CHUNK, Chunk, Published},
     dataset::Dataset,
 };
 use std::sync::Arc;
+
+/// Codes of values for which a verdict is remembered, the small ones.
+const CODES: usize = 1 << 16;
 
 /// Samples one after the other, with their columns where those are needed.
 #[derive(Debug, Clone)]
@@ -20,8 +23,8 @@ pub(crate) struct Piece {
 /// Of each sample of a piece, how many conditions it fails, and the number of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    failed: Vec<u8>,
-    last: Vec<u8>,
+    failed: Vec<u16>,
+    last: Vec<u16>,
 }
 
 impl Piece {
@@ -57,8 +60,26 @@ impl Verdicts {
         published: &Published,
     ) -> Self {
         let mut verdicts = Self { failed: vec![0; piece.len], last: vec![0; piece.len] };
-        for (number, condition) in (0_u8..).zip(conditions) {
-            verdicts.judge(number, condition, piece, dataset, published);
+        for (number, condition) in (0_u16..).zip(conditions) {
+            let holds = |at: usize| condition.holds(piece, at, dataset, published);
+            let mut known: Vec<Option<bool>> = vec![None; CODES];
+            for (at, (failed, last)) in
+                verdicts.failed.iter_mut().zip(&mut verdicts.last).enumerate()
+            {
+                let code = match condition.columns.as_slice() {
+                    [column] => column.code(piece, at, dataset),
+                    _ => None,
+                };
+                let code = code.and_then(|code| usize::try_from(code).ok());
+                let holds = match code.and_then(|code| known.get_mut(code)) {
+                    Some(known) => *known.get_or_insert_with(|| holds(at)),
+                    None => holds(at),
+                };
+                if !holds {
+                    *failed += 1;
+                    *last = number;
+                }
+            }
         }
         verdicts
     }
@@ -69,90 +90,21 @@ impl Verdicts {
     }
 
     /// Returns whether a sample is kept by all conditions but that one, if there is one.
-    pub(crate) fn keeps_but(&self, at: usize, condition: Option<u8>) -> bool {
+    pub(crate) fn keeps_but(&self, at: usize, condition: Option<u16>) -> bool {
         match self.failed.get(at) {
             Some(0) => true,
             Some(1) => condition.is_some() && self.last.get(at).copied() == condition,
             _ => false,
         }
     }
+}
 
-    fn judge(
-        &mut self,
-        number: u8,
-        condition: &Condition,
-        piece: &Piece,
-        dataset: &Dataset,
-        published: &Published,
-    ) {
-        let tests = &condition.tests;
-        let Some(columns) = &piece.columns else {
-            return self.judge_splits(number, tests, piece, dataset);
+impl Condition {
+    fn holds(&self, piece: &Piece, at: usize, dataset: &Dataset, published: &Published) -> bool {
+        let column = |name: usize| dataset.names.columns.get(name).copied();
+        let value = |name: usize| {
+            Ok(column(name).and_then(|it: Column| it.value(piece, at, dataset, published)))
         };
-        let ints: Vec<i64> = tests.iter().filter_map(Test::int).collect();
-        let ranges: Vec<Range> = tests.iter().filter_map(Test::range).collect();
-        let in_ranges = |value: f64| ranges.iter().any(|range| range.holds(value));
-        match condition.column {
-            Column::Split => self.judge_splits(number, tests, piece, dataset),
-            Column::Class => {
-                let is_it = |label: &i32| *label != NO_LABEL && ints.contains(&i64::from(*label));
-                self.fail(number, piece.part(&columns.labels).iter().map(is_it));
-            }
-            Column::Codec => {
-                let codecs: Vec<u8> = tests.iter().filter_map(Test::codec).collect();
-                let is_it = |codec: &u8| codecs.contains(codec);
-                self.fail(number, piece.part(&columns.codecs).iter().map(is_it));
-            }
-            Column::Width | Column::Height | Column::Bytes => {
-                let column = match condition.column {
-                    Column::Width => &columns.widths,
-                    Column::Height => &columns.heights,
-                    _ => &columns.bytes,
-                };
-                // What is 0 is not known.
-                let is_it = |value: &u32| *value > 0 && in_ranges(f64::from(*value));
-                self.fail(number, piece.part(column).iter().map(is_it));
-            }
-            Column::Aspect => {
-                let places = piece.offset..piece.offset + piece.len;
-                self.fail(number, places.map(|at| in_ranges(columns.aspect(at))));
-            }
-            Column::Further(field) => match columns.further.get(field) {
-                Some(Cells::Ints(column)) => {
-                    let is_it = |value: &i64| {
-                        *value != NO_INT && (ints.contains(value) || in_ranges(*value as f64))
-                    };
-                    self.fail(number, piece.part(column).iter().map(is_it));
-                }
-                Some(Cells::Floats(column)) => {
-                    self.fail(number, piece.part(column).iter().map(|value| in_ranges(*value)));
-                }
-                Some(Cells::Texts(column)) => {
-                    let texts = published.texts(field);
-                    let number_of = |test: &Test| texts?.number(test.text()?);
-                    let numbers: Vec<u32> = tests.iter().filter_map(number_of).collect();
-                    let is_it = |text: &u32| numbers.contains(text);
-                    self.fail(number, piece.part(column).iter().map(is_it));
-                }
-                None => self.fail(number, (0..piece.len).map(|_| false)),
-            },
-        }
-    }
-
-    fn judge_splits(&mut self, number: u8, tests: &[Test], piece: &Piece, dataset: &Dataset) {
-        let asked = |name: &str| tests.iter().any(|test| test.text() == Some(name));
-        let ranges = dataset.splits().iter().filter(|(name, _)| asked(name));
-        let ranges: Vec<_> = ranges.map(|(_, range)| range.clone()).collect();
-        let is_it = |index: u64| ranges.iter().any(|range| range.contains(&index));
-        self.fail(number, (piece.start..piece.end()).map(is_it));
-    }
-
-    fn fail(&mut self, number: u8, passes: impl Iterator<Item = bool>) {
-        for ((failed, last), passes) in self.failed.iter_mut().zip(&mut self.last).zip(passes) {
-            if !passes {
-                *failed += 1;
-                *last = number;
-            }
-        }
+        self.parts.iter().all(|part| part.holds(&value).unwrap_or(false))
     }
 }

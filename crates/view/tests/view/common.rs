@@ -142,18 +142,18 @@ impl Viewer {
         }
     }
 
-    /// Waits for the catalog, and returns the facets.
+    /// Waits for the catalog, and returns the facets. The filter is an expression.
     #[track_caller]
     pub(crate) fn facets(&self, filter: &str) -> Json {
-        let path = format!("api/facets?{filter}");
+        let path = format!("api/facets?{}", by(filter));
         self.until(&path, |it| it["scanned"] == it["samples"])["facets"].clone()
     }
 
-    /// The numbers of the samples that a filter keeps.
+    /// The numbers of the samples of which an expression holds.
     #[track_caller]
     pub(crate) fn kept(&self, filter: &str) -> Vec<u64> {
         self.facets("");
-        let answer = self.json(&format!("api/samples?count=1000&{filter}"));
+        let answer = self.json(&format!("api/samples?count=1000&{}", by(filter)));
         let rows = answer["samples"].as_array().unwrap();
         assert_eq!(answer["total"].as_u64(), Some(rows.len() as u64), "{answer}");
         rows.iter().map(|row| row["sample"].as_u64().unwrap()).collect()
@@ -281,4 +281,9 @@ pub(crate) fn png(bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
     let info = reader.next_frame(&mut data).unwrap();
     data.truncate(info.buffer_size());
     (info.width, info.height, info.color_type.samples() as u8, data)
+}
+
+/// The parameter of an expression.
+pub(crate) fn by(expression: &str) -> String {
+    form_urlencoded::Serializer::new(String::new()).append_pair("where", expression).finish()
 }

@@ -1,5 +1,5 @@
 //! Two datasets by their keys.
-use crate::common::{Viewer, packed, photos};
+use crate::common::{Viewer, by, packed, photos};
 use fdconvert::{Pack, PackOptions};
 use fdconvert_testkit::fixtures;
 use serde_json::{Value as Json, json};
@@ -46,9 +46,10 @@ fn samples_of_both_are_matched_and_compared() {
 
     let dataset = viewer.json("api/dataset");
     assert_eq!((&dataset["samples"], &dataset["second"]["samples"]), (&json!(12), &json!(12)));
+    let hundred = by("key contains '100.png'");
     assert_eq!(viewer.json("api/dataset?set=b")["path"], second.display().to_string());
-    assert_eq!(viewer.json("api/samples?set=b&text=100.png")["total"], json!(1));
-    assert_eq!(viewer.json("api/samples?text=100.png")["total"], json!(0));
+    assert_eq!(viewer.json(&format!("api/samples?set=b&{hundred}"))["total"], json!(1));
+    assert_eq!(viewer.json(&format!("api/samples?{hundred}"))["total"], json!(0));
 }
 
 /// The rows of some states are those of all rows that have them, with their total and their pages.

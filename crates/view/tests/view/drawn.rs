@@ -1,5 +1,5 @@
 //! Recipes: images that are drawn when they are looked at, by the category they are of.
-use crate::common::{Viewer, png};
+use crate::common::{Viewer, by, png};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
@@ -17,21 +17,24 @@ fn the_categories_of_a_recipe_are_a_facet() {
     assert_eq!((names.len(), n_each * 5), (5, n_samples));
 
     let facets = viewer.facets("");
-    let facet = facets.as_array().unwrap().iter().find(|it| it["name"] == "class").unwrap();
+    let facet = facets.as_array().unwrap().iter().find(|it| it["name"] == "label").unwrap();
     assert_eq!(facet["title"], "category");
     let values: Vec<Json> =
-        (0..5).map(|class| json!({"value": class, "title": names[class], "n": n_each})).collect();
+        names.iter().map(|it| json!({"value": it.to_string(), "title": it, "n": n_each})).collect();
     assert_eq!((&facet["values"], &facet["more"]), (&json!(values), &json!(0)));
     // All have one codec and one size, which there is nothing to choose by.
     let others: Vec<_> = facets.as_array().unwrap().iter().map(|it| &it["name"]).collect();
-    assert_eq!(others, ["class"]);
+    assert_eq!(others, ["label"]);
 
     // The samples of a category are side by side, and all of them.
     for class in 0..5_u64 {
-        let kept = viewer.kept(&format!("class={class}"));
+        let kept = viewer.kept(&format!("label == {}", names[class as usize]));
         assert_eq!(kept, (class * n_each..(class + 1) * n_each).collect::<Vec<_>>());
     }
-    let rows = viewer.json("api/samples?class=3&class=1&count=1000");
+    let rows = viewer.json(&format!(
+        "api/samples?count=1000&{}",
+        by(&format!("label in [{}, {}]", names[3], names[1]))
+    ));
     for row in rows["samples"].as_array().unwrap() {
         let class = row["label"].as_u64().unwrap() as usize;
         assert!(class == 1 || class == 3, "{row}");

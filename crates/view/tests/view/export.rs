@@ -1,5 +1,5 @@
 //! What is taken along: keys and sheets.
-use crate::common::{Memory, Viewer, packed, png, sample};
+use crate::common::{Memory, Viewer, by, packed, png, sample};
 use fdconvert::{Kind, Pack, PackOptions, Value};
 use fdconvert_testkit::fixtures;
 use std::fs;
@@ -10,7 +10,7 @@ fn the_keys_are_a_list_that_packing_takes() {
     let path = packed(folder.path(), "wds");
     let viewer = Viewer::of(&path);
     viewer.facets("");
-    let reply = viewer.ok("keys.txt?class=1&width=-45");
+    let reply = viewer.ok(&format!("keys.txt?{}", by("label == 'dog' && width <= 45")));
     assert_eq!(reply.kind(), "text/plain; charset=utf-8");
     assert_eq!(reply.headers["content-disposition"], "attachment; filename=\"keys.txt\"");
     let keys = reply.text();
@@ -21,7 +21,7 @@ fn the_keys_are_a_list_that_packing_takes() {
     options.keys = Some(list);
     assert_eq!(Pack::new([&path], &out).options(options).run().unwrap().samples, 2);
     assert_eq!(viewer.ok("keys.txt").text().lines().count(), 12);
-    assert_eq!(viewer.ok("keys.txt?class=9").text(), "");
+    assert_eq!(viewer.ok(&format!("keys.txt?{}", by("label == 'cow'"))).text(), "");
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_sheet_shows_the_first_samples() {
     let folder = tempfile::tempdir().unwrap();
     let viewer = Viewer::of(&packed(folder.path(), "wds"));
     viewer.facets("");
-    let reply = viewer.ok("sheet.png?class=2&side=40");
+    let reply = viewer.ok(&format!("sheet.png?{}&side=40", by("label == 'fox'")));
     assert_eq!(reply.headers["content-disposition"], "attachment; filename=\"sheet.png\"");
     // Four images, two by two.
     let (width, height, channels, data) = png(&reply.body);
@@ -54,7 +54,7 @@ fn the_sheet_is_that_of_the_command() {
     let out = folder.path().join("sheet.png");
     let mut options = fdconvert::SheetOptions::default();
     (options.count, options.side) = (7, 36);
-    fdconvert::sheet(&path, &out, &options).unwrap();
+    fdconvert::sheet(&path, &out, &options, fdconvert::Context::default()).unwrap();
     let viewer = Viewer::of(&path);
     assert!(viewer.ok("sheet.png?count=7&side=36").body == fs::read(out).unwrap());
 }

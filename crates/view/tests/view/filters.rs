@@ -1,6 +1,6 @@
 //! Which samples the filters keep, and what the facets count.
-use crate::common::{Memory, Viewer, packed, sample};
-use fdconvert::{Kind, Value};
+use crate::common::{Memory, Viewer, by, packed, sample};
+use fdconvert::{Kind, Pack, PackOptions, Value};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
@@ -37,24 +37,54 @@ fn every_filter_keeps_what_it_says() {
         let codec = if format == "beton" { "raw" } else { "png" };
         let cats = of(&|row| row["label"] == 0);
         assert_eq!(cats.len(), 4, "{format}");
-        assert_eq!(viewer.kept("class=0"), cats);
-        assert_eq!(viewer.kept("class=0&class=2").len(), 8);
-        assert_eq!(viewer.kept("class=7"), [0; 0]);
-        assert_eq!(viewer.kept(&format!("codec={codec}")).len(), 12);
-        assert_eq!(viewer.kept("codec=jpg"), [0; 0]);
-        assert_eq!(viewer.kept("width=45-47"), of(&|row| (45..=47).contains(&width(row))));
-        assert_eq!(viewer.kept("width=51"), of(&|row| width(row) == 51));
-        assert_eq!(viewer.kept("width=-40"), of(&|row| width(row) == 40));
-        assert_eq!(viewer.kept("width=52-"), [0; 0]);
-        assert_eq!(viewer.kept("height=30-30").len(), 12);
-        assert_eq!(viewer.kept("aspect=1.6-").len(), of(&|row| width(row) >= 48).len());
+        assert_eq!(viewer.kept(r#"label == "cat""#), cats);
+        assert_eq!(viewer.kept(r#"label in ["cat", "fox"]"#).len(), 8);
+        assert_eq!(viewer.kept(r#"label == "cow""#), [0; 0]);
+        assert_eq!(viewer.kept(&format!("codec == '{codec}'")).len(), 12);
+        assert_eq!(viewer.kept(r#"codec == "jpg""#), [0; 0]);
+        let middle_widths = of(&|row| (45..=47).contains(&width(row)));
+        assert_eq!(viewer.kept("width >= 45 && width <= 47"), middle_widths);
+        assert_eq!(viewer.kept("width == 51"), of(&|row| width(row) == 51));
+        assert_eq!(viewer.kept("!(width > 40)"), of(&|row| width(row) == 40));
+        assert_eq!(viewer.kept("width >= 52"), [0; 0]);
+        assert_eq!(viewer.kept("height == 30").len(), 12);
+        assert_eq!(viewer.kept("width / height >= 1.6").len(), of(&|row| width(row) >= 48).len());
         let middle = bytes(&rows[5]);
-        assert_eq!(viewer.kept(&format!("bytes={middle}-")), of(&|row| bytes(row) >= middle));
-        assert_eq!(viewer.kept("text=DOG"), of(&|row| key(row).contains("dog")));
-        assert_eq!(viewer.kept("text=dog&text=fox").len(), 8);
+        assert_eq!(viewer.kept(&format!("bytes >= {middle}")), of(&|row| bytes(row) >= middle));
+        assert_eq!(viewer.kept(r#"key contains "dog""#), of(&|row| key(row).contains("dog")));
+        assert_eq!(viewer.kept(r#"key contains "dog" || key contains "fox""#).len(), 8);
         let both = of(&|row| row["label"] == 0 && width(row) >= 45 && key(row).contains("cat"));
-        assert_eq!(viewer.kept("class=0&width=45-&text=cat"), both);
-        assert_eq!(viewer.kept("class="), of(&|_| true));
+        let all = r#"label == "cat" && width >= 45 && key contains "cat""#;
+        assert_eq!(viewer.kept(all), both);
+        // Columns of several names, and keys among them.
+        let wide = of(&|row| width(row) >= 50 || row["label"] == 1);
+        assert_eq!(viewer.kept(r#"width >= 50 || label == "dog""#), wide);
+        assert_eq!(viewer.kept(r#"width >= 50 || key contains "dog""#), wide);
+        assert_eq!(viewer.kept(""), of(&|_| true));
+    }
+}
+
+/// What the page shows is what packing takes.
+#[test]
+fn an_expression_keeps_what_packing_keeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = packed(folder.path(), "wds");
+    let viewer = Viewer::of(&path);
+    for (at, expression) in [
+        r#"label == "cat" && width / height > 1.4"#,
+        r#"!(label in ["cat", "dog"]) || bytes < 4000"#,
+        r#"key ends_with "7.png" || codec != "png""#,
+        "split == 'val'",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let kept = viewer.kept(expression).len() as u64;
+        let options = PackOptions::default().format("wds").r#where(expression);
+        let out = folder.path().join(format!("{at}.wds"));
+        let packed = Pack::new([&path], out).options(options).run();
+        // Nothing to pack is an error there.
+        assert_eq!(packed.map_or(0, |report| report.samples), kept, "{expression}");
     }
 }
 
@@ -63,19 +93,20 @@ fn what_means_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let viewer = Viewer::of(&packed(folder.path(), "wds"));
     for (wrong, part) in [
-        ("class=cat", "`class=cat` means nothing: classes are named by their number"),
-        ("codec=x", "there is no such codec"),
-        ("width=a", "a range is e.g. 256-512"),
-        ("width=5-3", "`width=5-3` means nothing"),
-        ("split=val", "there is no such split"),
-        ("f.nothing=1", "there is no such filter"),
-        ("colour=red", "`colour=red` means nothing"),
-        ("damaged=yes", "it is 1 or not there"),
-        ("start=-1", "`start=-1` is not a number that fits"),
-        ("count=0", "`count=0` is not within 1 to 1000"),
-        ("count=1001", "is not within 1 to 1000"),
-        ("count=1&count=2", "`count` is there twice"),
-        ("set=c", "`set=c` is neither a nor b"),
+        (by("label == 3"), "at column 10, behind the ^: it has to be a text, and is a number"),
+        (
+            by("nothing == 1"),
+            "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
+        ),
+        (by("width"), "the whole has to be true or false"),
+        (by("width > 3") + "&" + &by("width < 5"), "`where` is there twice"),
+        ("colour=red".into(), "there is no parameter `colour`"),
+        ("damaged=yes".into(), "it is 1 or not there"),
+        ("start=-1".into(), "`start=-1` is not a number that fits"),
+        ("count=0".into(), "`count=0` is not within 1 to 1000"),
+        ("count=1001".into(), "is not within 1 to 1000"),
+        ("count=1&count=2".into(), "`count` is there twice"),
+        ("set=c".into(), "`set=c` is neither a nor b"),
     ] {
         let said = viewer.fails(400, &format!("api/samples?{wrong}"));
         assert!(said.contains(part), "{wrong}: {said}");
@@ -87,19 +118,20 @@ fn what_means_nothing_is_refused() {
 fn pages_and_positions_are_within_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let viewer = Viewer::of(&packed(folder.path(), "wds"));
-    let kept = viewer.kept("class=1");
-    let page = viewer.json("api/samples?class=1&start=1&count=2");
+    let [cats, dogs] = ["cat", "dog"].map(|name| by(&format!("label == '{name}'")));
+    let kept = viewer.kept("label == 'dog'");
+    let page = viewer.json(&format!("api/samples?{dogs}&start=1&count=2"));
     assert_eq!((&page["total"], &page["start"]), (&json!(4), &json!(1)));
     let samples: Vec<_> =
         page["samples"].as_array().unwrap().iter().map(|row| row["sample"].clone()).collect();
     assert_eq!(samples, [json!(kept[1]), json!(kept[2])]);
     for past in ["start=4", "start=18446744073709551615", "start=3&count=1000"] {
-        let page = viewer.json(&format!("api/samples?class=1&{past}"));
+        let page = viewer.json(&format!("api/samples?{dogs}&{past}"));
         assert!(page["samples"].as_array().unwrap().len() <= 1, "{page}");
     }
     let position = |query: &str| viewer.json(&format!("api/position?{query}"))["position"].clone();
-    assert_eq!(position(&format!("class=1&sample={}", kept[3])), json!(3));
-    assert_eq!(position(&format!("class=0&sample={}", kept[3])), Json::Null);
+    assert_eq!(position(&format!("{dogs}&sample={}", kept[3])), json!(3));
+    assert_eq!(position(&format!("{cats}&sample={}", kept[3])), Json::Null);
     assert_eq!(position("sample=11"), json!(11));
     assert!(viewer.fails(404, "api/position?sample=12").contains("there is no sample 12, only 12"));
     assert!(viewer.fails(400, "api/position").contains("`sample` is missing"));
@@ -110,8 +142,9 @@ fn facets_count_what_the_other_filters_keep() {
     let folder = tempfile::tempdir().unwrap();
     let viewer = Viewer::of(&packed(folder.path(), "wds"));
     let facets = viewer.facets("");
-    let class = facet(&facets, "class");
-    assert_eq!(counts(class), [(json!(0), 4), (json!(1), 4), (json!(2), 4)]);
+    let class = facet(&facets, "label");
+    let [cat, dog, fox] = ["cat", "dog", "fox"].map(|name| json!(format!("\"{name}\"")));
+    assert_eq!(counts(class), [(cat.clone(), 4), (dog.clone(), 4), (fox.clone(), 4)]);
     assert_eq!(class["values"][0]["title"], "cat");
     let width = facet(&facets, "width");
     assert_eq!((&width["min"], &width["max"]), (&json!(40), &json!(51)));
@@ -120,25 +153,30 @@ fn facets_count_what_the_other_filters_keep() {
     assert!(bins.iter().all(|bin| bin["n"] == 1 && bin["from"] == bin["to"]), "{width}");
 
     // The class alone does not narrow its own facet.
-    let facets = viewer.facets("class=0");
-    assert_eq!(counts(facet(&facets, "class")).len(), 3);
-    assert_eq!(counts(facet(&facets, "codec")), [(json!("png"), 4)]);
-    let facets = viewer.facets("class=0&width=40-43");
-    let narrow = counts(facet(&facets, "class"));
-    assert_eq!(narrow, [(json!(0), 2), (json!(1), 1), (json!(2), 1)]);
+    let facets = viewer.facets("label == 'cat'");
+    assert_eq!(counts(facet(&facets, "label")).len(), 3);
+    assert_eq!(counts(facet(&facets, "codec")), [(json!("\"png\""), 4)]);
+    let facets = viewer.facets("label == 'cat' && width >= 40 && width <= 43");
+    let narrow = counts(facet(&facets, "label"));
+    assert_eq!(narrow, [(cat, 2), (dog.clone(), 1), (fox, 1)]);
     let n_widths = facet(&facets, "width")["bins"].as_array().unwrap().iter();
     assert_eq!(n_widths.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 4);
-    let facets = viewer.facets("text=dog");
-    assert_eq!(counts(facet(&facets, "class")), [(json!(1), 4)]);
+    // Nor does the shape.
+    let facets = viewer.facets("width / height < 1.5");
+    let shapes = facet(&facets, "width / height")["bins"].as_array().unwrap().iter();
+    assert_eq!(shapes.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 12);
+    assert_eq!(facet(&facets, "width / height")["title"], "aspect");
+    let facets = viewer.facets("key contains 'dog'");
+    assert_eq!(counts(facet(&facets, "label")), [(dog, 4)]);
 }
 
 /// Samples with an int, a float, a text, and a text that is never the same.
 fn numbers(n_samples: u64) -> Memory {
     let fields = vec![
         ("label", Kind::Int),
-        ("age", Kind::Int),
+        ("at", Kind::Int),
         ("score", Kind::Float),
-        ("camera", Kind::Text),
+        ("the camera", Kind::Text),
         ("caption", Kind::Text),
     ];
     let values = |n: u64| {
@@ -162,35 +200,36 @@ fn further_fields_are_filters_and_facets() {
     });
     let facets = viewer.facets("");
     let names: Vec<_> = facets.as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
-    assert_eq!(names, ["class", "split", "f.age", "f.score", "f.camera"]);
-    assert_eq!(viewer.kept("f.age=-5"), [0]);
-    assert_eq!(viewer.kept("f.age=-5--3"), [0, 1, 2]);
-    assert_eq!(viewer.kept("f.age=20-"), [25, 26, 27, 28, 29]);
-    assert_eq!(viewer.kept("f.score=-1--0.5"), [0, 1]);
-    assert_eq!(viewer.kept("f.score=0.25-1.25"), [3, 4]);
-    assert_eq!(viewer.kept("f.camera=a%26b%3Dc&f.age=-inf-0"), [2, 5]);
-    assert_eq!(viewer.kept("f.camera=nowhere"), [0; 0]);
-    assert_eq!(viewer.kept("split=val&class=0"), [21, 24, 27]);
-    assert_eq!(viewer.kept("split=val&split=train").len(), 30);
-    let said = viewer.fails(400, "api/samples?f.caption=x");
+    assert_eq!(names, ["label", "split", "`at`", "score", "`the camera`"]);
+    assert_eq!(viewer.kept("at == -5"), [0]);
+    assert_eq!(viewer.kept("`at` >= -5 && `at` <= -3"), [0, 1, 2]);
+    assert_eq!(viewer.kept("at >= 20"), [25, 26, 27, 28, 29]);
+    assert_eq!(viewer.kept("score >= -1 && score <= -0.5"), [0, 1]);
+    assert_eq!(viewer.kept("score >= 0.25 && score <= 1.25"), [3, 4]);
+    assert_eq!(viewer.kept("`the camera` == 'a&b=c' && at <= 0"), [2, 5]);
+    assert_eq!(viewer.kept("`the camera` == 'nowhere'"), [0; 0]);
+    assert_eq!(viewer.kept("split == 'val' && label == 0"), [21, 24, 27]);
+    assert_eq!(viewer.kept("split in ['val', 'train']").len(), 30);
+    let said = viewer.fails(400, &format!("api/samples?{}", by("caption == 'x'")));
     assert!(said.contains("too long, or too many"), "{said}");
-    let cameras = counts(facet(&facets, "f.camera"));
-    assert_eq!(cameras[0], (json!("left"), 10));
-    assert_eq!(counts(facet(&facets, "split")), [(json!("train"), 20), (json!("val"), 10)]);
+    let cameras = counts(facet(&facets, "`the camera`"));
+    assert_eq!(cameras[0], (json!("\"left\""), 10));
+    assert_eq!(counts(facet(&facets, "split")), [(json!("\"train\""), 20), (json!("\"val\""), 10)]);
 }
 
 #[test]
 fn the_catalog_grows_while_requests_are_answered_and_is_complete_in_the_end() {
     let slow = Memory { slowness: Duration::from_millis(2), ..numbers(400) };
     let viewer = Viewer::of_samples(slow);
-    let first = viewer.json("api/samples?class=0");
+    let zeros = format!("api/samples?{}", by("label == 0"));
+    let first = viewer.json(&zeros);
     assert!(first["scanned"].as_u64().unwrap() < 400, "{first}");
     // Rows do not wait.
     let rows = viewer.json("api/samples?start=390&count=10");
     assert_eq!(rows["samples"].as_array().unwrap().len(), 10);
     assert_eq!((&rows["total"], &rows["samples"][0]["label"]), (&json!(400), &json!(0)));
     let mut totals = vec![first["total"].as_u64().unwrap()];
-    let last = viewer.until("api/samples?class=0", |it| {
+    let last = viewer.until(&zeros, |it| {
         assert!(it["total"].as_u64() <= Some(134), "{it}");
         it["scanned"] == 400
     });
@@ -203,13 +242,14 @@ fn a_slow_dataset_is_counted_by_several_threads_and_alike() {
     let fast = Viewer::of_samples(numbers(700));
     let slowness = Duration::from_micros(100);
     let slow = Viewer::of_samples(Memory { slowness, ..numbers(700) });
-    for asked in [
-        "api/facets",
-        "api/facets?class=1&f.age=-inf-200",
-        "api/samples?count=1000&class=2",
-        "api/samples?count=1000&f.camera=right&f.score=20-",
+    for (asked, expression) in [
+        ("api/facets?", ""),
+        ("api/facets?", "label == 1 && at <= 200"),
+        ("api/samples?count=1000&", "label == 2"),
+        ("api/samples?count=1000&", "`the camera` == 'right' && score >= 20"),
     ] {
         let is_complete = |it: &Json| it["scanned"] == 700;
-        assert_eq!(slow.until(asked, is_complete), fast.until(asked, is_complete), "{asked}");
+        let asked = format!("{asked}{}", by(expression));
+        assert_eq!(slow.until(&asked, is_complete), fast.until(&asked, is_complete), "{asked}");
     }
 }

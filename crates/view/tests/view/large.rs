@@ -1,5 +1,5 @@
 //! As many samples as ImageNet has: how long one waits. Run by hand, as its figures are read.
-use crate::common::Viewer;
+use crate::common::{Viewer, by};
 use fdconvert::{FieldSpec, Image, Kind, Pack, PackOptions, Pixels, Result, Sample};
 use fdconvert::{Schema, Source, Value};
 use serde_json::Value as Json;
@@ -66,23 +66,26 @@ fn a_million_samples() {
     println!("then: {} {}", resident("VmRSS"), resident("RssAnon"));
     assert_eq!(dataset["samples"].as_u64(), Some(N_SAMPLES));
     let complete = |it: &Json| it["scanned"] == it["samples"];
-    viewer.until("api/samples?count=1&class=999", |it| it["scanned"] == N_SAMPLES);
+    viewer.until(&format!("api/samples?count=1&{}", by("label == 999")), |it| {
+        it["scanned"] == N_SAMPLES
+    });
     told("catalog", began);
     println!("then: {} {}", resident("VmRSS"), resident("RssAnon"));
-    for path in [
-        "api/samples?class=17",
-        "api/samples?width=3-5&class=4&class=5",
-        "api/samples?text=n00000123",
-        "api/samples?start=1000000&count=1000",
-        "api/facets",
-        "api/facets?class=17&width=3-5",
-        "api/facets?class=17&width=3-5",
-        "keys.txt",
-        "api/damage",
+    let both = "label == 17 && width >= 3 && width <= 5";
+    for (path, expression) in [
+        ("api/samples", "label == 17"),
+        ("api/samples", "width >= 3 && width <= 5 && label in [4, 5]"),
+        ("api/samples", "width > height"),
+        ("api/samples", "key contains 'n00000123'"),
+        ("api/facets", ""),
+        ("api/facets", both),
+        ("api/facets", both),
+        ("keys.txt", ""),
+        ("api/damage", ""),
     ] {
         let began = Instant::now();
-        let reply = viewer.ok(path);
-        println!("{path}: {:?}, {} bytes", began.elapsed(), reply.body.len());
+        let reply = viewer.ok(&format!("{path}?{}", by(expression)));
+        println!("{path} {expression}: {:?}, {} bytes", began.elapsed(), reply.body.len());
     }
     viewer.until("api/facets", complete);
 }

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   // src/address.ts
-  var NOT_FILTERS = /* @__PURE__ */ new Set(["at", "set", "from", "start", "count", "sample", "side"]);
+  var NOT_FILTERS = /* @__PURE__ */ new Set(["at", "set", "from"]);
   function parse(hash) {
     const text = hash.replace(/^#?\/?/, "");
     const cut2 = text.indexOf("?");
@@ -65,18 +65,10 @@
   function whole(text) {
     return text !== void 0 && /^\d{1,15}$/.test(text) ? Number(text) : null;
   }
-  function range(name2, text) {
-    const end = (part) => part === "" || !Number.isFinite(Number(part)) ? null : Number(part);
-    const signed = name2.startsWith("f.");
-    if (!signed && text.startsWith("-")) return [null, end(text.slice(1))];
-    for (let at = 1; at < text.length; at += 1) {
-      if (text[at] === "-" && !/e/i.test(text[at - 1] ?? ""))
-        return [end(text.slice(0, at)), end(text.slice(at + 1))];
-    }
-    return [end(text), end(text)];
-  }
-  function rangeText(name2, from, to) {
-    return from === "" && name2.startsWith("f.") ? `-inf-${to}` : `${from}-${to}`;
+  function range(text) {
+    const [from = "", to = ""] = text.split("..");
+    const end = (part2) => part2 === "" || !Number.isFinite(Number(part2)) ? null : Number(part2);
+    return [end(from), end(to)];
   }
 
   // src/dom.ts
@@ -334,6 +326,35 @@
     }
   };
 
+  // src/where.ts
+  function quoted(text) {
+    return `"${text.replace(/[\\"]/g, "\\$&")}"`;
+  }
+  function unquoted(value) {
+    return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value;
+  }
+  function expression(filters) {
+    const names = [...new Set(filters.map(([name2]) => name2))];
+    const parts = names.map((name2) => part(name2, values(filters, name2)));
+    return parts.filter((text) => text !== "").join(" && ");
+  }
+  function asked(filters) {
+    const text = expression(filters);
+    const where = text === "" ? [] : [["where", text]];
+    return [...where, ...filters.filter(([name2]) => name2 === "damaged")];
+  }
+  function part(name2, chosen) {
+    const last = chosen.at(-1) ?? "";
+    if (name2 === "damaged") return "";
+    if (name2 === "key") return `key contains ${quoted(last)}`;
+    if (!last.startsWith('"') && last.includes("..")) {
+      const [from, to] = range(last);
+      const ends = [from !== null && `${name2} >= ${from}`, to !== null && `${name2} <= ${to}`];
+      return ends.filter((end) => end !== false).join(" && ");
+    }
+    return chosen.length === 1 ? `${name2} == ${last}` : `${name2} in [${chosen.join(", ")}]`;
+  }
+
   // src/about.ts
   var MAX_NAMES = 5e3;
   var AboutView = class {
@@ -427,7 +448,7 @@
         h(
           "th",
           { scope: "row" },
-          h("a", { href: format(grid([["split", name2]])) }, name2)
+          h("a", { href: format(grid([["split", quoted(name2)]])) }, name2)
         ),
         h("td", { class: "n" }, count(samples))
       )
@@ -573,12 +594,12 @@
     /** The place of a sample, or null where the filters leave it out. */
     async position(sample2, signal) {
       if (this.filters.length === 0) return sample2 < this.samples ? sample2 : null;
-      const path = `api/position${query(this.filters, { sample: sample2, ...setOf(this.second) })}`;
+      const path = `api/position${query(asked(this.filters), { sample: sample2, ...setOf(this.second) })}`;
       return (await ask(path, signal)).position;
     }
     async request(start2, count2, signal) {
       const more = { start: start2, count: count2, ...setOf(this.second) };
-      const answer2 = await ask(`api/samples${query(this.filters, more)}`, signal);
+      const answer2 = await ask(`api/samples${query(asked(this.filters), more)}`, signal);
       this.total = answer2.total;
       this.scanned = answer2.scanned;
       return answer2.samples;
@@ -599,7 +620,7 @@
     lastFilters = "";
     /** The parameters of a request about this dataset. */
     query(filters, more = {}) {
-      return query(filters, { ...more, ...setOf(this.second) });
+      return query(asked(filters), { ...more, ...setOf(this.second) });
     }
     /** The address of its grid. */
     grid(filters, at) {
@@ -625,10 +646,7 @@
     }
     /** A filter as people read it. */
     filterText([name2, value]) {
-      if (name2 === "class") return `class: ${this.className(Number(value))}`;
-      if (name2 === "text") return `key has “${value}”`;
-      if (name2 === "damaged") return "damaged";
-      return `${name2.replace(/^f\./, "")}: ${value}`;
+      return name2 === "damaged" ? name2 : expression([[name2, value]]);
     }
   };
 
@@ -1281,9 +1299,25 @@
     }
   };
 
+  // src/copy.ts
+  function copier(label, shown2) {
+    const said = h("span", { role: "status", class: "muted" });
+    const copy = async () => {
+      try {
+        await navigator.clipboard.writeText(shown2.textContent ?? "");
+        fill(said, "copied");
+      } catch {
+        getSelection()?.selectAllChildren(shown2);
+        fill(said, "selected; copy it with Ctrl+C");
+      }
+    };
+    const button = h("button", { type: "button", onclick: () => void copy() }, label);
+    return h("div", { class: "line" }, button, said);
+  }
+
   // src/chips.ts
   var MAX_CHIPS = 12;
-  var COMMON = /* @__PURE__ */ new Set(["text", "codec", "width", "height", "bytes", "aspect"]);
+  var COMMON = /* @__PURE__ */ new Set(["key", "codec", "width", "height", "bytes", "width / height"]);
   function drawSets(nav, app, filters) {
     const common = filters.filter(([name2]) => COMMON.has(name2));
     const link = (letter, second) => {
@@ -1308,6 +1342,12 @@
       list.append(h("li", null, h("button", props, "Clear all")));
     }
     list.hidden = filters.length === 0;
+  }
+  function drawExpression(root, filters) {
+    const text = expression(filters);
+    const code = h("code", { tabindex: "0", role: "group", "aria-label": "Expression" }, text);
+    fill(root, code, copier("Copy for pack --where", code));
+    root.hidden = text === "";
   }
 
   // src/exports.ts
@@ -1861,12 +1901,12 @@ ${number2}`,
     }
     range() {
       const text = values(this.filters(), this.name).at(-1);
-      return text === void 0 ? [null, null] : range(this.name, text);
+      return text === void 0 ? [null, null] : range(text);
     }
     set(from, to) {
       const rest = without(this.filters(), this.name);
       this.choose(
-        from === "" && to === "" ? rest : [...rest, [this.name, rangeText(this.name, from, to)]]
+        from === "" && to === "" ? rest : [...rest, [this.name, `${from}..${to}`]]
       );
     }
     binAt(event) {
@@ -1986,27 +2026,22 @@ ${number2}`,
     }
     /** What was counted, what is chosen without having been counted, and classes that have a name. */
     all(text) {
-      const all = this.known.map(({ value, title, n }) => ({
-        value: String(value),
-        title,
-        n
-      }));
+      const all = [...this.known];
       const have = new Set(all.map(({ value }) => value));
-      const titleOf = (value) => this.name === "class" ? this.app.className(Number(value)) : value;
       const chosen = new Set(values(this.filters(), this.name));
       for (const value of chosen) {
-        if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
+        if (!have.has(value)) all.push({ value, title: unquoted(value), n: null });
         have.add(value);
       }
-      if (this.name === "class" && text !== "") all.push(...this.named(text, have));
+      if (this.name === "label" && text !== "") all.push(...this.named(text, have));
       const isChosen = ({ value }) => chosen.has(value);
       return all.length <= AT_ONCE2 ? all : [...all.filter(isChosen), ...all.filter((value) => !isChosen(value))];
     }
     /** Classes with such a name that were not counted; of a million of them, the first few. */
     named(text, have) {
       const found = [];
-      for (const [value, title] of this.app.classes().entries()) {
-        const shown2 = { value: String(value), title, n: null };
+      for (const title of this.app.classes()) {
+        const shown2 = { value: quoted(title), title, n: null };
         if (fits(shown2, text) && !have.has(shown2.value)) found.push(shown2);
         if (found.length === MAX_NAMED) break;
       }
@@ -2036,8 +2071,8 @@ ${number2}`,
       return button;
     }
   };
-  function fits({ value, title }, text) {
-    return title.toLowerCase().includes(text) || value.includes(text);
+  function fits({ title }, text) {
+    return title.toLowerCase().includes(text);
   }
 
   // src/panel.ts
@@ -2195,6 +2230,7 @@ ${number2}`,
             this.exports.root
           ),
           this.chips,
+          this.where,
           this.message,
           this.grid.root
         )
@@ -2230,6 +2266,7 @@ ${number2}`,
     });
     total = h("span", { class: "total", role: "status" });
     chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
+    where = h("div", { class: "where" });
     message = h("div", { class: "message" });
     exports;
     toggle = h(
@@ -2353,10 +2390,11 @@ ${number2}`,
         if (this.waitingFor !== null) void this.jumpTo(this.waitingFor, false);
       });
       if (document.activeElement !== this.search) {
-        this.search.value = values(this.filters, "text").at(-1) ?? "";
+        this.search.value = values(this.filters, "key").at(-1) ?? "";
       }
       drawSets(this.sets, this.app, this.filters);
       drawChips(this.chips, this.app, this.filters, (filters) => this.filter(filters));
+      drawExpression(this.where, this.filters);
       if (values(this.filters, "damaged").length > 0)
         ask(`api/damage${this.app.query([])}`).catch(() => void 0);
       this.panel.show(this.filters);
@@ -2368,11 +2406,11 @@ ${number2}`,
       this.app.shared.go(this.app.grid(filters), replace);
     }
     searchNow() {
-      const before = values(this.filters, "text");
+      const before = values(this.filters, "key");
       const text = this.search.value.trim();
       if (text === (before.at(-1) ?? "")) return;
-      const rest = without(this.filters, "text");
-      this.filter(text === "" ? rest : [...rest, ["text", text]], before.length > 0);
+      const rest = without(this.filters, "key");
+      this.filter(text === "" ? rest : [...rest, ["key", text]], before.length > 0);
     }
     async jumpTo(sample2, byHand) {
       this.coming?.abort();
@@ -3033,27 +3071,12 @@ ${number2}`,
     }
     python(text) {
       const code = longText("Python", text);
-      const said = h("span", { role: "status", class: "muted" });
-      const copy = async () => {
-        try {
-          await navigator.clipboard.writeText(text);
-          fill(said, "copied");
-        } catch {
-          getSelection()?.selectAllChildren(code);
-          fill(said, "selected; copy it with Ctrl+C");
-        }
-      };
       return h(
         "section",
         null,
         h("h2", null, "Python"),
         code,
-        h(
-          "div",
-          { class: "line" },
-          h("button", { type: "button", onclick: () => void copy() }, "Copy as Python"),
-          said
-        )
+        copier("Copy as Python", code)
       );
     }
   };

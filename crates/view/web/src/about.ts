@@ -6,6 +6,7 @@ import { DamageCheck } from "./damage";
 import { h, longText } from "./dom";
 import { count, plural, short } from "./format";
 import type { Dataset, Field } from "./types";
+import { quoted } from "./where";
 
 /** Classes that are listed. */
 const MAX_NAMES = 5000;
@@ -112,7 +113,7 @@ function splits(dataset: Dataset): HTMLElement {
             h(
                 "th",
                 { scope: "row" },
-                h("a", { href: address.format(address.grid([["split", name]])) }, name),
+                h("a", { href: address.format(address.grid([["split", quoted(name)]])) }, name),
             ),
             h("td", { class: "n" }, count(samples)),
         ),

@@ -1,7 +1,10 @@
 // The state that is worth a link, in the fragment of the address.
 
 export type View = "grid" | "sample" | "batch" | "compare" | "about";
-/** A parameter and its value; of one name they are alternatives. */
+/**
+ * What an expression calls a property of samples, and a value as it stands there, or a range such as
+ * `256..512`; of one name they are alternatives. Beside these are `key`, a part of it, and `damaged`.
+ */
 export type Filter = readonly [name: string, value: string];
 
 export interface Address {
@@ -13,8 +16,8 @@ export interface Address {
     options: Record<string, string>;
 }
 
-/** Names that the server has other uses for, or that the page keeps. */
-const NOT_FILTERS = new Set(["at", "set", "from", "start", "count", "sample", "side"]);
+/** Names that the page keeps; a field that is called so stands in backticks. */
+const NOT_FILTERS = new Set(["at", "set", "from"]);
 
 export function parse(hash: string): Address {
     const text = hash.replace(/^#?\/?/, "");
@@ -97,21 +100,10 @@ export function whole(text: string | undefined): number | null {
     return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** The ends of a range such as `256-512`; either may be missing. Fields may be below 0. */
-export function range(name: string, text: string): [number | null, number | null] {
+/** The ends of a range such as `256..512`; either may be missing. */
+export function range(text: string): [number | null, number | null] {
+    const [from = "", to = ""] = text.split("..");
     const end = (part: string) =>
         part === "" || !Number.isFinite(Number(part)) ? null : Number(part);
-    const signed = name.startsWith("f.");
-    if (!signed && text.startsWith("-")) return [null, end(text.slice(1))];
-    // A sign, or that of an exponent, divides nothing.
-    for (let at = 1; at < text.length; at += 1) {
-        if (text[at] === "-" && !/e/i.test(text[at - 1] ?? ""))
-            return [end(text.slice(0, at)), end(text.slice(at + 1))];
-    }
-    return [end(text), end(text)];
-}
-
-/** The range of two ends as the server reads it, where an empty text is no end. */
-export function rangeText(name: string, from: string, to: string): string {
-    return from === "" && name.startsWith("f.") ? `-inf-${to}` : `${from}-${to}`;
+    return [end(from), end(to)];
 }

@@ -3,6 +3,7 @@
 import { type Address, type Filter, grid, query, setOf } from "./address";
 import { Selection } from "./selection";
 import type { Dataset } from "./types";
+import { asked, expression } from "./where";
 
 /** A page, from the moment it is shown until another takes its place. */
 export interface Page {
@@ -41,7 +42,7 @@ export class App {
 
     /** The parameters of a request about this dataset. */
     query(filters: readonly Filter[], more: Record<string, string | number> = {}): string {
-        return query(filters, { ...more, ...setOf(this.second) });
+        return query(asked(filters), { ...more, ...setOf(this.second) });
     }
 
     /** The address of its grid. */
@@ -72,9 +73,6 @@ export class App {
 
     /** A filter as people read it. */
     filterText([name, value]: Filter): string {
-        if (name === "class") return `class: ${this.className(Number(value))}`;
-        if (name === "text") return `key has “${value}”`;
-        if (name === "damaged") return "damaged";
-        return `${name.replace(/^f\./, "")}: ${value}`;
+        return name === "damaged" ? name : expression([[name, value]]);
     }
 }

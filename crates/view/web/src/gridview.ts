@@ -2,7 +2,7 @@
 
 import * as address from "./address";
 import type { App, Page } from "./app";
-import { drawChips, drawSets } from "./chips";
+import { drawChips, drawExpression, drawSets } from "./chips";
 import { failure, fill, h, say } from "./dom";
 import { exportMenu, type Menu } from "./exports";
 import { count, plural } from "./format";
@@ -43,6 +43,7 @@ export class GridView implements Page {
     });
     private readonly total = h("span", { class: "total", role: "status" });
     private readonly chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
+    private readonly where = h("div", { class: "where" });
     private readonly message = h("div", { class: "message" });
     private readonly exports: Menu;
     private readonly toggle = h(
@@ -97,6 +98,7 @@ export class GridView implements Page {
                     this.exports.root,
                 ),
                 this.chips,
+                this.where,
                 this.message,
                 this.grid.root,
             ),
@@ -219,10 +221,11 @@ export class GridView implements Page {
             if (this.waitingFor !== null) void this.jumpTo(this.waitingFor, false);
         });
         if (document.activeElement !== this.search) {
-            this.search.value = address.values(this.filters, "text").at(-1) ?? "";
+            this.search.value = address.values(this.filters, "key").at(-1) ?? "";
         }
         drawSets(this.sets, this.app, this.filters);
         drawChips(this.chips, this.app, this.filters, (filters) => this.filter(filters));
+        drawExpression(this.where, this.filters);
         // What is damaged is known from the check, which begins when it is asked for.
         if (address.values(this.filters, "damaged").length > 0)
             ask(`api/damage${this.app.query([])}`).catch(() => undefined);
@@ -237,12 +240,12 @@ export class GridView implements Page {
     }
 
     private searchNow(): void {
-        const before = address.values(this.filters, "text");
+        const before = address.values(this.filters, "key");
         const text = this.search.value.trim();
         if (text === (before.at(-1) ?? "")) return;
-        const rest = address.without(this.filters, "text");
+        const rest = address.without(this.filters, "key");
         // Letters of one word are one step of the history.
-        this.filter(text === "" ? rest : [...rest, ["text", text]], before.length > 0);
+        this.filter(text === "" ? rest : [...rest, ["key", text]], before.length > 0);
     }
 
     private async jumpTo(sample: number, byHand: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 // A facet of numbers: a histogram in which a range can be drawn, and two fields for its ends.
 
-import { type Filter, range, rangeText, values, without } from "./address";
+import { type Filter, range, values, without } from "./address";
 import { h, s, say, set } from "./dom";
 import { count, number } from "./format";
 import type { Bin, Facet } from "./types";
@@ -113,7 +113,7 @@ export class NumbersBody {
 
     private range(): [number | null, number | null] {
         const text = values(this.filters(), this.name).at(-1);
-        return text === undefined ? [null, null] : range(this.name, text);
+        return text === undefined ? [null, null] : range(text);
     }
 
     private set(from: string, to: string): void {
@@ -121,7 +121,7 @@ export class NumbersBody {
         this.choose(
             from === "" && to === ""
                 ? rest
-                : [...rest, [this.name, rangeText(this.name, from, to)]],
+                : [...rest, [this.name, `${from}..${to}`]],
         );
     }
 

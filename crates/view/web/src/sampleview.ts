@@ -2,6 +2,7 @@
 
 import * as address from "./address";
 import type { App, Page } from "./app";
+import { copier } from "./copy";
 import { failure, fill, h, longText } from "./dom";
 import { fieldsTable } from "./fields";
 import { bytes, count, short, tail } from "./format";
@@ -258,27 +259,12 @@ export class SampleView implements Page {
 
     private python(text: string): HTMLElement {
         const code = longText("Python", text);
-        const said = h("span", { role: "status", class: "muted" });
-        const copy = async () => {
-            try {
-                await navigator.clipboard.writeText(text);
-                fill(said, "copied");
-            } catch {
-                getSelection()?.selectAllChildren(code);
-                fill(said, "selected; copy it with Ctrl+C");
-            }
-        };
         return h(
             "section",
             null,
             h("h2", null, "Python"),
             code,
-            h(
-                "div",
-                { class: "line" },
-                h("button", { type: "button", onclick: () => void copy() }, "Copy as Python"),
-                said,
-            ),
+            copier("Copy as Python", code),
         );
     }
 }

@@ -4,6 +4,7 @@ import { type Filter, query, setOf } from "./address";
 import { Pages } from "./pages";
 import { ask } from "./server";
 import type { Row, Rows } from "./types";
+import { asked } from "./where";
 
 const PAGE = 200;
 
@@ -33,13 +34,13 @@ export class Selection extends Pages<Row> {
     /** The place of a sample, or null where the filters leave it out. */
     async position(sample: number, signal?: AbortSignal): Promise<number | null> {
         if (this.filters.length === 0) return sample < this.samples ? sample : null;
-        const path = `api/position${query(this.filters, { sample, ...setOf(this.second) })}`;
+        const path = `api/position${query(asked(this.filters), { sample, ...setOf(this.second) })}`;
         return (await ask<{ position: number | null }>(path, signal)).position;
     }
 
     protected async request(start: number, count: number, signal?: AbortSignal): Promise<Row[]> {
         const more = { start, count, ...setOf(this.second) };
-        const answer = await ask<Rows>(`api/samples${query(this.filters, more)}`, signal);
+        const answer = await ask<Rows>(`api/samples${query(asked(this.filters), more)}`, signal);
         this.total = answer.total;
         this.scanned = answer.scanned;
         return answer.samples;

@@ -29,12 +29,14 @@ export interface Dataset {
 }
 
 export interface FacetValue {
-    value: string | number;
+    /** As it stands in an expression. */
+    value: string;
     title: string;
     n: number;
 }
 
 export interface ValuesFacet {
+    /** As it stands in an expression. */
     name: string;
     title: string;
     kind: "values";

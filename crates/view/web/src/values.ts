@@ -5,6 +5,7 @@ import type { App } from "./app";
 import { fill, h, say } from "./dom";
 import { count } from "./format";
 import type { Facet, FacetValue } from "./types";
+import { quoted, unquoted } from "./where";
 
 const AT_ONCE = 8;
 /** Classes that are listed by their name alone. */
@@ -89,20 +90,14 @@ export class ValuesBody {
 
     /** What was counted, what is chosen without having been counted, and classes that have a name. */
     private all(text: string): Shown[] {
-        const all: Shown[] = this.known.map(({ value, title, n }) => ({
-            value: String(value),
-            title,
-            n,
-        }));
+        const all: Shown[] = [...this.known];
         const have = new Set(all.map(({ value }) => value));
-        const titleOf = (value: string) =>
-            this.name === "class" ? this.app.className(Number(value)) : value;
         const chosen = new Set(values(this.filters(), this.name));
         for (const value of chosen) {
-            if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
+            if (!have.has(value)) all.push({ value, title: unquoted(value), n: null });
             have.add(value);
         }
-        if (this.name === "class" && text !== "") all.push(...this.named(text, have));
+        if (this.name === "label" && text !== "") all.push(...this.named(text, have));
         // Of many, those that are chosen must not be looked for.
         const isChosen = ({ value }: Shown) => chosen.has(value);
         return all.length <= AT_ONCE
@@ -113,8 +108,8 @@ export class ValuesBody {
     /** Classes with such a name that were not counted; of a million of them, the first few. */
     private named(text: string, have: Set<string>): Shown[] {
         const found: Shown[] = [];
-        for (const [value, title] of this.app.classes().entries()) {
-            const shown = { value: String(value), title, n: null };
+        for (const title of this.app.classes()) {
+            const shown = { value: quoted(title), title, n: null };
             if (fits(shown, text) && !have.has(shown.value)) found.push(shown);
             if (found.length === MAX_NAMED) break;
         }
@@ -146,6 +141,6 @@ export class ValuesBody {
     }
 }
 
-function fits({ value, title }: Shown, text: string): boolean {
-    return title.toLowerCase().includes(text) || value.includes(text);
+function fits({ title }: Shown, text: string): boolean {
+    return title.toLowerCase().includes(text);
 }

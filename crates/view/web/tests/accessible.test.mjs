@@ -9,7 +9,7 @@ const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 
 const PAGES = {
     grid: ["", ".tile img[src]"],
-    "grid with filters": ["#/?text=1", ".chip"],
+    "grid with filters": ["#/?key=1", ".chip"],
     sample: ["#/sample/0", ".facts"],
     batch: ["#/batch?rows=4&side=64", ".batch a"],
     compare: ["#/compare?show=changed,same", "h1"],

@@ -33,14 +33,14 @@ test("everything is reached by the keyboard alone", async (t) => {
         const text = key.slice(-8);
         await keyboard.type(text);
         await keyboard.press("Enter");
-        await page.waitForURL((url) => url.hash.includes("text="));
+        await page.waitForURL((url) => url.hash.includes("key="));
         await until(
             page,
             "the found are shown",
             (sample) => document.querySelector(`.tile[data-sample="${sample}"]`) !== null,
             2,
         );
-        const { total } = await its.ask(`api/samples?text=${encodeURIComponent(text)}&count=1`);
+        const { total } = await its.ask(`api/samples?where=${encodeURIComponent(`key contains "${text}"`)}&count=1`);
         await page
             .locator(".total", {
                 hasText: new RegExp(`^${new Intl.NumberFormat("en").format(total)} of`),
@@ -50,7 +50,7 @@ test("everything is reached by the keyboard alone", async (t) => {
         await keyboard.press("Control+A");
         await keyboard.press("Delete");
         await keyboard.press("Escape");
-        await page.waitForURL((url) => !url.hash.includes("text="));
+        await page.waitForURL((url) => !url.hash.includes("key="));
         await drawn(page);
     });
 });

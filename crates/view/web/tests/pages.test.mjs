@@ -25,7 +25,7 @@ test("keys that are markup are shown as text, and nothing of them runs", async (
             await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
         }
         const [{ sample, key }] = hostile;
-        await page.evaluate((hash) => (location.hash = hash), `#/?text=${encodeURIComponent(key)}`);
+        await page.evaluate((hash) => (location.hash = hash), `#/?key=${encodeURIComponent(key)}`);
         await page.locator(`.tile[data-sample="${sample}"]`).waitFor();
         assert.ok((await page.locator(".chip").first().innerText()).includes(key));
         assert.equal(await page.locator("img[src=x], main script").count(), 0);
@@ -45,8 +45,9 @@ test("links restore what they were made of", async (t) => {
     if (facet === undefined) return t.skip("the dataset has no facet of values");
     const [{ value, n }] = facet.values;
     const filter = `${encodeURIComponent(facet.name)}=${encodeURIComponent(value)}`;
+    const where = `where=${encodeURIComponent(`${facet.name} == ${value}`)}`;
     const place = Math.floor(n / 2);
-    const { samples } = await its.ask(`api/samples?${filter}&start=${place}&count=2`);
+    const { samples } = await its.ask(`api/samples?${where}&start=${place}&count=2`);
     const [{ sample, key }, next] = samples;
     await visit(its, `#/?${filter}&at=${sample}`, async (page) => {
         await page.locator(`.tile[data-sample="${sample}"][aria-selected="true"]`).waitFor();
@@ -338,7 +339,7 @@ test("pairs become more while the datasets are compared", ONLY_MOCK, async () =>
 
 test("the second dataset has a grid of its own", async (t) => {
     if (its.dataset.second === null) return t.skip("there is no second dataset");
-    await visit(its, "#/?text=1&class=0", async (page) => {
+    await visit(its, "#/?key=1&split=%22train%22", async (page) => {
         const asked = [];
         page.on("request", (request) => asked.push(new URL(request.url())));
         await page.locator(".total", { hasText: "of" }).waitFor();
@@ -347,11 +348,11 @@ test("the second dataset has a grid of its own", async (t) => {
         asked.length = 0;
         await sets.getByText("B").click();
         // Classes of one dataset may be others in the other one.
-        await page.waitForURL((url) => /^#\/\?text=1&set=b/.test(url.hash));
+        await page.waitForURL((url) => /^#\/\?key=1&set=b/.test(url.hash));
         await drawn(page);
         assert.equal(await sets.getByText("B").getAttribute("aria-current"), "true");
         assert.ok((await page.title()).includes(its.dataset.second.name));
-        const { total } = await its.ask("api/samples?set=b&text=1&count=1");
+        const { total } = await its.ask(`api/samples?set=b&where=${encodeURIComponent('key contains "1"')}&count=1`);
         await page
             .locator(".total", { hasText: new Intl.NumberFormat("en").format(total) })
             .waitFor();
@@ -362,7 +363,7 @@ test("the second dataset has a grid of its own", async (t) => {
         for (const url of about) assert.equal(url.searchParams.get("set"), "b", url.href);
         const [sample] = await inSight(page);
         await page.locator(`.tile[data-sample="${sample}"]`).click();
-        await page.waitForURL((url) => url.hash === `#/sample/${sample}?text=1&set=b`);
+        await page.waitForURL((url) => url.hash === `#/sample/${sample}?key=1&set=b`);
         const { key } = await its.ask(`api/sample/${sample}?set=b`);
         await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
         await page.getByRole("link", { name: "Back" }).click();
@@ -376,7 +377,7 @@ test("the second dataset has a grid of its own", async (t) => {
 
 test("at 400 px nothing scrolls sideways, and filters open over the tiles", async () => {
     const options = { viewport: { width: 400, height: 800 } };
-    const hashes = ["", "#/?text=1", "#/sample/0", "#/batch?rows=4&side=64", "#/about"];
+    const hashes = ["", "#/?key=1", "#/sample/0", "#/batch?rows=4&side=64", "#/about"];
     if (its.dataset.second !== null) hashes.push("#/compare");
     for (const hash of hashes) {
         await visit(

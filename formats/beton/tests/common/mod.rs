@@ -24,11 +24,6 @@ pub fn compact() -> Box<dyn Format> {
     beton(&[("page-size", "2097152"), ("compact", "")])
 }
 
-/// Small pages, and images at the borders of blocks.
-pub fn aligned() -> Box<dyn Format> {
-    beton(&[("page-size", "2097152"), ("align", "4096")])
-}
-
 pub fn compat() -> Box<dyn Format> {
     beton(&[("page-size", "2097152"), ("compat", "ffcv")])
 }

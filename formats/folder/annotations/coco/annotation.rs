@@ -27,7 +27,6 @@ pub(super) struct Annotation<'a> {
     caption: Option<&'a RawValue>,
     /// Only panoptic ones have it.
     pub(super) segments_info: Option<IgnoredAny>,
-    /// Keys that are not packed.
     pub(super) others: Vec<Cow<'a, str>>,
 }
 
@@ -54,7 +53,7 @@ impl<'de> Visitor<'de> for Keys {
             map: &mut A,
         ) -> Result<(), A::Error> {
             if place.is_some() {
-                return Err(A::Error::custom(format_args!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format_args!("the key `{key}` occurs twice")));
             }
             *place = map.next_value()?;
             Ok(())

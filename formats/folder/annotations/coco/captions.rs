@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Captions {
     pub(super) texts: Vec<Bytes>,
-    /// What is wrong with the first bad annotation of an image.
     pub(super) bad: BTreeMap<u32, String>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct Objects {
     /// In the order of their ids.
     pub(super) categories: Vec<(Id, String)>,
     pub(super) has: Has,
-    /// What is wrong with the first bad annotation of an image.
     pub(super) bad: BTreeMap<u32, String>,
 }
 

@@ -36,7 +36,6 @@ struct WrittenObject {
     truncated: Option<String>,
     occluded: Option<String>,
     pose: Option<String>,
-    /// Names of elements that are not packed.
     others: Vec<String>,
 }
 

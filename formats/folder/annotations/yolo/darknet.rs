@@ -25,7 +25,7 @@ pub(super) fn read(text: &[u8], root: &Path, file: &Path, how: &Folder) -> Resul
     let name = Path::new(written).file_name().unwrap_or_default();
     let mut places = folders.into_iter().flatten().flat_map(|it| [it.join(written), it.join(name)]);
     let names = places.find(|place| place.is_file()).ok_or_else(|| {
-        refuse(&format!("its `names = {written}` lies neither beside it nor in the source"))
+        refuse(&format!("its `names = {written}` is neither next to it nor in the source"))
     })?;
     let splits =
         LISTS.into_iter().filter_map(|(key, split)| Some((split, vec![get(key)?.to_owned()])));

@@ -18,9 +18,7 @@ const KEYS: [&str; 7] = ["names", "nc", "train", "val", "validation", "test", "k
 /// Contents of a file.
 #[derive(Debug, PartialEq)]
 pub(in crate::folder::annotations) struct Data {
-    /// Names of classes by number.
     pub(super) names: Vec<String>,
-    /// Splits with their folders and lists of files.
     pub(super) splits: Vec<(&'static str, Vec<String>)>,
     /// `kpt_shape`.
     pub(super) keypoints: Option<[usize; 2]>,
@@ -50,7 +48,7 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
     for name in KEYS {
         let times = keys.iter().filter(|(key, _)| key == name).count();
         if times > 1 {
-            remarks.push(format!("`{name}` is there {times} times, and the last one counts"));
+            remarks.push(format!("`{name}` occurs {times} times, and the last one counts"));
         }
     }
     let names = match (get("names"), get("nc")) {
@@ -221,7 +219,7 @@ mod tests {
         assert_eq!(data.names, ["class_0", "class_1"]);
         let val = ("val", vec!["b".to_owned()]);
         assert_eq!(data.splits, [("train", vec!["c".to_owned()]), val]);
-        assert!(data.remarks[0].contains("`train` is there 2 times"), "{:?}", data.remarks);
+        assert!(data.remarks[0].contains("`train` occurs 2 times"), "{:?}", data.remarks);
     }
 
     #[test]

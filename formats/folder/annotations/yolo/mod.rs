@@ -137,7 +137,7 @@ pub(super) fn read_folder(
     let names = folder_names(&found.classes, how)?;
     if names.is_none() {
         remarks.push(
-            "no classes.txt lies beside the annotations, so classes have numbers and no names"
+            "there is no classes.txt next to the annotations, so classes have numbers and no names"
                 .to_owned(),
         );
     }
@@ -191,7 +191,7 @@ pub(super) fn class_names(file: &Path, how: &Folder) -> Result<Vec<String>> {
 pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annotated> {
     let refuse = |what: String| Error::usage(named::LABELS, format!("{}: {what}", file.display()));
     if is_url(root) {
-        let what = "the text files of YOLO are read from this machine, and the source lies in a \
+        let what = "the text files of YOLO are read from this machine, and the source is in a \
                     store; copy it here first";
         return Err(refuse(what.to_owned()));
     }

@@ -145,8 +145,9 @@ impl<'a> Entries<'a> {
         });
         let Some(front) = front else {
             return Err(Failure::Entry(format!(
-                "not one image of its list `{list}` is in {}: looked for `{first}`, and images there \
-                 are called such as `{}`; give as the source the folder that such lines are relative to",
+                "not one image of its list `{list}` is in {}: expected `{first}`, and images there \
+                 have names such as `{}`; give as the source the folder that such lines are \
+                 relative to",
                 self.root.display(),
                 self.images.first().map(|image| key_of_path(image)).unwrap_or_default()
             )));

@@ -77,7 +77,7 @@ impl Texts {
         let image = images.first().map(|image| &**image).unwrap_or_default();
         let seen = self.paths.first().map_or_else(
             || "there is none".to_owned(),
-            |path| format!("those there are called such as `{}`", key_of_path(path)),
+            |path| format!("those there have names such as `{}`", key_of_path(path)),
         );
         format!(
             "not one of its {} images has a file of labels: that of `{}` would be `{}`, and {seen}",

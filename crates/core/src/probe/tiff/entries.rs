@@ -114,7 +114,7 @@ impl<'a> Directory<'a> {
 
     fn is_cut_off(&self, tag: u16) -> String {
         let len = self.file.bytes.len();
-        format!("the TIFF is cut off: the values of its tag {tag} lie behind its {len} bytes")
+        format!("the TIFF is cut off: the values of its tag {tag} are behind its {len} bytes")
     }
 }
 
@@ -171,7 +171,6 @@ impl<'a> File<'a> {
 /// The values of an entry, which are read where they stand.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'a> {
-    /// Of the values alone.
     file: File<'a>,
     value_bytes: usize,
 }

@@ -166,7 +166,7 @@ impl Tiff<'_> {
                 Some(8..=10) => "in CIE Lab",
                 Some(32_803 | 34_892) => "with the raw values of a camera's sensor",
                 Some(32_844 | 32_845) => "in LogLuv",
-                Some(_) => "in a colour space of its own",
+                Some(_) => "in a special colour space",
             };
             return Some(format!(
                 "TIFF {what} is not supported; convert it to RGB first: \

@@ -121,7 +121,7 @@ fn values_of_tags_that_are_cut_off_are_no_defaults() {
     let whole = tiff(&rgb, 1);
     for missing in 1..=6 {
         let error = probe(&whole[..whole.len() - missing]).unwrap_err();
-        assert!(error.contains("cut off: the values of its tag 258 lie behind"), "{error}");
+        assert!(error.contains("cut off: the values of its tag 258 are behind"), "{error}");
     }
     let error = probe(&retyped(whole, tag::BITS, 12, 3)).unwrap_err();
     assert!(error.contains("tag 258 has values of type 12, not numbers"), "{error}");

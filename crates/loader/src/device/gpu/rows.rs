@@ -71,7 +71,7 @@ impl Offload {
         }
         match Prepared::new(
             &image.bytes,
-            image.entry_points().map(|stored| &stored[..]),
+            image.entry_points.as_ref().map(|stored| &stored[..]),
             Limits::DEFAULT,
         ) {
             // The size in the dataset's tables is what crops are drawn for.

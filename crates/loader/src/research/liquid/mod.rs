@@ -82,7 +82,6 @@ impl Method for Liquid {
 
 /// The buffer, for all epochs.
 struct TwoRegions {
-    /// The samples of each stratum, and how many of them are kept.
     slots: Vec<(u64, u64)>,
     seed: u64,
     buffer: Arc<Buffer>,
@@ -117,7 +116,6 @@ impl Cache for TwoRegions {
 struct Epoch {
     /// Which draw of which stratum stands at a position.
     order: Order,
-    /// Which sample that draw is.
     replay: Arc<Replay>,
     buffer: Arc<Buffer>,
     /// The position whose refill comes next.

@@ -60,7 +60,6 @@ struct Regions {
 /// Effect of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// True if the sample stays in memory for the next epoch.
     pub(super) keep: bool,
     /// True if it was loaded in this epoch, by a refill; else it was in memory at the start.
     pub(super) loaded: bool,

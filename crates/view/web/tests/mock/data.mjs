@@ -65,60 +65,55 @@ export function key(i) {
 }
 
 const column = {
-    class: (i) => label[i],
+    label: (i) => CLASSES[label[i]],
     codec,
     split,
+    key,
     width: (i) => width[i],
     height: (i) => height[i],
     bytes: (i) => bytes[i],
-    aspect: (i) => width[i] / height[i],
+    "width / height": (i) => width[i] / height[i],
+    score: (i) => (mix(i + 5) % 1000) / 1000,
 };
-column["f.score"] = (i) => (mix(i + 5) % 1000) / 1000;
-const NUMBERS = ["width", "height", "bytes", "aspect", "f.score"];
+const NUMBERS = ["width", "height", "bytes", "width / height", "score"];
 
-function inRange(text, value) {
-    const [, from, to] = /^(-?[\d.]*)-(-?[\d.]*)$/.exec(text.replace(/^-inf/, "")) ?? [];
-    return (!from || value >= Number(from)) && (!to || value <= Number(to));
+const OPERATORS = {
+    "==": (value, other) => value === other,
+    ">=": (value, other) => value >= other,
+    "<=": (value, other) => value <= other,
+    in: (value, list) => list.includes(value),
+    contains: (value, other) => value.includes(other),
+};
+
+/** A part of an expression as the page writes it; null where it means nothing. */
+function test([name, operator, literal]) {
+    if (name === "damaged") return (i) => DAMAGED.includes(i);
+    const [get, holds] = [column[name], OPERATORS[operator]];
+    if (get === undefined || holds === undefined) return null;
+    const other = JSON.parse(literal);
+    return (i) => holds(get(i), other);
 }
 
-/** A function that says whether a sample is kept; null where the filters mean nothing. */
-function predicate(filters) {
-    const tests = [];
-    for (const [name, values] of filters) {
-        if (name === "text")
-            tests.push((i) =>
-                values.some((text) => key(i).toLowerCase().includes(text.toLowerCase())),
-            );
-        else if (name === "damaged") tests.push((i) => DAMAGED.includes(i));
-        else if (!(name in column)) return null;
-        else if (NUMBERS.includes(name))
-            tests.push((i) => values.some((text) => inRange(text, column[name](i))));
-        else tests.push((i) => values.includes(String(column[name](i))));
-    }
-    return (i) => tests.every((test) => test(i));
-}
-
+/** The parts of a filter: names, operators and literals. */
 export function filtersOf(parameters) {
-    const filters = new Map();
-    for (const [name, value] of parameters) {
-        if (["set", "start", "count", "sample", "side"].includes(name)) continue;
-        filters.set(name, [...(filters.get(name) ?? []), value]);
-    }
-    return filters;
+    const parts = (parameters.get("where") ?? "").split(" && ").filter((part) => part !== "");
+    const words = (part) => /^(.*?) (==|>=|<=|in|contains) (.*)$/s.exec(part)?.slice(1) ?? [part];
+    const filters = parts.map(words);
+    return parameters.has("damaged") ? [...filters, ["damaged"]] : filters;
 }
 
 const kept = new Map();
 
 /** The samples that the filters keep, as numbers; undefined where nothing is filtered. */
 export function keep(filters, without) {
-    const used = new Map([...filters].filter(([name]) => name !== without));
-    if (used.size === 0) return undefined;
-    const name = JSON.stringify([...used]);
+    const used = filters.filter(([name]) => name !== without);
+    if (used.length === 0) return undefined;
+    const name = JSON.stringify(used);
     if (!kept.has(name)) {
-        const test = predicate(used);
-        if (test === null) return null;
+        const tests = used.map(test);
+        if (tests.includes(null)) return null;
         const found = [];
-        for (let i = 0; i < SAMPLES; i += 1) if (test(i)) found.push(i);
+        for (let i = 0; i < SAMPLES; i += 1) if (tests.every((holds) => holds(i))) found.push(i);
         kept.set(name, found);
     }
     return kept.get(name);
@@ -149,8 +144,8 @@ function facet(name, title, filters, scanned) {
             width: [333, 839],
             height: [333, 639],
             bytes: [20_000, 242_881],
-            aspect: [0.6, 1.6],
-            "f.score": [0, 1],
+            "width / height": [0.6, 1.6],
+            score: [0, 1],
         }[name];
         const bins = Array.from({ length: 24 }, (_, bin) => ({
             from: min + ((max - min) * bin) / 24,
@@ -163,7 +158,7 @@ function facet(name, title, filters, scanned) {
                 Math.max(0, Math.min(23, Math.floor(((get(at(n)) - min) / (max - min)) * 24)))
             ].n += 1;
         }
-        if (name !== "aspect" && name !== "f.score")
+        if (name !== "width / height" && name !== "score")
             for (const bin of bins)
                 Object.assign(bin, { from: Math.round(bin.from), to: Math.round(bin.to) });
         return { name, title, kind: "numbers", min, max, bins };
@@ -177,23 +172,23 @@ function facet(name, title, filters, scanned) {
     const sorted = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
     const values = sorted
         .slice(0, 200)
-        .map(([value, n]) => ({ value, title: name === "class" ? CLASSES[value] : value, n }));
+        .map(([title, n]) => ({ value: JSON.stringify(title), title, n }));
     return { name, title, kind: "values", values, more: Math.max(0, sorted.length - 200) };
 }
 
 export function facets(filters, scanned) {
     const titles = {
-        class: "Class",
+        label: "Class",
         codec: "Codec",
         split: "Split",
         width: "Width",
         height: "Height",
         bytes: "Bytes",
-        aspect: "Aspect",
-        "f.score": "score",
+        "width / height": "Aspect",
+        score: "score",
     };
     const all = Object.entries(titles).map(([name, title]) => {
-        const known = JSON.stringify([name, scanned, [...filters]]);
+        const known = JSON.stringify([name, scanned, filters]);
         if (!counted.has(known)) counted.set(known, facet(name, title, filters, scanned));
         return counted.get(known);
     });

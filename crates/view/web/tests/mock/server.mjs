@@ -144,7 +144,7 @@ function api(name, number, parameters, state) {
             return { ...dataset(state), ...(parameters.get("set") === "b" ? SECOND : {}) };
         case "facets":
             if (data.keep(data.filtersOf(parameters)) === null)
-                throw new Refusal(400, "no field has the name of a filter");
+                throw new Refusal(400, `${parameters.get("where")} means nothing`);
             return data.facets(data.filtersOf(parameters), state.scanned());
         case "samples":
             return samples(parameters, start, count, state.scanned());
@@ -191,7 +191,7 @@ function api(name, number, parameters, state) {
 
 function samples(parameters, start, count, scanned) {
     const kept = data.keep(data.filtersOf(parameters));
-    if (kept === null) throw new Refusal(400, `no field is called ${[...parameters.keys()][0]}`);
+    if (kept === null) throw new Refusal(400, `${parameters.get("where")} means nothing`);
     const total = kept === undefined ? data.SAMPLES : kept.filter((i) => i < scanned).length;
     const rows = [];
     for (let at = start; at < Math.min(total, start + count); at += 1)

@@ -1,0 +1,128 @@
+//! The texts that a name is compared with, also before it is known what names there are.
+use crate::expression::{
+    Expression, Node, Operator, Scalar, Type,
+    tokens::{Token, tokens},
+};
+use fdconvert_core::{Error, Result, named};
+use std::{collections::BTreeSet, slice};
+
+/// The splits that an expression confines samples to; empty where it does not. A folder needs them
+/// before it is opened: images without a class are no error in other splits.
+///
+/// ```
+/// use fdconvert_pipeline::splits_of;
+///
+/// assert_eq!(splits_of("split in ['train', 'val'] && width > 9")?, ["train", "val"]);
+/// assert!(splits_of("split == 'train' || width > 9")?.is_empty());
+/// # Ok::<(), fdconvert_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Usage` for what is no expression, whatever names there are.
+pub fn splits_of(expression: &str) -> Result<Vec<String>> {
+    let (sketch, split) = sketch(expression)?;
+    let splits = split.and_then(|split| sketch.root.splits(split)).unwrap_or_default();
+    Ok(splits.into_iter().map(str::to_owned).collect())
+}
+
+/// An expression whose names may be anything, for want of a source, and the place of `split` among
+/// them.
+pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
+    let words = tokens(text).unwrap_or_default();
+    let named = words.into_iter().filter_map(|(_, word)| match word {
+        Token::Name(name) => Some((name, Type::Any)),
+        _ => None,
+    });
+    let named: Vec<_> = named.collect();
+    let sketch = Expression::parse(text, &named);
+    let sketch = sketch.map_err(|what| Error::usage(named::WHERE, what))?;
+    Ok((sketch, named.iter().position(|(name, _)| name == "split")))
+}
+
+impl Expression {
+    /// Every text that is compared with a name, as equal or not.
+    pub(super) fn compared_with(&self, name: usize) -> Vec<&str> {
+        self.root.all_compared_with(name)
+    }
+}
+
+impl Node {
+    fn all_compared_with(&self, name: usize) -> Vec<&str> {
+        let mut found = self.compared_with(name).unwrap_or_default();
+        match self {
+            Self::Not(inner) | Self::Negative(inner) => found.extend(inner.all_compared_with(name)),
+            Self::Both(_, left, right) => {
+                found.extend(left.all_compared_with(name));
+                found.extend(right.all_compared_with(name));
+            }
+            Self::Value(_) | Self::Name(_) | Self::In(..) => {}
+        }
+        found
+    }
+
+    /// `None` unless comparing the name with texts is all that this part does.
+    fn compared_with(&self, name: usize) -> Option<Vec<&str>> {
+        let values = match self {
+            Self::Both(Operator::Equal | Operator::Unequal, left, right) => {
+                match (&**left, &**right) {
+                    (Self::Name(at), Self::Value(value)) | (Self::Value(value), Self::Name(at))
+                        if *at == name =>
+                    {
+                        slice::from_ref(value)
+                    }
+                    _ => return None,
+                }
+            }
+            Self::In(inner, list) if **inner == Self::Name(name) => list,
+            _ => return None,
+        };
+        let texts = values.iter().filter_map(|value| match value {
+            Scalar::Text(text) => Some(text.as_str()),
+            Scalar::Int(_) | Scalar::Float(_) => None,
+        });
+        Some(texts.collect())
+    }
+
+    /// `None` where samples of any split may be taken.
+    fn splits(&self, split: usize) -> Option<BTreeSet<&str>> {
+        match self {
+            Self::Both(Operator::And, left, right) => {
+                match (left.splits(split), right.splits(split)) {
+                    (Some(left), Some(right)) => Some(&left & &right),
+                    (left, right) => left.or(right),
+                }
+            }
+            Self::Both(Operator::Or, left, right) => {
+                Some(&left.splits(split)? | &right.splits(split)?)
+            }
+            Self::Both(Operator::Unequal, ..) => None,
+            _ => self.compared_with(split).map(|texts| texts.into_iter().collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_confines_splits_or_does_not() {
+        for (expression, expected) in [
+            ("split == 'train'", &["train"][..]),
+            ("'train' == split && my_field > 3", &["train"]),
+            ("(split in ['val', 'train'] || split == \"test\")", &["test", "train", "val"]),
+            ("split in ['val', 'train'] && split == 'val' && !(label == 'cat')", &["val"]),
+            ("my_field contains 'x' && split == 'a b'", &["a b"]),
+            ("split == 'train' || width > 3", &[]),
+            ("split != 'train'", &[]),
+            ("!(split == 'train')", &[]),
+            ("split starts_with 'tr'", &[]),
+            ("width > 3", &[]),
+        ] {
+            assert_eq!(splits_of(expression).unwrap(), expected, "{expression}");
+        }
+        for expression in ["split == ", "'", "split 'train'"] {
+            assert!(splits_of(expression).unwrap_err().to_string().contains("column"));
+        }
+    }
+}
