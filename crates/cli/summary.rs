@@ -27,8 +27,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// Returns what is in the source and will not be in the output, for people; `told` samples of it
-/// were left out by what they are, which has notes of its own.
+/// Returns a line for each reason why samples or files of the source are not in the output. The
+/// `told` samples that the selection removed have lines of their own.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = source.left_out();

@@ -333,19 +333,19 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The same with other splits.
+    /// Sets the splits to open.
     #[must_use]
     pub fn splits(self, splits: SplitChoice) -> Self {
         Self { splits, ..self }
     }
 
-    /// The same without these fields.
+    /// Sets the fields to leave out.
     #[must_use]
     pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
         Self { drop_fields, ..self }
     }
 
-    /// The same with another limit for what is compressed; `None` for the default one.
+    /// Sets the limit for decompressed bytes; `None` is the default limit.
     #[must_use]
     pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
         Self { max_decompressed: MaxDecompressed(bytes), ..self }

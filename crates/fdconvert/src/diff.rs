@@ -131,14 +131,14 @@ pub fn diff(
 }
 
 impl Differences {
-    /// Returns whether each dataset has the samples of the other, with the same content in all fields
-    /// that both have. Their order, and fields of one alone, make no difference.
+    /// Returns whether both datasets have the same keys and equal values in every common field. The
+    /// order of samples and fields that only one dataset has are ignored.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.changed.is_empty() && self.only.iter().all(Vec::is_empty)
     }
 
-    /// Returns what was found as a document.
+    /// Returns the result as the JSON document of `--json`.
     #[must_use]
     pub fn document(&self, datasets: [&Path; 2]) -> Json {
         let only = |side: usize| -> Json {

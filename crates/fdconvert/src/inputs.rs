@@ -123,9 +123,9 @@ impl Pack {
         })
     }
 
-    /// Returns whether samples are packed as they come, from an [open](Source::is_open) source: into a
-    /// format that counts samples last, all of them in the order of their source, and beside no
-    /// output that is replaced. Others wait in a [`TemporaryDataset`](crate::TemporaryDataset).
+    /// Returns whether samples of an [open](Source::is_open) source can be packed as they arrive. This
+    /// takes a format that writes the number of samples last, no selection, shuffle or split, and no
+    /// `overwrite`. Otherwise they wait in a [`TemporaryDataset`](crate::TemporaryDataset).
     #[must_use]
     pub fn takes_any_number(&self) -> bool {
         let options = &self.options;

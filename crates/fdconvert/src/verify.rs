@@ -153,7 +153,7 @@ impl Verified {
         self.problems_left_out += problems.count() as u64;
     }
 
-    /// Returns what was found as a document.
+    /// Returns the result as the JSON document of `--json`.
     #[must_use]
     pub fn document(&self, dataset: &Path, options: &VerifyOptions) -> Json {
         let problems = self.problems.iter().map(|problem| match &problem.sample {

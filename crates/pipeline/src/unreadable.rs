@@ -17,17 +17,17 @@ const MAX_REASONS: usize = 100_000;
 /// options would give other bytes.
 pub(crate) struct Unreadable {
     on_error: Option<OnError>,
-    found: Mutex<Found>,
+    found: Mutex<Reasons>,
 }
 
 /// Positions, the first ones with their reasons, whatever the threads found first.
 #[derive(Default)]
-struct Found {
+struct Reasons {
     reasons: BTreeMap<u64, Message>,
     others: BTreeSet<u64>,
 }
 
-impl Found {
+impl Reasons {
     fn add(&mut self, position: u64, error: &Error, max_reasons: usize) {
         if self.reasons.contains_key(&position) || self.others.contains(&position) {
             return;
@@ -64,7 +64,7 @@ impl Unreadable {
 
     /// The positions, with the reasons that are kept.
     pub(crate) fn into_reasons(self) -> BTreeMap<u64, Option<Message>> {
-        let Found { reasons, others } =
+        let Reasons { reasons, others } =
             self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let reasons = reasons.into_iter().map(|(position, reason)| (position, Some(reason)));
         reasons.chain(others.into_iter().map(|position| (position, None))).collect()

@@ -10,7 +10,7 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Reader, Result};
-use fdconvert_pipeline::{Cancel, Comparison as Pairs, Matched};
+use fdconvert_pipeline::{Cancel, Comparison, Matched};
 use fdconvert_storage::sigbus;
 use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -25,15 +25,15 @@ const NONE: u32 = u32::MAX;
 const STATES: [&str; 4] = ["same", "changed", "only_a", "only_b"];
 
 /// Two datasets, and what was found so far.
-pub(crate) struct Comparison {
+pub(crate) struct SideBySide {
     readers: [Arc<dyn Reader>; 2],
     begun: Once,
-    found: Mutex<Found>,
+    found: Mutex<Pairs>,
 }
 
 /// The pairs so far, in the order of the first dataset, then what only the second one has.
 #[derive(Debug, Default)]
-struct Found {
+struct Pairs {
     pairs: Vec<Pair>,
     /// Pairs by state.
     counts: [u64; 4],
@@ -82,7 +82,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     Ok(Answer::json(&comparison.page(states, start, count as usize)))
 }
 
-impl Comparison {
+impl SideBySide {
     pub(crate) fn new(a: Arc<dyn Reader>, b: Arc<dyn Reader>) -> Self {
         Self { readers: [a, b], begun: Once::new(), found: Mutex::default() }
     }
@@ -101,7 +101,7 @@ impl Comparison {
         });
     }
 
-    fn found(&self) -> MutexGuard<'_, Found> {
+    fn found(&self) -> MutexGuard<'_, Pairs> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,7 +138,7 @@ impl Comparison {
 
     fn compare(&self, ended: &Cancel) -> Result<()> {
         let [a, b] = &self.readers;
-        let comparison = Pairs::new(&**a, &**b).trusting_checksums();
+        let comparison = Comparison::new(&**a, &**b).trusting_checksums();
         let Matched { both, only_a, only_b } = comparison.matched(ended)?;
         let mut only_a = only_a.into_iter().peekable();
         // What cannot be read is not the same.
@@ -161,7 +161,7 @@ impl Comparison {
     }
 }
 
-impl Found {
+impl Pairs {
     fn add(&mut self, a: Option<u64>, b: Option<u64>, is_same: bool) {
         let number = |index: Option<u64>| index.and_then(|it| u32::try_from(it).ok());
         let [a, b] = [a, b].map(|index| number(index).unwrap_or(NONE));

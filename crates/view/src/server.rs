@@ -2,7 +2,7 @@
 use crate::{
     answer::Failure,
     batch::LastBatch,
-    compare::Comparison,
+    compare::SideBySide,
     dataset::{Dataset, Opened},
     request::Asked,
     routes::router,
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Arc<Semaphore>,
     pub(crate) thumbnails: Thumbnails,
     pub(crate) batch: LastBatch,
-    pub(crate) comparison: Option<Arc<Comparison>>,
+    pub(crate) comparison: Option<Arc<SideBySide>>,
     pub(crate) ended: Cancel,
     first: Arc<Dataset>,
     second: Option<Arc<Dataset>>,
@@ -70,7 +70,7 @@ impl Server {
         let first = Arc::new(Dataset::new(first));
         let second = second.map(|second| Arc::new(Dataset::new(second)));
         let comparison = second.as_ref().map(|second| {
-            Arc::new(Comparison::new(first.reader().clone(), second.reader().clone()))
+            Arc::new(SideBySide::new(first.reader().clone(), second.reader().clone()))
         });
         let shared = Shared {
             guard: Guard::new(address.port())?,

@@ -246,7 +246,7 @@ impl Policy {
         }
     }
 
-    /// Returns whether JPEGs may be written by this policy.
+    /// Returns whether this policy can write JPEGs.
     #[must_use]
     pub fn writes_jpeg(&self) -> bool {
         match self.encode {

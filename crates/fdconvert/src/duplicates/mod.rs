@@ -248,7 +248,7 @@ impl Duplicates {
         self.groups.iter().map(Group::leaks).sum()
     }
 
-    /// Returns what was found as a document.
+    /// Returns the result as the JSON document of `--json`.
     #[must_use]
     pub fn document(&self, datasets: &[PathBuf], options: &DuplicatesOptions) -> Json {
         let paths = datasets.iter().map(|path| path.display().to_string());

@@ -84,7 +84,7 @@ impl Inspected {
         split_sizes(&self.reader.splits())
     }
 
-    /// Returns what was found as a document.
+    /// Returns the result as the JSON document of `--json`.
     #[must_use]
     pub fn document(&self) -> Json {
         let reader = &*self.reader;

@@ -1,12 +1,12 @@
-//! Samples that come one after another and have to be there as a whole before they are packed: they
-//! wait in a temporary dataset beside the output, as a source.
+//! A stream whose samples must all be known before they are packed waits in a temporary dataset next
+//! to the output, which is then packed as a source.
 //!
 //! The header of a beton counts the samples, splits and shuffles are drawn among all of them, and
 //! names that a program gives are known with the last one. So they are written to shards of
 //! WebDataset first, one member of bytes each ([`record`]): an image as its bytes or as its pixels,
 //! whatever it becomes.
 
-mod place;
+mod folder;
 mod record;
 mod source;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use fdconvert_core::{
 };
 use fdconvert_formats::wds::Wds;
 use fdconvert_storage::ScratchDir;
-use place::{Owned, folder_of};
+use folder::{Owned, folder_of};
 use source::Waiting;
 use std::{
     path::{Path, PathBuf},
@@ -68,13 +68,13 @@ pub struct TemporaryDataset {
     /// Path of the shards in the folder.
     dataset: PathBuf,
     format: Wds,
-    /// Of the shards: one field of bytes.
+    /// The schema of the shards: one field of bytes.
     stored: Schema,
     shards: Vec<(Shard, ShardSummary)>,
     shard_bytes: u64,
     most_shard_bytes: u64,
     len: u64,
-    /// Of the schema and all records. In a box: it is aligned to 64 bytes, which not every owner is.
+    /// Hash of the schema and all records, boxed because it is aligned to 64 bytes.
     hash: Box<Xxh3>,
 }
 

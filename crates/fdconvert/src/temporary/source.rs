@@ -1,5 +1,5 @@
 //! The samples of a temporary dataset, read at random.
-use super::{place::Owned, record::Parsed};
+use super::{folder::Owned, record::Parsed};
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, Image, Reader, Result, Sample, Schema, Source, Value};
 use fdconvert_storage::ScratchDir;
