@@ -33,7 +33,7 @@ mod tarball;
 
 pub mod index;
 
-pub use list::{is_image_folder, is_path, open, open_with, recognise};
+pub use list::{is_image_folder, is_path, names_of, open, open_with, recognise};
 
 /// One line for each format: the module below this folder, and a value of its type. They are asked
 /// in this order whether a path is theirs.

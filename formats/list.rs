@@ -49,8 +49,7 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
             Err(Error::usage("source", what))
         }
         None => {
-            let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
-            let (shown, names) = (path.display(), names.join(", "));
+            let (shown, names) = (path.display(), names_of(&formats));
             let what = match compressed_by(path) {
                 Some((program, undo)) => format!(
                     "{shown} is compressed by {program}, which is not read here: decompress it, e.g. \
@@ -97,5 +96,25 @@ fn compressed_by(path: &Path) -> Option<(&'static str, &'static str)> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(("xz", "xz")),
         [b'B', b'Z', b'h', ..] => Some(("bzip2", "bzip2")),
         _ => None,
+    }
+}
+
+/// Returns the names of formats for an error message, which also says when the build lacks Parquet.
+#[must_use]
+pub fn names_of(formats: &[Box<dyn Format>]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
+    let lacks =
+        if cfg!(feature = "parquet") { "" } else { " (this build lacks the feature `parquet`)" };
+    names.join(", ") + lacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_whether_parquet_is_missing() {
+        let has_parquet = formats().iter().any(|format| format.name() == "parquet");
+        assert_eq!(names_of(&formats()).contains("lacks the feature `parquet`"), !has_parquet);
     }
 }

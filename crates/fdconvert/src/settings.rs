@@ -260,7 +260,7 @@ fn params(
 
 fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
     let formats = fdconvert_reader::formats();
-    let names = || formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    let names = || fdconvert_reader::names_of(&formats);
     let chosen = match &options.format {
         Some(name) => formats
             .iter()

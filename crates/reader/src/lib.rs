@@ -19,6 +19,8 @@ pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, OpenOptions, Provenance,
     Reader, Result, Sample, Schema, Skipped, Source, SplitChoice, Value,
 };
-pub use fdconvert_formats::{formats, is_image_folder, is_path, open, open_with, recognise};
+pub use fdconvert_formats::{
+    formats, is_image_folder, is_path, names_of, open, open_with, recognise,
+};
 /// Errors instead of the end of the process where a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;
