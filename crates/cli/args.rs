@@ -9,10 +9,11 @@ use crate::{
     fractal::args::FractalArgs,
     gpu::GpuArgs,
     help::{
-        BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES, EXIT_STATUS,
-        INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
-        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, UNPACK_EXAMPLES,
-        VERIFY_EXAMPLES, VIEW_EXAMPLES,
+        BENCH_COLUMNS, BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES,
+        EXIT_STATUS, INDEX_EXAMPLES, INSPECT_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES,
+        PLAN_EXAMPLES, PROFILE_COLUMNS, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
+        SHEET_EXAMPLES, STATS_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
+        examples_first,
     },
     index::IndexArgs,
     inspect::InspectArgs,
@@ -49,7 +50,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// The command line with the formats' own options.
     pub(crate) fn whole() -> clap::Command {
-        let command = hide_where_idle(format_options::add_to(Self::command()));
+        let command = examples_first(hide_where_idle(format_options::add_to(Self::command())));
         command.mut_subcommands(|command| command.mut_args(negatives_are_values))
     }
 }
@@ -63,70 +64,70 @@ fn negatives_are_values(arg: clap::Arg) -> clap::Arg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Pack a source into a dataset
-    #[command(alias = "convert", after_help = MORE, after_long_help = PACK_EXAMPLES)]
+    #[command(alias = "convert", before_long_help = PACK_EXAMPLES, after_help = MORE, after_long_help = "")]
     Pack(Box<PackArgs>),
     /// Plan a dataset that several machines will write
-    #[command(after_help = MORE, after_long_help = PLAN_EXAMPLES)]
+    #[command(before_long_help = PLAN_EXAMPLES, after_help = MORE, after_long_help = "")]
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
-    /// Remove unfinished S3 uploads of killed runs
-    #[command(after_help = CLEAN_EXAMPLES)]
-    Clean(CleanArgs),
     /// Write indexes and sidecars for existing tar shards
-    #[command(after_help = INDEX_EXAMPLES)]
+    #[command(before_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
-    /// Find categories of fractals, draw images and sheets, measure fill rates
-    Fractal(FractalArgs),
-    /// Find the fastest mix of PNG/JPEG and BMP for this machine
-    #[command(after_help = PROFILE_EXAMPLES)]
-    Profile(Box<ProfileArgs>),
-    /// Benchmark loading: images/s and the bottleneck
-    #[command(after_help = BENCH_EXAMPLES)]
-    Bench(BenchArgs),
-    /// Reproduce the experiment of a paper, and compare with other loaders
-    #[command(after_help = REPRODUCE_EXAMPLES)]
-    Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
-    #[command(after_help = UNPACK_EXAMPLES)]
+    #[command(before_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
     /// Show what is in a dataset and how it was made
-    #[command(aliases = ["info", "ls"])]
+    #[command(aliases = ["info", "ls"], before_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
     /// Show a dataset, or two side by side, in a browser on this machine
-    #[command(after_help = VIEW_EXAMPLES)]
+    #[command(before_help = VIEW_EXAMPLES)]
     View(ViewArgs),
     /// Check a dataset for damage
-    #[command(after_help = VERIFY_EXAMPLES)]
+    #[command(before_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
     /// Compare two datasets by keys and contents
-    #[command(after_help = DIFF_EXAMPLES)]
+    #[command(before_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
     /// Count classes and sizes; mean and deviation of the channels
-    #[command(after_help = STATS_EXAMPLES)]
+    #[command(before_help = STATS_EXAMPLES)]
     Stats(StatsArgs),
     /// Draw a contact sheet of a dataset
-    #[command(after_help = SHEET_EXAMPLES)]
+    #[command(before_help = SHEET_EXAMPLES)]
     Sheet(SheetArgs),
     /// Find samples with equal images, within and across datasets
-    #[command(after_help = DUPLICATES_EXAMPLES)]
+    #[command(before_help = DUPLICATES_EXAMPLES)]
     FindDuplicates(DuplicatesArgs),
+    /// Benchmark loading: images/s and the bottleneck
+    #[command(before_help = BENCH_EXAMPLES, after_help = BENCH_COLUMNS)]
+    Bench(BenchArgs),
+    /// Find the fastest mix of PNG/JPEG and BMP for this machine
+    #[command(before_help = PROFILE_EXAMPLES, after_help = PROFILE_COLUMNS)]
+    Profile(Box<ProfileArgs>),
     /// List GPUs and the JPEG decoder each would use
     Gpu(GpuArgs),
+    /// Find categories of fractals, draw images and sheets, measure fill rates
+    Fractal(FractalArgs),
+    /// Reproduce the experiment of a paper, and compare with other loaders
+    #[command(before_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArgs),
     /// Print a completion script for a shell
     #[command(
-        after_help = "Example:\n  fdconvert completions bash > ~/.local/share/bash-completion/completions/fdconvert"
+        before_help = "Example:\n  fdconvert completions bash > ~/.local/share/bash-completion/completions/fdconvert"
     )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of a command, or write all of them
-    #[command(after_help = MAN_EXAMPLES)]
+    #[command(hide = true, before_help = MAN_EXAMPLES)]
     Man(ManArgs),
     /// Write twelve sample photos in class folders
-    #[command(after_help = SAMPLE_EXAMPLES)]
+    #[command(hide = true, before_help = SAMPLE_EXAMPLES)]
     Sample(SampleArgs),
+    /// Remove unfinished S3 uploads of killed runs
+    #[command(hide = true, before_help = CLEAN_EXAMPLES)]
+    Clean(CleanArgs),
 }
 
 /// Options that every command understands.

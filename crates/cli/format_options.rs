@@ -46,10 +46,8 @@ pub(crate) fn add_to(command: Command) -> Command {
     let formats = format!("Formats:\n{}", names.join("\n"));
     let args: Vec<Arg> = args.collect();
     WITH_OPTIONS.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |pack| {
-            let examples = pack.get_after_long_help().map(ToString::to_string).unwrap_or_default();
-            pack.args(args.clone()).after_long_help(format!("{formats}\n\n{examples}"))
-        })
+        command
+            .mut_subcommand(name, |pack| pack.args(args.clone()).after_long_help(formats.clone()))
     })
 }
 

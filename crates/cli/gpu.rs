@@ -15,7 +15,7 @@ pub(crate) struct GpuArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum GpuCommand {
     /// Show the driver, the GPUs, and what would decode JPEGs and why; no GPU is not an error
-    #[command(after_help = "Example:\n  fdconvert gpu probe --json")]
+    #[command(before_help = "Example:\n  fdconvert gpu probe --json")]
     Probe(ProbeArgs),
 }
 

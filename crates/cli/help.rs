@@ -1,4 +1,18 @@
-//! Texts below the options of a command: examples to copy.
+//! Texts of the help that are not those of an option: examples, and what columns mean.
+use clap::Command;
+
+/// As clap's own, with the examples between usage and options.
+const EXAMPLES_FIRST: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
+
+/// Puts the examples of a command, which are its `before_help`, where a reader meets them before the
+/// options.
+pub(crate) fn examples_first(command: Command) -> Command {
+    let has_examples =
+        command.get_before_help().or_else(|| command.get_before_long_help()).is_some();
+    let command = command.mut_subcommands(examples_first);
+    if has_examples { command.help_template(EXAMPLES_FIRST) } else { command }
+}
 
 /// Closes the help and the manual page.
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped.";
@@ -40,8 +54,9 @@ Examples:
       fdconvert pack photos /data/photos.mixed --ratio profile.json
 
   On a simulated slow disk, for all tenths:
-      fdconvert profile photos --throttle-read 200MiB/s --verify sweep
+      fdconvert profile photos --throttle-read 200MiB/s --verify sweep";
 
+pub(crate) const PROFILE_COLUMNS: &str = "\
 Columns: load/s and decode/s, the images/s that reading or decoding alone would allow by the model;
 model/s, the smaller of them; measured and min..max, the loader's median and range; limit, what the
 model says is the bottleneck.";
@@ -57,8 +72,9 @@ Examples:
   The time of three whole epochs of training: batches of 500 images, each squeezed into 224 x 224
   and changed by AutoAugment, as normalised single-precision numbers with the channels first:
       fdconvert bench train.beton --epochs 3 --batch 500 --crop none --augment autoaugment \\
-          --dtype f32 --layout nchw --normalise
+          --dtype f32 --layout nchw --normalise";
 
+pub(crate) const BENCH_COLUMNS: &str = "\
 Columns: images/s is the median of the rounds, min..max their range; CPU ms of the process for an
 image; loading/s and decoding/s, what reading or decoding alone would allow; read/image, bytes from
 storage; stall, the share of the time that training would have waited for a batch; hits, the share
@@ -113,6 +129,11 @@ pub(crate) const DIFF_EXAMPLES: &str = "\
 Examples:
   fdconvert diff train.beton s3://bucket/train     are they the same samples?
   fdconvert diff photos.wds raw.beton --pixels     do they show the same images?";
+
+pub(crate) const INSPECT_EXAMPLES: &str = "\
+Examples:
+  fdconvert inspect train.beton                fields, classes, splits, how it was made
+  fdconvert inspect train.beton --samples 3    and the first three samples";
 
 pub(crate) const VIEW_EXAMPLES: &str = "\
 Examples:

@@ -50,6 +50,13 @@ fn page(command: &Command) -> Result<Vec<u8>> {
         command = command.mut_subcommand("help", |help| help.hide(true));
     }
     let usage = command.render_usage().to_string();
+    // Which the renderer of pages has no place for before the options.
+    let texts = [
+        command.get_before_long_help().or_else(|| command.get_before_help()),
+        command.get_after_long_help().or_else(|| command.get_after_help()),
+    ];
+    let texts: Vec<_> = texts.into_iter().flatten().map(ToString::to_string).collect();
+    let command = command.after_long_help(texts.join("\n\n").trim_end().to_owned());
     let mut page = Vec::new();
     let version = concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command).source(version).manual("fdconvert");

@@ -20,6 +20,11 @@ fn short_help_is_short_and_every_command_explains_itself() {
     for word in ["--page-size", "--compat", "beton", "fdconvert pack imagenet/train"] {
         assert!(pack.contains(word), "{word} is missing in\n{pack}");
     }
+    for command in ["pack", "plan", "bench", "inspect", "completions"] {
+        let help = ok(&[&command, &"--help"]);
+        let (examples, options) = (help.find("\nExample"), help.find("\nOptions:"));
+        assert!(examples.is_some() && examples < options, "{help}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "To pack fractals, give `fdconvert pack` a recipe in place of a folder:\n  \
+    before_help = "To pack fractals, give `fdconvert pack` a recipe in place of a folder:\n  \
     fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' train.beton\n\
     `fdconvert fractal recipes` lists families and keys."
 )]
@@ -20,19 +20,19 @@ pub(crate) struct FractalArgs {
 pub(crate) enum FractalCommand {
     /// Find categories by the search of FractalDB (the same as the published ones) or MV-FractalDB,
     /// and write them as CSV
-    #[command(after_help = SEARCH_EXAMPLES)]
+    #[command(before_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
     /// Draw one image of a category
-    #[command(after_help = RENDER_EXAMPLES)]
+    #[command(before_help = RENDER_EXAMPLES)]
     Render(RenderArgs),
     /// Draw a contact sheet of a dataset of fractals
     #[command(
-        after_help = "Example:\n  fdconvert fractal sheet 'fractal:fractaldb?classes=8&size=128' sheet.png"
+        before_help = "Example:\n  fdconvert fractal sheet 'fractal:fractaldb?classes=8&size=128' sheet.png"
     )]
     Sheet(SheetArgs),
     /// Measure how full the images of categories are, for every row of weights
     #[command(
-        after_help = "Example:\n  fdconvert fractal census 'fractal:fractaldb?size=256&points=100000' --csv fills.csv"
+        before_help = "Example:\n  fdconvert fractal census 'fractal:fractaldb?size=256&points=100000' --csv fills.csv"
     )]
     Census(CensusArgs),
     /// List the keys of recipes (`fractal:FAMILY?key=value&...`)
