@@ -1,5 +1,9 @@
 //! The commands under test: every writer there is.
 
+/// Starts the command lines of programs: an interpreter with the package, which `--python` names, and
+/// a script.
+pub(super) const PYTHON: &str = "PYTHON ";
+
 /// A command that is killed or has its calls fail, with what comes before and after it.
 pub(super) struct Configuration {
     /// As on the command line of the campaign.
@@ -43,7 +47,7 @@ macro_rules! several {
     };
 }
 
-/// By format. PYTHON is an interpreter with the package, which `--python` names, and a script.
+/// By format.
 pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
     several!("folder-split", "folder-writer", "folder-sequence", "OUT/x", "--format folder"),
     several!("beton-split", "beton-writer", "beton-sequence", "OUT/x.beton", "--format beton"),

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Campaign,
     case::{self, Case, Court, Outcome, Reference, Selection},
-    configurations::Configuration,
+    configurations::{Configuration, PYTHON},
     faults, kills, points,
     program::{Program, Slot},
     tree::Tree,
@@ -92,6 +92,10 @@ fn reference(program: &Program, configuration: &'static Configuration) -> Result
     let log = std::fs::read_to_string(slot.log()).context(doing)?;
     let mut points = points::of_log(&log, slot.folder())?;
     let source = text(&program.source());
-    points.retain(|point| point.path.starts_with("out") || point.path.starts_with(&source));
+    // A program of Python reads the source itself: what it says of its own failing calls is not ours.
+    let reads_source = !configuration.attacked.starts_with(PYTHON);
+    points.retain(|point| {
+        point.path.starts_with("out") || reads_source && point.path.starts_with(&source)
+    });
     Ok(Reference { configuration, output, source: Tree::read(&program.source())?, points })
 }

@@ -9,6 +9,7 @@ use std::{
     process::{Command, Output},
 };
 
+use super::configurations::PYTHON;
 use crate::{
     failure::{Context, Result, fail},
     shell,
@@ -240,7 +241,7 @@ impl Program {
 
     /// The program of a command line, and its arguments.
     fn typed(&self, slot: &Slot, line: &str) -> (&Path, Vec<String>) {
-        match line.strip_prefix("PYTHON ") {
+        match line.strip_prefix(PYTHON) {
             None => (&self.path, self.words(slot, line)),
             Some(line) => {
                 let script = ["-c".to_owned(), SCRIPT.to_owned()];
