@@ -15,7 +15,7 @@
 //! Deliberately absent: the library `fdconvert` and the formats that no path uses, which would
 //! double the compile time.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a chore")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a task")]
 
 mod inputs;
 mod paths;

@@ -24,7 +24,7 @@ pub(crate) enum Content {
     Image(Shown),
 }
 
-/// Images that browsers show.
+/// Images that browsers can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Jpeg,
