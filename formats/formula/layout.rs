@@ -34,7 +34,6 @@ pub(crate) fn version(formula: &Formula) -> u32 {
     if formula.has_views() { SPACE_VERSION } else { VERSION }
 }
 
-/// Contents of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contents {
     pub(crate) formula: Formula,

@@ -17,7 +17,6 @@ use std::{
 /// A dataset of a formula: sample `i` is rendered on every request, always the same.
 pub struct FormulaReader {
     source: FractalSource,
-    /// Origin of the formula.
     origin: Arc<Origin>,
     /// False for other epochs and sizes than those of the file.
     is_as_written: bool,

@@ -13,7 +13,6 @@ pub(crate) fn code_of(codec: Codec) -> Option<u8> {
     CODECS.iter().position(|known| *known == codec).map(|code| code as u8)
 }
 
-/// Returns the name of a codec's folder.
 pub(crate) fn folder_name(codec: Codec) -> &'static str {
     codec.extension()
 }

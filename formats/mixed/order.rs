@@ -48,7 +48,6 @@ impl Order {
         self.len
     }
 
-    /// Returns the number of samples of each code.
     pub(crate) fn counts(&self) -> [u64; N_CODES] {
         self.counts
     }
@@ -104,7 +103,6 @@ impl Order {
         None
     }
 
-    /// Returns the stored form.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(usize::try_from(self.len.div_ceil(4)).unwrap_or(usize::MAX));

@@ -71,7 +71,6 @@ impl Record {
         self.parts.iter().find(|part| part.codec == codec)
     }
 
-    /// Returns the order of the samples.
     pub(crate) fn order(&self) -> Result<Order, String> {
         decode(&self.order, self.samples)
     }

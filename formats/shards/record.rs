@@ -14,7 +14,6 @@ pub(crate) const MAX_BYTES: u64 = 1 << 30;
 /// The record of one format. Its first JSON member is `fingerprint`, so that an unfinished or
 /// damaged one still shows its run: see `fdconvert_storage::Claim`.
 pub(crate) trait Record: Serialize + DeserializeOwned {
-    /// Name of the format, for errors.
     const FORMAT: &'static str;
 
     fn fingerprint(&self) -> &str;

@@ -20,7 +20,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns a failure with this text.
 pub(crate) fn fail<T>(what: impl Into<String>) -> Result<T> {
     Err(Failure::new(what))
 }

@@ -45,7 +45,6 @@ impl Workspace {
         self.folder("target_directory")
     }
 
-    /// Returns the names of all programs of the workspace.
     pub(crate) fn programs(&self) -> Vec<String> {
         let packages = self.metadata["packages"].as_array().into_iter().flatten();
         packages

@@ -26,14 +26,12 @@ pub(crate) fn inverted_cmyk_to_rgb(data: &mut Vec<u8>) {
     data.truncate(n_pixels * 3);
 }
 
-/// Expands one gray channel to three equal ones.
 pub(crate) fn gray_to_rgb(gray: &[u8], rgb: &mut Vec<u8>) {
     rgb.clear();
     rgb.reserve(gray.len() * 3);
     rgb.extend(gray.iter().flat_map(|&value| [value; 3]));
 }
 
-/// Expands gray and alpha to RGBA.
 pub(crate) fn gray_alpha_to_rgba(gray_alpha: &[u8], rgba: &mut Vec<u8>) {
     rgba.clear();
     rgba.reserve(gray_alpha.len() * 2);

@@ -167,7 +167,6 @@ impl Notes {
         self.0 == 0
     }
 
-    /// Returns the set without `those`.
     #[must_use]
     pub(crate) fn without(self, those: Self) -> Self {
         Self(self.0 & !those.0)

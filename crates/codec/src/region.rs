@@ -6,7 +6,6 @@ use crate::{
 };
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
-/// Returns the region of a whole image.
 pub(crate) fn whole(header: &ImageHeader) -> Region {
     Region { x: 0, y: 0, width: header.width, height: header.height }
 }

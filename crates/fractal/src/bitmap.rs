@@ -143,7 +143,6 @@ impl Bitmap {
         self.words.resize(self.row_words() * height as usize, 0);
     }
 
-    /// Clears the bits beyond the last column.
     pub(crate) fn clear_spare(&mut self) {
         let (row_words, spare) = (self.row_words(), self.spare());
         if spare > 0 {

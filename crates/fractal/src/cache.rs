@@ -83,7 +83,6 @@ impl<T: Clone> Shared<T> {
         self.capacity
     }
 
-    /// Returns the result for `number`, if it is kept.
     pub(crate) fn peek(&self, number: u32) -> Option<T> {
         lock(&self.slots).get(&number)?.value.get().cloned()
     }

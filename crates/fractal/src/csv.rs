@@ -10,7 +10,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Name of the file format in errors.
 const FORMAT: &str = "category";
 
 /// Far more than the eight lines of the largest system.

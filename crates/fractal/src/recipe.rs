@@ -22,7 +22,6 @@ const POINT_KEYS: [&str; 7] = ["points", "draw", "weight", "flips", "sampler", "
 /// Keys among them that do not apply to views of three-dimensional fractals.
 const PLANE_KEYS: [&str; 4] = ["draw", "flips", "min_fill", "pad"];
 
-/// Keys of views.
 const VIEW_KEYS: [&str; 2] = ["views", "turn"];
 
 impl Recipe {
@@ -221,7 +220,6 @@ impl Keys {
         self.0.contains_key(key)
     }
 
-    /// Takes the text of a key.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<String> {
         self.0.remove(key)
     }

@@ -182,7 +182,6 @@ impl FakeDriver {
         Ok(found)
     }
 
-    /// Returns the address of a function of the library.
     pub(crate) fn address(&self, name: &[u8]) -> Result<usize, libloading::Error> {
         // SAFETY: nothing is called, only the address is taken.
         let symbol = unsafe { self.function::<*const ()>(name) }?;

@@ -21,7 +21,6 @@ pub struct Pending {
     laps: Option<Laps>,
 }
 
-/// Destination of the output.
 pub(crate) enum Target {
     Own(Keep<OutputMemory>),
     Foreign(u64),

@@ -78,7 +78,6 @@ impl Builder {
         self.finish(outcomes)
     }
 
-    /// Adds the image of a request and returns where it is.
     fn add_request(&mut self, number: usize, request: &Request<'_>) -> Result<Made, Fallback> {
         if let Some(&Tensor { width, height, .. }) = self.output.tensor()
             && ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side))

@@ -46,7 +46,6 @@ pub(crate) struct Spare {
     staging: Mutex<Option<PinnedMemory>>,
 }
 
-/// Memory for the output of a batch.
 pub(crate) struct OutputMemory {
     pub(crate) memory: DeviceMemory,
     /// Events after all work that still reads the previous batch in it.
@@ -352,7 +351,6 @@ impl Spare {
     }
 }
 
-/// Memory that is reused.
 pub(crate) trait Reusable: Sized {
     /// Keeps it for reuse, or frees it.
     fn give_back(self, spare: &Spare);

@@ -19,7 +19,6 @@ pub(crate) struct Drawings {
     bitmap_bytes: u64,
 }
 
-/// The laid out drawings of a batch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DrawingPlan {
     pub(crate) systems: Vec<FractalSystemLayout>,
@@ -39,7 +38,6 @@ pub(crate) struct Group {
     patches_at: Option<u64>,
 }
 
-/// Addresses of the arrays of a batch that the drawing kernel uses.
 pub(crate) struct DrawingAddresses {
     pub(crate) systems: u64,
     pub(crate) images: u64,

@@ -130,7 +130,6 @@ pub enum Output {
 }
 
 impl Output {
-    /// Returns the array of the output, if it is one.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Native => None,

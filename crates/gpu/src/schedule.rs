@@ -169,7 +169,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the decoded output and its address.
     pub(crate) fn decoded(&self, at: Addresses) -> (Output, u64) {
         let to = match self.output {
             Output::Changed(_) => at.workspace + self.workspace.rows,
@@ -178,7 +177,6 @@ impl Plan {
         (self.output.decoded(), to)
     }
 
-    /// Draws bitmaps, and turns them into 8-bit rows.
     fn draw<M: Machine>(
         &self,
         at: Addresses,

@@ -64,7 +64,6 @@ struct Piece {
     used_bytes: u64,
 }
 
-/// Place of an image in the GPU's memory.
 struct Place {
     memory: Arc<DeviceMemory>,
     at: u64,
@@ -290,7 +289,6 @@ impl Stored {
         &self.image.tables
     }
 
-    /// Returns the address of its scan on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.image.address
     }

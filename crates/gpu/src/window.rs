@@ -53,7 +53,6 @@ fn axis(
     (step > 0.0).then_some((from as f32, step as f32, first, end))
 }
 
-/// Returns all MCUs of an image.
 pub(crate) fn all_mcus(layout: &ImageLayout) -> McusLayout {
     McusLayout { first_x: 0, end_x: layout.mcus_x, first_y: 0, end_y: layout.mcus_y }
 }
@@ -125,7 +124,6 @@ pub(crate) fn first_dc(image: &Parsed, walked: &[Range<usize>]) -> [u32; 3] {
     anchor.map_or([0; 3], |anchor| anchor.dc.map(|dc| i32::from(dc) as u32))
 }
 
-/// Returns the anchor at a segment, if there is one.
 fn anchor(image: &Parsed, segment: usize) -> Option<&Anchor> {
     let found = image.anchors.binary_search_by_key(&segment, |anchor| anchor.segment as usize);
     image.anchors.get(found.ok()?)

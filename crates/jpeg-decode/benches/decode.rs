@@ -19,7 +19,6 @@ use turbo::Turbo;
 
 type Way = Box<dyn FnMut(&Image, &mut [u8])>;
 
-/// A JPEG with its entry points.
 struct Image {
     bytes: Vec<u8>,
     entry_points: Vec<u8>,

@@ -127,12 +127,10 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Returns the position in the scan.
     fn bit(&self) -> u64 {
         self.loaded_at + u64::from(self.used)
     }
 
-    /// Takes one code.
     #[inline(always)]
     fn step(&mut self, scan: &Scan<'_>, block: &mut Block) -> Step {
         if self.used > LOADED_BITS - MAX_TOTAL_BITS {

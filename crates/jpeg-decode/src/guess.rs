@@ -46,7 +46,6 @@ pub(crate) struct Guesses {
 }
 
 impl Guesses {
-    /// Starts at the beginning of the scan.
     pub(crate) fn new() -> Self {
         Self { bit: 0, block: 0, n_missed: 0, n_met: 0 }
     }
@@ -111,7 +110,6 @@ impl Guesses {
         free.next_multiple_of(per_mcu) + phase
     }
 
-    /// Decodes a span of bits with several streams.
     fn decode_span(
         &mut self,
         by: &mut Interleaved,

@@ -43,7 +43,6 @@ use crate::{
 use fdconvert_jpeg::Unstuffed;
 use std::{arch::asm, mem::offset_of, ptr::with_exposed_provenance_mut, slice::IterMut};
 
-/// Largest number of streams at once.
 pub(crate) const MAX_STREAMS: usize = 8;
 /// A word without bits: only the one below them.
 const NO_BITS: u64 = 1 << 6;
@@ -77,7 +76,6 @@ struct Now {
 }
 
 impl Now {
-    /// Returns the position in the scan.
     #[inline(always)]
     fn bit(&self) -> u64 {
         self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
@@ -117,7 +115,6 @@ impl<'a> Stream<'a> {
         ((self.now.place / CELL) as usize, self.now.place & 128 == 0)
     }
 
-    /// Returns the position in the scan.
     pub(crate) fn bit(&self) -> u64 {
         self.now.bit()
     }
@@ -229,13 +226,11 @@ impl Bases {
         }
     }
 
-    /// Returns the address of a place.
     #[inline(always)]
     fn address(self, place: u64) -> u64 {
         place + self.cells
     }
 
-    /// Returns the place at an address.
     #[inline(always)]
     fn place(self, address: u64) -> u64 {
         address - self.cells

@@ -94,7 +94,6 @@ impl Aim {
         }
     }
 
-    /// Returns the number of plans of a cell.
     pub(crate) fn n_plans(self) -> usize {
         (CELL >> self.plan_shift()) as usize
     }

@@ -33,7 +33,6 @@ impl Scratch {
     }
 }
 
-/// A row of the image.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) y: usize,

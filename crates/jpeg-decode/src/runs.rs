@@ -27,7 +27,6 @@ pub(crate) enum Ending {
 }
 
 impl Run {
-    /// Returns whether the last block of the run may end at this bit.
     pub(crate) fn may_end_at(&self, bit: u64) -> bool {
         match self.ending {
             Ending::Exact => bit == self.end,

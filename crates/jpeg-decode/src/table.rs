@@ -144,7 +144,6 @@ fn extend(word: u64, n_bits: u32) -> i16 {
     (value + (negative & (1 - (1 << n_bits)))) as i16
 }
 
-/// Contents of the entries of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A DC code and its value.
@@ -171,7 +170,6 @@ pub(crate) const MOST_SKIPPED_BITS: u32 = 19;
 /// block: those of 16 values, as many as one code may fill.
 const MOST_SKIPPED: u32 = 32;
 
-/// Fills a table with an index of `index_bits` bits.
 pub(crate) fn fill(
     entries: &mut [Entry],
     index_bits: u32,

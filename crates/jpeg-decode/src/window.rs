@@ -84,7 +84,6 @@ pub(crate) fn clear_averages(cell_of: &[u32], cells: &mut [Cell]) {
     }
 }
 
-/// Clears unused cells.
 pub(crate) fn wipe(cells: &mut [Cell]) {
     cells.fill(ZERO_CELL);
 }

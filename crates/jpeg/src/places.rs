@@ -15,7 +15,6 @@ use crate::{
     walk::{At, Slot, Tables, walk_span},
 };
 
-/// Largest number of walks at once.
 const MOST_WALKS: u64 = 4;
 /// Fewest bits of the scan per walk: the start and the resynchronisation are wasted.
 const LEAST_BITS: u64 = 20_000;

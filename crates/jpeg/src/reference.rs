@@ -126,7 +126,7 @@ fn tables(jpeg: &Jpeg, component: usize) -> Option<(&HuffmanTable, &HuffmanTable
 
 struct Bits<'a> {
     data: &'a [u8],
-    /// In bits.
+    /// Position in bits.
     at: usize,
 }
 

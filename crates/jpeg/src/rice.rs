@@ -24,7 +24,6 @@ pub(crate) fn unfold(value: u32) -> i64 {
     value >> 1 ^ -(value & 1)
 }
 
-/// Appends codes to bytes.
 pub(crate) struct Writer {
     bytes: Vec<u8>,
     /// Pending bits, the lowest ones: fewer than 8 between two codes.
@@ -65,7 +64,6 @@ impl Writer {
     }
 }
 
-/// Reads codes from bytes.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     /// Position in bits.

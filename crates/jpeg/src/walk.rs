@@ -194,7 +194,6 @@ impl Tables {
         tables
     }
 
-    /// Returns the tables of each block of an MCU.
     pub(crate) fn by_slot(&self, jpeg: &Jpeg) -> Vec<Slot<'_>> {
         let slot = |number: u8| {
             let component = jpeg.components.get(usize::from(number))?;

@@ -12,7 +12,6 @@ use fdconvert_profile::{
 };
 use std::{env, fs, path::Path, path::PathBuf};
 
-/// PNG files of a folder.
 struct Pngs {
     schema: Schema,
     paths: Vec<PathBuf>,

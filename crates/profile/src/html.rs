@@ -84,7 +84,6 @@ fn verdict(report: &Report) -> String {
     format!("<p>{text}{}</p>\n{}", achieved(report), all_formats(report))
 }
 
-/// Describes the throughput that the loader achieved, if it ran.
 fn achieved(report: &Report) -> String {
     match (report.achieved(report.solution.chosen.share), report.achieved(0.0)) {
         (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(

@@ -57,7 +57,6 @@ impl Page {
         Self::styled(title, &[STYLE, COMPARED])
     }
 
-    /// Creates the page of a profile.
     pub(crate) fn of_profile(title: &str) -> Self {
         Self::styled(title, &[STYLE])
     }
@@ -112,7 +111,6 @@ impl Page {
         self.add(svg.trim_end());
     }
 
-    /// Adds HTML.
     pub(crate) fn add(&mut self, html: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.html, "{html}");

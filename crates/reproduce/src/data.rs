@@ -23,7 +23,6 @@ pub(crate) struct Made {
     pub(crate) files: u64,
 }
 
-/// Makes datasets in a folder.
 pub(crate) struct Maker<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) threads: usize,

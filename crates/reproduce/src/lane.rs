@@ -55,7 +55,6 @@ enum Runner {
 }
 
 impl Lane {
-    /// Creates the lane of fdconvert's loader for a dataset.
     pub(crate) fn ours(
         name: impl Into<String>,
         dataset: impl Into<PathBuf>,
@@ -77,7 +76,6 @@ impl Lane {
         Self { warms_up: false, ..Self::ours(name, formula, options) }
     }
 
-    /// Creates the lane of another loader.
     pub(crate) fn theirs(name: impl Into<String>, rival: Rival, task: Task) -> Self {
         Self {
             name: name.into(),
@@ -120,7 +118,6 @@ impl Lane {
         self.of(number).map(|(median, _)| median)
     }
 
-    /// Returns the bar of a number.
     pub(crate) fn bar(&self, number: impl Fn(&Took) -> f64) -> Bar {
         let (value, range) = self.of(number).unzip();
         Bar { name: self.name.clone(), value, range, is_ours: self.is_ours(), paper: None }
@@ -156,7 +153,6 @@ pub(crate) fn take_turns(
     Ok(failed)
 }
 
-/// Reads an epoch.
 pub(crate) fn epoch(loader: &mut Loader, watch: &Watch<'_>) -> Result<Took> {
     let cpu = ProcessTime::try_now().map_err(clock)?;
     let (began, mut images) = (Instant::now(), 0);

@@ -146,7 +146,6 @@ pub(super) fn round_whole(sums: &[u32], across: usize, down: usize, out: &mut [u
     }
 }
 
-/// Yields a span's rows with their weights.
 #[inline(always)]
 pub(super) fn rows_of(axis: &Axis, span: Span) -> impl Iterator<Item = (usize, f32)> {
     (span.first..).zip(axis.of(span).iter().copied())

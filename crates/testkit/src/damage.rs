@@ -102,7 +102,6 @@ fn damage(file: String, path: &Path, extent: Extent, notices: &impl Fn() -> bool
     tally
 }
 
-/// Returns the positions to damage.
 fn places(whole: &[u8], extent: Extent) -> Vec<usize> {
     let every = match extent {
         Extent::All => 1,

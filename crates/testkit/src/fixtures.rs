@@ -267,7 +267,6 @@ pub fn table(name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Returns the root of the repository.
 pub(crate) fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()

@@ -11,7 +11,6 @@ use serde_json::{Value as Json, json};
 /// The kinds of bodies. Content of a dataset is never sent as a kind that a browser executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// The page.
     Html,
     Script,
     Style,
@@ -73,7 +72,6 @@ impl Content {
     }
 }
 
-/// A body with its metadata.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) content: Content,

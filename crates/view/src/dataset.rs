@@ -141,7 +141,6 @@ impl Dataset {
         self.class_names().is_some()
     }
 
-    /// Returns the name of a class, if it has one.
     pub(crate) fn class_name(&self, class: i64) -> Option<&str> {
         self.class_names()?.get(usize::try_from(class).ok()?).map(String::as_str)
     }

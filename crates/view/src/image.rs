@@ -134,7 +134,6 @@ pub(crate) fn small(name: &str, image: &Encoded, side: u32) -> Result<Answer> {
     encoded(name, &upright(name, image, Some(side))?, true)
 }
 
-/// Encodes pixels as PNG.
 pub(crate) fn png(name: &str, pixels: &Pixels) -> Result<Answer> {
     encoded(name, pixels, false)
 }

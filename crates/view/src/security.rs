@@ -50,7 +50,6 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the address of the page.
     pub(crate) fn address(&self) -> String {
         let [host, _] = &self.hosts;
         format!("http://{host}/{}/", self.token)
@@ -89,7 +88,6 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && differ == 0
 }
 
-/// Adds the headers of every response.
 pub(crate) fn add_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

@@ -44,7 +44,6 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// State shared by all requests.
 pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) jobs: Arc<Semaphore>,
@@ -131,7 +130,6 @@ impl Server {
 }
 
 impl Shared {
-    /// Returns the dataset of a request.
     pub(crate) fn dataset(&self, asked: &Asked) -> Result<&Arc<Dataset>, Failure> {
         if !asked.is_second()? {
             return Ok(&self.first);

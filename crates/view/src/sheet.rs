@@ -21,7 +21,6 @@ const DEFAULT_SIDE: u32 = 128;
 /// Longest wait for samples still to be found.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Contents of a sheet.
 struct Sheet {
     samples: Vec<u64>,
     /// Position of the image field.

@@ -21,7 +21,6 @@ pub(super) struct Disturbance {
 /// The disturbed call.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// This one.
     Call(Point),
     /// The one with this number among all calls of these kinds below the output's folder, for runs
     /// with unknown calls.
@@ -79,9 +78,7 @@ pub(super) type Case = Vec<Disturbance>;
 /// An event of a case. Those from `Crashed` on are failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    /// A run was killed.
     Killed,
-    /// A call failed.
     Failed,
     /// The disturbed call did not occur.
     NotReached,
@@ -116,7 +113,6 @@ impl Event {
     }
 }
 
-/// Outcome of a case.
 pub(super) struct Outcome {
     pub(super) events: Vec<Event>,
     /// A complete description of a failure, on one line.

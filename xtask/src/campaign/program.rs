@@ -80,7 +80,6 @@ impl Slot {
     }
 }
 
-/// End of a run.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,

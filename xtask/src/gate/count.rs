@@ -66,7 +66,6 @@ impl Counter {
         self.work.join("counts")
     }
 
-    /// Returns the names of the paths, from the program.
     pub(super) fn paths(&self) -> Result<Vec<String>> {
         let said = said(Command::new(&self.program).arg("list"))?;
         Ok(said.lines().map(str::to_owned).collect())

@@ -8,7 +8,6 @@ use crate::failure::{Result, fail};
 /// Share above which a change is not random. Counts of one program vary by less than a thousandth.
 const LIMIT: f64 = 0.02;
 
-/// Verdict on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Same,

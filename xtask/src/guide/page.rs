@@ -64,7 +64,6 @@ impl Page {
         &self.left_out
     }
 
-    /// Returns whether there is anything to run.
     pub(super) fn runs(&self) -> bool {
         self.steps().next().is_some() || !self.python.is_empty()
     }
@@ -73,7 +72,6 @@ impl Page {
         self.blocks.iter().flat_map(|block| &block.steps)
     }
 
-    /// Returns the command for a shell.
     pub(super) fn command(&self, step: &Step) -> String {
         let mut lines = self.lines[step.command.clone()].iter();
         let first = lines.next().map_or("", |line| line.strip_prefix("$ ").unwrap_or(line));

@@ -20,7 +20,6 @@ pub(super) struct Seen {
     pub(super) status: Option<i32>,
 }
 
-/// Runs the commands of a page in a folder.
 pub(super) fn run(page: &Page, folder: &Path, path: &OsStr) -> Result<Vec<Seen>> {
     let mut script = String::from("exec 2>&1\n");
     for step in page.steps() {

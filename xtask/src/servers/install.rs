@@ -17,7 +17,6 @@ pub(super) fn python(folder: &Path) -> PathBuf {
     folder.join("venv/bin/python")
 }
 
-/// Returns the program of a server.
 pub(super) fn program(kind: Kind, folder: &Path) -> PathBuf {
     folder.join(match kind {
         Kind::S3s => "s3s-fs/bin/s3s-fs",

@@ -118,7 +118,6 @@ pub(super) struct Found {
     pub(super) shrink: u8,
 }
 
-/// Part of an image to decode.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// In pixels of the reduced image.

@@ -12,7 +12,6 @@ fn end_of_image(jpeg: &[u8]) -> Option<usize> {
     marker_segments(jpeg).find(|segment| segment.marker == EOI).map(|segment| segment.at)
 }
 
-/// Returns whether the scans are arithmetic-coded.
 pub(super) fn is_arithmetic(jpeg: &[u8]) -> bool {
     let mut sound = marker_segments(jpeg).take_while(|segment| segment.body.is_ok());
     sound.find(|segment| starts_frame(segment.marker)).is_some_and(|frame| frame.marker > 0xc8)

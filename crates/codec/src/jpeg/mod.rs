@@ -130,7 +130,6 @@ struct Settings {
     restart_rows: u16,
 }
 
-/// Part of a JPEG to decode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedPart {
     /// In pixels of the reduced image.

@@ -18,7 +18,6 @@ impl Edits {
         self.0.is_empty()
     }
 
-    /// Returns the file after all edits.
     pub(super) fn apply(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;

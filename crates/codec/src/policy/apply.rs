@@ -30,7 +30,6 @@ const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
     (Notes::NOT_DECODED, "cannot be decoded by fdconvert"),
 ];
 
-/// An image in progress.
 struct Job<'a> {
     key: &'a str,
     format: &'a dyn Format,

@@ -274,7 +274,6 @@ impl Policy {
         }
     }
 
-    /// Refuses invalid mixtures.
     pub(super) fn validate_mixture(&self) -> Result<()> {
         let Some(mixture) = self.mixture else { return Ok(()) };
         if !(0.0..=1.0).contains(&mixture.share) {

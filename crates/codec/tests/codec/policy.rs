@@ -10,7 +10,6 @@ use fdconvert_codec::{
 use fdconvert_core::{Codec, Color, Encoded, Image, Limits, Pixels, Result};
 use fdconvert_testkit::fake::{FILES, Fake};
 
-/// A PNG of gray with alpha.
 fn gray_alpha() -> Encoded {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 2, 1);

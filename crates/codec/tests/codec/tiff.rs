@@ -233,7 +233,6 @@ fn pages_and_channels_that_are_left_out_are_counted_and_refused_by_strict() {
     assert!(!apply(&strict, encoded(RGB.file())).unwrap().contains(Notes::FIRST_PAGE));
 }
 
-/// A format that keeps everything.
 const ANY: fdconvert_testkit::fake::Fake =
     fdconvert_testkit::fake::Fake::new(|_| true, fdconvert_core::Codec::Png);
 

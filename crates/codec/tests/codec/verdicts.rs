@@ -31,7 +31,6 @@ fn files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Damages a file in a typical way.
 fn damage(random: &mut Random, file: &[u8]) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let any = |random: &mut Random, below: usize| random.below(below as u64) as usize;

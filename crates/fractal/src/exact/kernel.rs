@@ -39,7 +39,6 @@ pub(super) struct Window<const W: usize, const N: usize> {
     pub(super) shift: [Lanes<W, N>; 2],
     /// Pixels between the pads.
     pub(super) inner: f64,
-    /// Pixels of a pad.
     pub(super) pad: f64,
     /// Bits from one row of a bitmap to the next.
     pub(super) stride: f64,

@@ -23,7 +23,6 @@ const RT_CLASSES: usize = 1_000_000;
 /// Seed of categories, as in FractalDB.
 const DEFAULT_SEED: u32 = Search::PUBLISHED_SEED;
 
-/// A family of categories, with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Family {
     /// FractalDB (Kataoka et al., "Pre-training without natural images", ACCV 2020).
@@ -41,7 +40,6 @@ pub(crate) enum Family {
         /// ViT pre-training using tensor based fractal generation"): one image of each of a million.
         one_each: bool,
     },
-    /// Figures of lines.
     Lines {
         family: LineFamily,
         /// Seed of the classes.
@@ -213,7 +211,6 @@ impl Family {
         }
     }
 
-    /// Returns the default number of categories.
     pub(crate) fn default_classes(&self) -> usize {
         if matches!(self, Self::Svd { one_each: true, .. }) { RT_CLASSES } else { DEFAULT_CLASSES }
     }

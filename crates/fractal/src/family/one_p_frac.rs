@@ -21,7 +21,6 @@ const WIDTH: f64 = 0.1;
 /// A class is drawn again until its patches light more than this share.
 const MIN_FILL: f64 = 0.05;
 
-/// Attempts for one class before giving up.
 const MAX_TRIES: u32 = 1000;
 
 /// Class number used to draw the base; no class has it.

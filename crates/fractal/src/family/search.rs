@@ -208,7 +208,6 @@ impl Canvas {
         self.lights(low, span, needed)
     }
 
-    /// Computes the orbit and its bounds.
     fn orbit(&mut self, system: &System) -> ([f64; 2], [f64; 2]) {
         // Branches would be mispredicted half of the time.
         self.choices.clear();

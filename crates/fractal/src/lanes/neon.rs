@@ -10,7 +10,6 @@ use super::points::{Bounds, Mapping, Step};
 use super::table::{SLOTS, Table};
 use std::arch::aarch64::*;
 
-/// `scalar::iterate` for NEON.
 #[target_feature(enable = "neon")]
 pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let bits_of = |slots: &[f32; SLOTS]| slots.map(f32::to_bits);
@@ -58,7 +57,6 @@ pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     }
 }
 
-/// `scalar::plot` for NEON.
 #[target_feature(enable = "neon")]
 pub(super) fn plot<T>(
     steps: &[Step],

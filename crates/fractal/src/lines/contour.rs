@@ -105,7 +105,6 @@ impl Contour {
     }
 }
 
-/// A figure to draw.
 pub(super) struct Figure<'a> {
     pub(super) contour: &'a Contour,
     pub(super) placement: Placement,
@@ -177,7 +176,6 @@ impl Axis {
     }
 }
 
-/// Creates a canvas of `size` by `size` pixels.
 pub(super) fn canvas(size: u32, background: u8) -> Result<Canvas> {
     if size == 0 || size > MAX_SIZE {
         return Err(Error::usage("size", format!("{size} is not from 1 to {MAX_SIZE}")));

@@ -63,7 +63,6 @@ pub(super) fn to_csv(params: &[(&'static str, f64)]) -> String {
     params.iter().map(line).collect()
 }
 
-/// Parses lines `name,value`.
 pub(super) fn from_csv(text: &str) -> Result<Vec<(&str, f64)>> {
     let wrong =
         |line: &str| Error::usage("class", format!("{line:?} is not a name, a comma and a number"));

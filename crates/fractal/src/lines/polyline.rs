@@ -37,7 +37,6 @@ impl Canvas {
         Self { size: i32::try_from(size).unwrap_or(0), pixels: vec![background; n_pixels] }
     }
 
-    /// Returns the drawn pixels.
     pub(super) fn into_pixels(self) -> Pixels {
         let size = self.size.unsigned_abs();
         Pixels { width: size, height: size, channels: 1, data: self.pixels }

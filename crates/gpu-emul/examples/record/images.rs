@@ -39,7 +39,6 @@ impl Set {
         self.images.iter().map(|image| image.encoded.bytes.len()).sum()
     }
 
-    /// Returns the total size of the entry points on a grid.
     pub(crate) fn entry_point_bytes(&self, grid: usize) -> usize {
         self.images
             .iter()

@@ -110,7 +110,6 @@ impl Case {
         format!("{set} | {output} | {} | {grid_bits} | {from}", self.batch)
     }
 
-    /// Returns the requests of a batch.
     fn requests<'a>(&self, resident: &'a Resident<'a>, first: usize) -> Vec<Request<'a>> {
         let mut requests = resident.set.requests(self.grid, first, self.batch);
         let from = first % resident.stored.len().max(1);

@@ -251,7 +251,6 @@ impl Report {
     }
 }
 
-/// Describes an engine of nvJPEG and its treatment of chroma.
 fn engine(how: LibraryUse) -> String {
     let chroma = if how.smooth_chroma { "interpolated" } else { "repeated" };
     format!("{} | {chroma}", how.engine.name())

@@ -101,7 +101,6 @@ fn loader(
     Ok(Loader::new(Datasets::open(recipe(settings))?, options)?)
 }
 
-/// Returns the hashes of the rows of an epoch, in order.
 fn hashes(loader: &mut Loader) -> Result<Vec<u64>> {
     let mut hashes = Vec::new();
     for batch in loader.by_ref() {

@@ -236,7 +236,6 @@ fn diagnostics_measure_and_change_nothing() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// After a failure the decoder continues.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let fake = FakeDriver::take().unwrap();
@@ -350,7 +349,6 @@ fn threads_may_hand_over_what_decodes() {
     check::<Batch>();
 }
 
-/// A library that is not a driver.
 #[test]
 fn other_libraries_are_refused() {
     let error = Driver::load(Some(Path::new("libm.so.6"))).err().unwrap();

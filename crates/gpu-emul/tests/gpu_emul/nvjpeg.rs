@@ -387,7 +387,6 @@ fn every_call_of_the_library_may_fail() {
     assert!(everything(&requests).unwrap() == expected);
 }
 
-/// After a failure of either, the decoder still works.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let driver = FakeDriver::take().unwrap();

@@ -146,7 +146,6 @@ impl Driver {
         Ok(n_devices.try_into().unwrap_or(0))
     }
 
-    /// Returns the driver's handle of a GPU, and its properties.
     fn device(&self, ordinal: u32) -> Result<(c_int, Device)> {
         let n_devices = self.n_devices()?;
         match (n_devices, c_int::try_from(ordinal)) {
@@ -203,7 +202,6 @@ impl Driver {
         self.check_bytes(function, code, 0)
     }
 
-    /// Turns the result of a function into an error.
     fn check_bytes(&self, function: &'static str, code: c_int, n_bytes: u64) -> Result<()> {
         match code {
             0 => Ok(()),

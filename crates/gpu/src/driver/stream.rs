@@ -64,7 +64,6 @@ impl Stream {
         self.handle
     }
 
-    /// Waits until all queued work is done.
     pub(crate) fn wait(&self) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -73,7 +72,6 @@ impl Stream {
         driver.check("cuStreamSynchronize", code)
     }
 
-    /// Makes later work wait for the event.
     pub(crate) fn wait_for(&self, event: &Event) -> Result<()> {
         event.hold_back(self.handle)
     }
@@ -147,7 +145,6 @@ impl Drop for Stream {
     }
 }
 
-/// A point in a stream.
 pub(crate) struct Event {
     gpu: Gpu,
     handle: Handle,
@@ -193,7 +190,6 @@ impl Event {
         driver.check("cuEventRecord", code)
     }
 
-    /// Waits until the stream has reached the event.
     pub(crate) fn wait(&self) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;

@@ -37,7 +37,6 @@ functions! {
     nvjpegDecode(Handle, Handle, *const u8, usize, c_int, *mut Destination, Handle);
 }
 
-/// Returns nvJPEG's name for a status.
 pub(super) fn status_name(code: c_int) -> &'static str {
     match code {
         1 => "NVJPEG_STATUS_NOT_INITIALIZED",

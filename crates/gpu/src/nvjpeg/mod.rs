@@ -153,7 +153,6 @@ impl NvJpeg {
     }
 }
 
-/// Turns the result of a function into an error.
 fn check(function: &'static str, code: c_int) -> Result<(), GpuError> {
     match code {
         0 => Ok(()),

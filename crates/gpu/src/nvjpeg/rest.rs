@@ -16,7 +16,6 @@ pub(crate) struct Rest {
     n_bytes: u64,
 }
 
-/// An image for nvJPEG.
 pub(super) struct RestImage {
     pub(super) request: usize,
     pub(super) frame: Frame,
@@ -92,7 +91,6 @@ impl Rest {
         self.n_bytes
     }
 
-    /// Returns the place of a request's image in a native output.
     pub(crate) fn place(&self, request: usize) -> Option<Place> {
         let at = self.images.binary_search_by_key(&request, |image| image.request).ok()?;
         let image = self.images.get(at)?;

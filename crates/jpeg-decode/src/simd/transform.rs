@@ -46,7 +46,6 @@ macro_rules! transform {
             ]
         }
 
-        /// Returns the sums of both halves of the columns.
         #[inline]
         #[target_feature(enable = $features)]
         fn both_sums(r: [$vector; 8], half: i32) -> [[$vector; 8]; 2] {

@@ -20,7 +20,6 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    /// Creates a picture with these attributes.
     pub(super) fn new((width, height): Place, label: &str, attributes: &str) -> Self {
         let mut svg = Self { text: String::new() };
         svg.add(format_args!(

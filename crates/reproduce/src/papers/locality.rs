@@ -231,7 +231,6 @@ fn reads_table(ways: &Ways) -> TableOf {
     }
 }
 
-/// Returns a table of the terms of the model.
 fn terms(times: &[EpochTime]) -> TableOf {
     let named = [
         ("without", Dealing::OwnCaches),

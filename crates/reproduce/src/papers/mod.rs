@@ -55,7 +55,6 @@ pub fn reproduce(
     })
 }
 
-/// Context of an experiment.
 struct Run<'a> {
     options: &'a ReproduceOptions,
     /// A new folder that is removed afterwards.
@@ -63,7 +62,6 @@ struct Run<'a> {
     watch: &'a Watch<'a>,
 }
 
-/// Findings of an experiment.
 #[derive(Default)]
 struct Found {
     others: Vec<Rival>,

@@ -54,7 +54,6 @@ impl Kind {
     }
 }
 
-/// An installed loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Rival {
     pub(crate) kind: Kind,
@@ -63,7 +62,6 @@ pub(crate) struct Rival {
     program: PathBuf,
 }
 
-/// Task of a loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) data: PathBuf,

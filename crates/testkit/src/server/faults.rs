@@ -30,7 +30,6 @@ pub enum Fault {
 }
 
 impl Faults {
-    /// Returns the fault of a request, if it has one.
     pub(super) fn of(&self, number: u64) -> Option<Fault> {
         let hash = xxh3_64_with_seed(&number.to_le_bytes(), self.seed);
         let (mut drawn, part) = ((hash >> 11) as f64 / (1_u64 << 53) as f64, hash & 0x7ff);

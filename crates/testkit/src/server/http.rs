@@ -60,7 +60,6 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// Returns the attributes to store with the object.
     pub(super) fn attributes(&self) -> Vec<(String, String)> {
         let kept = self.headers.iter().filter(|(name, _)| name.starts_with(ATTRIBUTE));
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -111,7 +111,6 @@ fn put(root: &Path, request: &Request, written: &mut Written) -> Response {
     store(root, &request.path, &request.body, request.attributes(), written)
 }
 
-/// Deletes the objects that a document names.
 fn delete(root: &Path, request: &Request, written: &mut Written) -> Response {
     let bucket = request.path.trim_end_matches('/');
     let text = String::from_utf8_lossy(&request.body);

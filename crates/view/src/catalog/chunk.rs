@@ -34,7 +34,6 @@ pub(crate) struct Chunk {
 /// Number of numeric columns before those of further fields: width, height, bytes, aspect.
 pub(crate) const N_SIZES: usize = 4;
 
-/// The column of a further field.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Ints(Vec<i64>),

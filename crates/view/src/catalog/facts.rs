@@ -15,7 +15,6 @@ pub(crate) struct Facts {
     pub(super) further: Vec<Cell>,
 }
 
-/// The value of a further field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Missing,
@@ -51,7 +50,6 @@ impl How {
         Self::Tables { labels: reader.has_checksums() || reader.knows_plain_values() }
     }
 
-    /// Returns the facts of a sample.
     pub(crate) fn facts(self, reader: &dyn Reader, index: u64, fields: &[Field]) -> Result<Facts> {
         match self {
             Self::Stored => sigbus::caught(|| {

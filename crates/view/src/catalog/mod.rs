@@ -33,7 +33,6 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Number of samples between checks of the clock; they are also announced together.
 const BLOCK: u64 = 64;
 
-/// Facts collected so far.
 pub(crate) struct Catalog {
     fields: Vec<Field>,
     /// Final number of samples; filters hold 32-bit positions.
@@ -42,7 +41,6 @@ pub(crate) struct Catalog {
     published: RwLock<Published>,
 }
 
-/// The complete chunks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Published {
     chunks: Vec<Arc<Chunk>>,
@@ -71,7 +69,6 @@ impl Catalog {
         self.len
     }
 
-    /// Returns the chunks that are complete now.
     pub(crate) fn published(&self) -> Published {
         self.read().clone()
     }
@@ -147,12 +144,10 @@ impl Published {
         &self.chunks
     }
 
-    /// Returns the texts of a further field.
     pub(crate) fn texts(&self, field: usize) -> Option<&Texts> {
         self.texts.get(field).map(|texts| &**texts)
     }
 
-    /// Returns the chunk of a sample.
     pub(crate) fn chunk_of(&self, index: u64) -> Option<&Arc<Chunk>> {
         let at = self.chunks.partition_point(|chunk| chunk.end() <= index);
         self.chunks.get(at)

@@ -19,7 +19,6 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Returns the number of a text.
     pub(super) fn intern(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;

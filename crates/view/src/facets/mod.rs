@@ -122,7 +122,6 @@ fn count(
     facets
 }
 
-/// Returns the facets of a dataset.
 fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
     let schema = dataset.schema();
     let is_drawn = dataset.reader().drawn().is_some();
@@ -212,7 +211,6 @@ impl Number {
         }
     }
 
-    /// Returns the least and greatest number of a chunk.
     fn span(self, chunk: &Chunk) -> Option<[f64; 2]> {
         let column = match self {
             Self::Width => 0,

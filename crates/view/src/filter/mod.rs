@@ -110,7 +110,6 @@ impl Filter {
         *self == Self::default()
     }
 
-    /// Returns whether the filter needs columns of the catalog.
     fn needs_catalog(&self) -> bool {
         let all = self.searches.iter().chain(&self.conditions);
         let mut columns = all.flat_map(|condition| &condition.columns);
@@ -123,7 +122,6 @@ impl Filter {
     }
 }
 
-/// The samples that a filter keeps.
 #[derive(Debug, Clone)]
 pub(crate) enum Kept {
     All,
@@ -162,7 +160,6 @@ impl Selection {
         }
     }
 
-    /// Returns the position of a sample.
     pub(crate) fn position(&self, sample: u64) -> Option<u64> {
         match &self.kept {
             Kept::All => (sample < self.samples).then_some(sample),
@@ -173,7 +170,6 @@ impl Selection {
         }
     }
 
-    /// Returns whether the selection is final.
     pub(crate) fn is_complete(&self) -> bool {
         self.scanned >= self.samples
     }

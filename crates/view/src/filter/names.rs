@@ -156,7 +156,6 @@ fn label(chunk: &Chunk, at: usize) -> Option<i64> {
     chunk.labels.get(at).filter(|label| **label != NO_LABEL).map(|label| i64::from(*label))
 }
 
-/// Returns the position of the split of a sample.
 pub(crate) fn split_of(dataset: &Dataset, index: u64) -> Option<usize> {
     dataset.splits().iter().position(|(_, range)| range.contains(&index))
 }

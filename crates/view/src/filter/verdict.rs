@@ -84,7 +84,6 @@ impl Verdicts {
         verdicts
     }
 
-    /// Returns whether a sample is kept.
     pub(crate) fn keeps(&self, at: usize) -> bool {
         self.failed.get(at) == Some(&0)
     }

@@ -4,7 +4,6 @@ use fdconvert::{Kind, Pack, PackOptions, Value};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Returns a facet by its name.
 #[track_caller]
 fn facet<'a>(facets: &'a Json, name: &str) -> &'a Json {
     let facets = facets.as_array().unwrap();

@@ -55,7 +55,6 @@ pub(crate) fn kodak() -> Vec<(String, Encoded)> {
     files(&fdconvert_testkit::fixtures::kodak())
 }
 
-/// Every image file below a folder, by name.
 pub(crate) fn files(folder: &Path) -> Vec<(String, Encoded)> {
     let paths = fdconvert_testkit::workload::files_below(folder).unwrap();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();

@@ -16,7 +16,6 @@ pub(crate) fn decoders() -> Vec<fdconvert_jpeg_decode::Decoder> {
 
 pub(crate) const QUALITIES: [u8; 4] = [10, 50, 90, 98];
 
-/// Number of ways to store an image.
 pub(crate) const N_WAYS: usize = 14;
 
 /// Stores an image in one of the ways: every sampling, optimised tables, restarts, gray, RGB.
@@ -102,7 +101,6 @@ pub(crate) fn photographs() -> Vec<Pixels> {
     files.into_iter().map(read).collect()
 }
 
-/// Returns a part of a photograph.
 pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) -> Pixels {
     let row = |y: u32| {
         let start = ((y * image.width + at.0) * 3) as usize;

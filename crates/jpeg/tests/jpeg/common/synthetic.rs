@@ -9,7 +9,6 @@
 use fdconvert_jpeg::{HuffmanTable, reference::Block};
 use fdconvert_testkit::fixtures::Random;
 
-/// Properties of a synthetic JPEG.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) width: u16,
