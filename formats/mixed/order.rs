@@ -120,7 +120,7 @@ impl Order {
             let word = u64::from_le_bytes(word);
             let valid = lanes(len - number as u64 * PER_WORD);
             if word & !(valid | valid << 1) != 0 {
-                return Err("the order has bits behind its last sample".into());
+                return Err("the order has bits after its last sample".into());
             }
             if number.is_multiple_of(WORDS_PER_MARK) {
                 order.marks.push(order.counts);

@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// Only these configurations.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     formats: Vec<String>,
-    /// Only cases whose description contains this text, e.g. `rename out/x.beton`.
+    /// Only cases with this text in their description, e.g. `rename out/x.beton`.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Threads of the command under test.

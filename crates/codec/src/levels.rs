@@ -8,7 +8,7 @@ use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
 
 /// Cure in errors: the forms with known values.
-const CURE: &str = "store one channel as PNG: gray, or a palette whose indices are the values";
+const CURE: &str = "store one channel as PNG: gray, or a palette with the values as indices";
 
 /// Stored values of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

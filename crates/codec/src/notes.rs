@@ -122,14 +122,14 @@ impl Notes {
         (
             Self::COEFFICIENTS_LEFT_OUT,
             "coefficients-left-out",
-            "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
+            "progressive JPEGs with scans that leave out coefficients (perhaps cut)",
         ),
         (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
         (Self::FIRST_PAGE, "first-page", "of several pages: only the first of each is stored"),
         (
             Self::CHANNELS_LEFT_OUT,
             "channels-left-out",
-            "stored without the channels besides their colours (infrared, say)",
+            "stored without their extra channels (such as infrared)",
         ),
         (
             Self::NOT_DECODED,
@@ -146,12 +146,12 @@ impl Notes {
         (
             Self::EXIF_UNREADABLE,
             "exif-unreadable",
-            "lost their EXIF as a whole, because the position in it cannot be told apart",
+            "lost their EXIF as a whole, because the position in it could not be isolated",
         ),
         (
             Self::TAIL_REMOVED,
             "tail-removed",
-            "had more behind the end of the image (previews, videos), which was removed",
+            "had data after the end of the image (previews, videos), which was removed",
         ),
     ];
 

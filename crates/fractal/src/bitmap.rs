@@ -231,7 +231,7 @@ impl Flip {
     /// All flips, in order.
     pub const ALL: [Self; 4] = [Self::Flip0, Self::Flip1, Self::Flip2, Self::Flip3];
 
-    /// Returns whether the canvas, whose y goes upwards, is turned top to bottom.
+    /// Returns whether the canvas is turned top to bottom (its y axis points upwards).
     #[must_use]
     pub fn top_bottom(self) -> bool {
         matches!(self, Self::Flip0 | Self::Flip2)

@@ -8,8 +8,8 @@
 // A thread has consecutive segments, so that all it needs from the others is one sum per component.
 // At a restart, predictions start from 0: nothing before it counts.
 //
-// For a crop, the host passes the segments that the crop needs and the earlier ones whose DC
-// differences count. Segments between two restarts that can be left out are replaced by one entry
+// For a crop, the host passes the segments that the crop needs and the earlier ones that the DC
+// prediction needs. Segments between two restarts that can be left out are replaced by one entry
 // marked as skipped. Blocks are counted from `base_block`.
 //
 // The loop decodes one code per turn in every lane, whatever its block: lanes diverge only where a
@@ -58,7 +58,7 @@ struct Blocks {
     u32 first, n;
 };
 
-// The blocks of a segment; none if any of them lies outside the decoded range. `base_block` is the
+// The blocks of a segment; none if any of them is outside the decoded range. `base_block` is the
 // first block of an MCU, so that a number counted from it determines the slot.
 FD_DEVICE Blocks blocks_of(const Image& image, const Segment* segment) {
     const u32 first = segment[0].block & ~(RESETS | SKIPPED);

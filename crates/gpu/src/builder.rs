@@ -148,7 +148,7 @@ impl Builder {
         });
     }
 
-    /// Adds an image whose scan is uploaded with the batch.
+    /// Adds an image and uploads its scan with the batch.
     fn add_scan(&mut self, number: usize, mut layout: ImageLayout, scan: Range<usize>) {
         layout.scan = self.scan_bytes;
         self.scan_bytes += u64::from(layout.scan_bytes).next_multiple_of(SCAN_UNIT);

@@ -1,7 +1,4 @@
-#![allow(
-    unsafe_code,
-    reason = "the caller supplies addresses of memory and of streams"
-)]
+#![allow(unsafe_code, reason = "the caller supplies addresses of memory and of streams")]
 use crate::{
     Addresses, Batch, Diagnostics, Gpu, GpuError, LibraryUse, Limits, NvJpeg, Output, Plan,
     Request,

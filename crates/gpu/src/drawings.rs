@@ -45,7 +45,7 @@ pub(crate) struct DrawingAddresses {
 }
 
 impl Drawings {
-    /// Adds an image whose pixels from `corner` on become a row. Returns its number.
+    /// Adds an image and returns its number. `row` gets its pixels from `(left, top)` on.
     pub(crate) fn add(
         &mut self,
         image: &LanesImage,

@@ -4,8 +4,8 @@ use crate::{
 };
 use std::{fmt, ops::Range, sync::Arc};
 
-/// A JPEG whose markers and entry points have been read, on any thread, so that the thread that
-/// submits batches only copies it. Clones share the data.
+/// A JPEG with its markers and entry points already read. Any thread can prepare it, so that the
+/// thread that submits batches only copies it. Clones share the data.
 #[derive(Clone)]
 pub struct Prepared {
     parsed: Arc<Parsed>,

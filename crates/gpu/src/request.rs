@@ -100,9 +100,9 @@ impl<'a> Source<'a> {
 /// A rectangle in fractions of an image's width and height.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crop {
-    /// Its left edge, 0 to 1.
+    /// The left edge, 0 to 1.
     pub left: f32,
-    /// Its upper edge, 0 to 1.
+    /// The upper edge, 0 to 1.
     pub top: f32,
     /// Width above 0; `left + width` is at most 1.
     pub width: f32,
@@ -252,12 +252,12 @@ pub enum Fallback {
     /// The entry points cannot be read.
     #[error(transparent)]
     EntryPoints(EntryPointError),
-    /// A component whose sampling factors do not divide the largest ones.
+    /// The sampling factors of a component do not divide the largest ones.
     #[error("sampling factors {h}x{v} do not divide {max_h}x{max_v}")]
     Sampling {
         /// The component's horizontal factor.
         h: u32,
-        /// Its vertical factor.
+        /// The component's vertical factor.
         v: u32,
         /// The largest horizontal factor.
         max_h: u32,
@@ -301,11 +301,11 @@ pub enum Fallback {
     /// An image that needs a single orbit: a point of it exceeds single precision.
     #[error("the image is drawn as a single orbit")]
     Orbit,
-    /// A drawing whose points cover too little: it must be drawn with other numbers.
+    /// The points of a drawing cover too little: it must be drawn with other random numbers.
     #[error("the drawing is too empty")]
     Empty,
     /// A crop that is empty, outside the image, or not finite.
-    #[error("the crop is not inside of the image")]
+    #[error("the crop is not inside the image")]
     Crop,
 }
 

@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 /// tables, once for all images that share them; the file is not read again.
 ///
 /// ```text
-///   add:     files -> scans, one behind the other -> pinned memory -> one copy -> pieces
+///   add:     files -> scans, one after the other -> pinned memory -> one copy -> pieces
 ///   decode:  Request { image: Source::Stored(..) } -> segments and numbers travel, no scan does
 /// ```
 ///

@@ -84,9 +84,9 @@ fn along<'a>(
     both.unwrap_or(0..n_mcus)
 }
 
-/// Returns the segments that must be decoded for some MCUs: those with blocks of them, and the
-/// earlier ones whose DC differences count, back to a start of the prediction. The ranges of
-/// positions are in order, with a hole between any two.
+/// Returns the segments to decode for some MCUs: those with blocks of these MCUs, and the earlier
+/// ones that the DC prediction needs, back to a start of it. The ranges of positions are in order,
+/// with a hole between any two.
 ///
 /// The prediction starts at restarts, and is known at anchors. Only the first segment of all can
 /// start at an anchor: the kernels take its prediction from [`first_dc`].

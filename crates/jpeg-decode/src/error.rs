@@ -89,7 +89,7 @@ pub enum Damage {
     #[error("no such code")]
     NoSuchCode,
     /// A value is after the last place of its block.
-    #[error("a value behind the 63rd place")]
+    #[error("a value after the 63rd place")]
     TooManyValues,
     /// The data ends before the blocks do.
     #[error("the data ends")]

@@ -35,7 +35,7 @@ pub fn coefficients(jpeg: &Jpeg, bytes: &[u8]) -> Result<Vec<Block>, Refused> {
 /// resets them, and a constant per component too low for any other.
 ///
 /// # Errors
-/// [`Refused`] when the scan is damaged or incomplete, or the segment is not one of its own.
+/// [`Refused`] when the scan is damaged or incomplete, or the segment is not one of the JPEG's.
 pub fn segment(jpeg: &Jpeg, data: &Unstuffed, segment: &Segment) -> Result<Vec<Block>, Refused> {
     let mut bits = Bits { data: data.bytes(), at: segment.bit as usize };
     let mut predictions = [0i32; 4];

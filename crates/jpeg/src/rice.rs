@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     /// Checks that only padding is left: fewer than 8 bits, all of them 0.
     pub(crate) fn finish(&mut self) -> Result<(), EntryPointError> {
         let left = self.bytes.len() * 8 - self.at;
-        let what = "bytes behind the last code";
+        let what = "bytes after the last code";
         let damaged = |found| EntryPointError::Damaged { what, found, expected: 0 };
         if left >= 8 {
             return Err(damaged(left as u64 / 8));

@@ -9,7 +9,10 @@
 //! across     5 pixels at a time: the 64 bytes from their first input on; a permutation
 //!            interleaves two inputs of each of the 15 values, times two weights
 //! ```
-#![allow(unsafe_code, reason = "loads of vectors, and a call that needs a proof of the instructions")]
+#![allow(
+    unsafe_code,
+    reason = "loads of vectors, and a call that needs a proof of the instructions"
+)]
 
 use crate::{
     stretch::Source,

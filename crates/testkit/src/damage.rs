@@ -33,7 +33,7 @@ pub enum Damage {
 pub struct Tally {
     /// Path below the dataset.
     pub file: String,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
     /// Number of tested cases of damage.
     pub tries: u64,

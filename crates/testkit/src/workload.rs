@@ -24,11 +24,13 @@ pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// A part of an image, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// Position of its left edge.
+    /// Position of the left edge.
     pub x: f64,
-    /// Position of its upper edge.
+    /// Position of the upper edge.
     pub y: f64,
+    /// Number of columns; may be a fraction.
     pub width: f64,
+    /// Number of rows; may be a fraction.
     pub height: f64,
 }
 

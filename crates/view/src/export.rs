@@ -19,7 +19,7 @@ pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     if !selection.is_complete() {
         // An incomplete list would look complete.
         let (scanned, samples) = (selection.scanned, dataset.len());
-        let what = format!("{scanned} of {samples} samples were looked at; ask again later");
+        let what = format!("{scanned} of {samples} samples are filtered so far; try again later");
         return Err(Failure::not_yet(what));
     }
     let samples = selection.page(0, u64::MAX);

@@ -56,7 +56,7 @@ fn document(
     let names: Option<Names> = serde_json::from_slice(json).ok();
     let names = names.and_then(|names| names.category_name).unwrap_or_default();
     let Some(size) = shown.or(found.size) else {
-        return Err("missing `size`: the sample has no image that tells it".into());
+        return Err("missing `size`, and the sample has no image to take it from".into());
     };
     let of = found.size.unwrap_or(size);
     // EXIF turns some images on their side: coordinates then refer to the upright one.

@@ -41,7 +41,7 @@ impl Asked {
         let mut values = self.parameters().filter(|(other, _)| *other == name);
         let value = values.next().map(|(_, value)| value);
         if values.next().is_some() {
-            return Err(Failure::asked_wrong(format!("`{name}` is there twice")));
+            return Err(Failure::asked_wrong(format!("`{name}` is given twice")));
         }
         Ok(value)
     }

@@ -193,8 +193,8 @@ impl Decompressor {
         // - With a region it writes `region.height` rows, one every `pitch` bytes, which is a row
         //   of the region. It cuts them to the region's width or fails, except where the reduced
         //   width that it finds is the region's: then it leaves them as they are, and they are as
-        //   wide, or, in a lossless JPEG, which is not reduced, up to `shrink` times as wide. For
-        //   that the last row has room behind it.
+        //   wide, or, in a lossless JPEG, which is not reduced, up to `shrink` times as wide. The
+        //   space after the last row allows for that.
         let status = unsafe {
             tj::tj3Decompress8(
                 handle,
@@ -257,7 +257,7 @@ impl Decompressor {
         (part.width > 0 && part.height > 0).then_some(part)
     }
 
-    /// Sets scaling and region for the JPEG whose header was read last; `None` means all of it.
+    /// Sets scaling and region for the JPEG of the last header read; `None` means the whole image.
     fn set_part(&mut self, part: Option<Region>, shrink: u8) -> Result<(), String> {
         let handle = self.0.0.as_ptr();
         let factor = tj::tjscalingfactor { num: 1, denom: shrink.into() };

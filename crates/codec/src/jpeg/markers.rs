@@ -1,5 +1,5 @@
-//! Rewrites the markers of a JPEG, so that a decoder can be run a second time on a file whose first
-//! result leaves doubt.
+//! Rewrites the markers of a JPEG, so that a decoder can run a second time when its first result is
+//! doubtful.
 #![cfg_attr(not(feature = "turbo"), allow(dead_code))]
 use fdconvert_jpeg::{
     MarkerSegment, START,

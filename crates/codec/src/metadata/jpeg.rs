@@ -24,7 +24,9 @@ pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
         }
         let body = segment.body.map_err(|_| {
             let at = segment.at;
-            format!("the JPEG segment at byte {at} has a bad length, so that metadata behind it could not be seen")
+            format!(
+                "the JPEG segment at byte {at} has a bad length, which hides any metadata after it"
+            )
         })?;
         if stands_alone(segment.marker) {
             continue;

@@ -111,7 +111,7 @@ pub fn strip_metadata(
         // In a damaged file a removal may expose more metadata.
         all = Stripped { bytes: rest, notes: all.notes | notes };
     }
-    Err("the file is damaged: behind metadata that is taken out there is always more".to_owned())
+    Err("the file is damaged: each removal of metadata exposes more of it".to_owned())
 }
 
 /// Limit of passes over a damaged file.
@@ -159,10 +159,10 @@ fn check_header(bytes: &[u8], stripped: &[u8], notes: Notes) -> Result<(), Strin
     if is_same {
         return Ok(());
     }
-    Err("the file is damaged: without its metadata its header would say something else".to_owned())
+    Err("the file is damaged: removing its metadata would change its header".to_owned())
 }
 
-/// The EXIFs of a file that must leave an orientation behind.
+/// The EXIFs of a file that must keep an orientation when the rest is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turns {
     /// Those that turn the image.

@@ -106,8 +106,8 @@ pub(super) fn bounds<const W: usize, const N: usize, I: Isa<W>>(
 /// for any magnitude of x and `span`, as long as they and `scale` are finite, which the caller
 /// checks.
 ///
-/// The code works with `p - 1/2`, whose nearest integer is the integer below `p` unless they are
-/// half a unit apart, which is where `p` is close to an integer.
+/// The code works with `p - 1/2`. Rounded to the nearest integer, it gives the integer below `p`,
+/// except where the two are half a unit apart, which means that `p` is close to an integer.
 #[inline(always)]
 pub(super) fn draw<const W: usize, const N: usize, I: Isa<W>>(
     isa: I,

@@ -37,8 +37,8 @@ pub(crate) struct OnePFrac {
 }
 
 impl OnePFrac {
-    /// Creates the family for a base whose singular values sum to `sigma`, and noise of at most
-    /// `delta`.
+    /// Creates the family. `sigma` is the sum of the base's singular values, `delta` the largest
+    /// noise.
     ///
     /// # Errors
     /// `Usage` for values that allow no system.

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 /// The parameters of a class, named as in the originals' files.
 pub(super) type Params = Vec<(&'static str, f64)>;
 
-/// Names whose values are integers.
+/// The parameters with integer values.
 const WHOLE: [&str; 5] = ["Vertex", "Center_rad", "Line_num", "nami1", "nami2"];
 
 /// Parameters from outside, taken by name one after another.

@@ -157,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
     use sha2::{Digest, Sha256};
 
-    /// A generator that the script behind the hashes uses too.
+    /// The random numbers of the script that made the hashes.
     struct Lcg(u64);
 
     impl Lcg {

@@ -61,7 +61,7 @@ fn a_thousand_by_their_numbers() {
 }
 
 #[test]
-#[ignore = "a minute; looks at all 42,655 candidates"]
+#[ignore = "a minute; tries all 42,655 candidates"]
 fn the_published_thousand() {
     let mut search = Search::new(1, 0.2).unwrap();
     search.run_in_full(1000, &mut |_| true).unwrap();

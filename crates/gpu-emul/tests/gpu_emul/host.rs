@@ -274,7 +274,7 @@ fn output_of_the_callers_must_have_its_size() {
     {
         let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();
         // SAFETY: refused before the address is used.
-        #[allow(unsafe_code, reason = "there is no safe way to hand over an address")]
+        #[allow(unsafe_code, reason = "an address cannot be passed safely")]
         let refused = unsafe { decoder.submit_into(&set.requests(), TENSOR, 0, 7) };
         let expected = 3 * 24 * 20 * 3 * 2;
         assert_eq!(refused.err(), Some(GpuError::OutputSize { expected, found: 7 }));

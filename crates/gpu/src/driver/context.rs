@@ -93,7 +93,7 @@ impl Gpu {
         named.into_iter().find(|(name, _)| **name == kernel).map_or(0, |(_, handle)| handle)
     }
 
-    /// Returns the kernel that draws fractals, whose argument differs from the others'.
+    /// Returns the kernel that draws fractals. Its argument differs from the other kernels'.
     pub(crate) fn fractal_kernel(&self) -> Handle {
         self.open.fractal
     }

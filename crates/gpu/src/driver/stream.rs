@@ -249,7 +249,7 @@ impl<'a> StreamMachine<'a> {
         let driver = gpu.driver();
         let _entered = gpu.enter()?;
         let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
-        // SAFETY: by the promise that `new` asks for.
+        // SAFETY: by the contract of `new`.
         let code = unsafe { (driver.functions.cuMemsetD8Async)(address, byte, n_bytes, *handle) };
         driver.check("cuMemsetD8Async", code)
     }
@@ -271,7 +271,7 @@ impl<'a> StreamMachine<'a> {
             n_rows: size(n_rows),
             ..Copy2d::default()
         };
-        // SAFETY: by the promise that `new` asks for; the driver reads `copy` before it returns.
+        // SAFETY: by the contract of `new`; the driver reads `copy` before it returns.
         let code = unsafe { (driver.functions.cuMemcpy2DAsync_v2)(&raw const copy, *handle) };
         driver.check("cuMemcpy2DAsync", code)
     }

@@ -98,13 +98,13 @@ fn what_means_nothing_is_refused() {
             "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
         ),
         (by("width"), "the whole has to be true or false"),
-        (by("width > 3") + "&" + &by("width < 5"), "`where` is there twice"),
+        (by("width > 3") + "&" + &by("width < 5"), "`where` is given twice"),
         ("colour=red".into(), "there is no parameter `colour`"),
         ("damaged=yes".into(), "it is 1 or not there"),
         ("start=-1".into(), "`start=-1` is not a number that fits"),
         ("count=0".into(), "`count=0` is not within 1 to 1000"),
         ("count=1001".into(), "is not within 1 to 1000"),
-        ("count=1&count=2".into(), "`count` is there twice"),
+        ("count=1&count=2".into(), "`count` is given twice"),
         ("set=c".into(), "`set=c` is neither a nor b"),
     ] {
         let said = viewer.fails(400, &format!("api/samples?{wrong}"));
