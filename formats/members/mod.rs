@@ -29,7 +29,7 @@ fn no_integer(bytes: &[u8]) -> String {
         "" => "is not an integer: it is empty".to_owned(),
         text if text.len() > MAX_SHOWN => "is not an integer of 64 bits".to_owned(),
         text => {
-            format!("is not an integer of 64 bits: `{}`; texts belong into .txt files", Shown(text))
+            format!("is not an integer of 64 bits: `{}`; texts belong in .txt files", Shown(text))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `FDCONVERT_SHARED`, else `shared` next to the repository.
 ///
 /// # Panics
-/// When it is absent. Tests that use it belong into [`needs_shared!`](crate::needs_shared), which
+/// When it is absent. Tests that use it belong in [`needs_shared!`](crate::needs_shared), which
 /// then ignores them by name.
 #[must_use]
 pub fn shared() -> PathBuf {
