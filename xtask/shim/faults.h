@@ -32,9 +32,9 @@ enum { PROCEED = 0, CUT_SHORT = -1 };
 /* Whether to skip syncs. */
 int without_sync(void);
 
-/* Returns the verdict for this call: PROCEED, CUT_SHORT, or the errno to fail with. Kills the process
- * instead when the settings say so. `folder` is an open folder or AT_FDCWD; `path` is relative to
- * it. Preserves errno. */
+/* Returns the verdict for this call: PROCEED, CUT_SHORT, or the errno to fail with. Kills the
+ * process instead when the settings say so. `folder` is an open folder or AT_FDCWD; `path` is
+ * relative to it. Preserves errno. */
 int at_path(enum kind kind, int folder, const char *path);
 
 /* The same for a call on an open file. */

@@ -43,7 +43,7 @@ struct Image {
     u32 slot_component, slot_x, slot_y;          // Two bits for each block of an MCU.
     u32 n_pairs;                                 // Different pairs of tables, 1 to 3.
     u32 pair[3];                                 // Pair of tables of each component.
-    u32 dc_table[3], ac_table[3];                // Of each pair; index among all tables of the batch.
+    u32 dc_table[3], ac_table[3];                // Of each pair, an index into the batch's tables.
     u32 quantisation[3];                         // Of each component; index likewise.
     u32 scan_bytes;                              // Including stuffing and markers.
     u32 total_bits;                              // Of the un-stuffed scan, padding left out.
@@ -51,15 +51,15 @@ struct Image {
     u32 words_at;                                // The un-stuffed scan, in words.
     u32 first_segment, n_segments;               // One entry more says where the last one ends.
     u32 first_restart, n_restarts;               // In the whole scan.
-    u32 base_block, end_block;                   // Blocks that the segments decode, from a whole MCU on.
+    u32 base_block, end_block;                   // Range of decoded blocks, from a whole MCU on.
     u32 first_dc[3];                             // Predictions that the first segment starts from.
-    u32 coefficients_at;                         // Place of `base_block`, in blocks within the chunk.
+    u32 coefficients_at;                         // Block number of `base_block` in the chunk.
     u32 samples_at;                              // In blocks within the chunk.
     Mcus mcus;
     Crop crop;
     const u8* scan;
     u64 pixels_at;                               // Place of the window's RGB or gray bytes.
-    u64 across_at;                               // Place of the window's rows at the output's width.
+    u64 across_at;                               // Place of its rows at the output's width.
     u64 output_at;                               // In samples of the output.
 };
 
@@ -103,7 +103,7 @@ enum ChangeKind : u32 {
 struct Change {
     u32 kind;
     f32 factor;                   // Brightness, color, contrast, sharpness.
-    u32 level;                    // Posterize: mask of bits to keep. Solarize: first inverted level.
+    u32 level;                    // Posterize: mask of kept bits. Solarize: first inverted level.
     u32 unused;
     i32 right[2], down[2];        // Warp: x and y of a step to the right and of one down.
     i64 start[2];                 // Warp: x and y of the first pixel.
@@ -124,7 +124,7 @@ struct Drawing {
     u64 bitmap_at;                // In words.
     u32 row;
     u32 size;                     // Columns and rows of the bitmap.
-    u32 left, top;                // Of the visible part, in the image, which may be the turned bitmap.
+    u32 left, top;                // Of the visible part, in the (perhaps turned) image.
     u32 mirror, turn;             // Left to right and top to bottom, unless 0.
     u32 level;                    // Level of the bits that are 1.
     u32 unused;
