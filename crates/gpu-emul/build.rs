@@ -1,5 +1,5 @@
-//! Compiles the kernels of fdconvert-gpu for the CPU: into this crate, and into a shared library
-//! that takes the place of the driver; and one that takes the place of nvJPEG.
+//! Compiles the kernels of fdconvert-gpu for the CPU, into this crate and into a shared library
+//! that replaces the driver, and a second library that replaces nvJPEG.
 use std::{env, path::Path, process::Command};
 
 fn main() {
@@ -7,7 +7,7 @@ fn main() {
     let build = || {
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").opt_level(2).include(kernels).warnings(true);
-        // Products and sums are fused where the kernels say so, and nowhere else.
+        // Products and sums are fused only where the kernels say so.
         build.flag_if_supported("-ffp-contract=off");
         build
     };

@@ -1,5 +1,5 @@
-//! Tells the compiler whether the data folder is there, so that tests which need it are ignored by
-//! name where it is not.
+//! Tells the compiler whether the data folder exists, so that tests that need it are ignored by
+//! name otherwise.
 use std::{
     env,
     path::{Path, PathBuf},
@@ -12,13 +12,13 @@ fn main() {
     let folder = shared();
     if folder.is_dir() {
         println!("cargo::rustc-cfg=has_shared");
-        // Gone, it makes this run again. An absent path would make it run, and all tests compile,
-        // every time: when the folder comes later, a test of this crate says what to do.
+        // Its removal makes this run again. An absent path would make it run, and all tests
+        // compile, every time: if the folder comes later, a test of this crate says what to do.
         println!("cargo::rerun-if-changed={}", folder.join("bad/README.md").display());
     }
 }
 
-/// As `fixtures::shared` finds it when the tests run.
+/// The same folder that `fixtures::shared` finds when the tests run.
 fn shared() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let root = here.ancestors().nth(2).unwrap_or(Path::new("."));

@@ -10,8 +10,8 @@ use fdconvert_fractal::Recipe;
 use fdconvert_storage::place;
 use std::path::Path;
 
-/// The format of files that hold a formula, and of recipes, which are one without a file. It has no
-/// options.
+/// The format of files that hold a formula, and of recipes, which are formulas without a file. It
+/// has no options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FormulaFormat;
 
@@ -53,7 +53,7 @@ impl Format for FormulaFormat {
         Codec::Raw
     }
 
-    /// Refuses: a formula is written by [`write`](crate::formula::write), not sample by sample.
+    /// Refuses: [`write`](crate::formula::write) writes a formula, not sample by sample.
     fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let what = "a formula keeps no images, so only a recipe can become one: \
                     fdconvert pack 'fractal:fractaldb?classes=1000' OUT.formula";

@@ -1,4 +1,4 @@
-//! The bytes of a file, both ways. See SPEC.md.
+//! Encoding and decoding of a file's bytes. See SPEC.md.
 
 use fdconvert_core::{Error, Provenance, Result};
 use fdconvert_fractal::{
@@ -20,8 +20,8 @@ const PROBE_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 16;
 const TRAILER_BYTES: usize = CHECKSUM_BYTES + END.len();
 
-/// The version that files of fractals of the plane and of figures have, and that of fractals of
-/// space.
+/// Version of files with fractals of the plane and with figures; that of three-dimensional fractals
+/// follows.
 const VERSION: u32 = 1;
 const SPACE_VERSION: u32 = 2;
 
@@ -29,12 +29,11 @@ const SYSTEM: u8 = 1;
 const LINES: u8 = 2;
 const SPACE_SYSTEM: u8 = 3;
 
-/// The version of the file of a formula: the first that has all that it needs.
+/// Returns the version for the file of a formula: the first that supports all its features.
 pub(crate) fn version(formula: &Formula) -> u32 {
     if formula.has_views() { SPACE_VERSION } else { VERSION }
 }
 
-/// Contents of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Contents {
     pub(crate) formula: Formula,
@@ -66,16 +65,16 @@ struct Header {
     seed: u64,
     min_fill: f64,
     varies: bool,
-    /// From version 2 on.
+    /// Present from version 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     turn: Option<f64>,
     provenance: Provenance,
 }
 
-/// The bytes of a file.
+/// Encodes a file.
 ///
 /// # Errors
-/// `Usage` for names that do not fit.
+/// `Usage` for names that are too long.
 pub(crate) fn to_bytes(contents: &Contents) -> Result<Vec<u8>> {
     let formula = &contents.formula;
     let header = Header {
@@ -162,7 +161,7 @@ fn put_system<const N: usize>(out: &mut Vec<u8>, system: &System<N>) {
     }
 }
 
-/// Returns what a file of these bytes holds. `path` is for messages.
+/// Decodes a file. `path` is for messages.
 ///
 /// # Errors
 /// `Corrupt`, `Version`, or `Unsupported` for names of a later release.
@@ -177,7 +176,7 @@ pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Contents> {
         let (path, found) = (path.to_owned(), version.into());
         return Err(Error::Version { format: FORMAT, path, found, supported: "1 and 2" });
     }
-    // The checksum first: whatever else is wrong is then the writer's fault, not the disk's.
+    // The checksum first: any later fault is then the writer's, not the disk's.
     let end = bytes.len().checked_sub(TRAILER_BYTES).filter(|end| *end >= PREFIX_BYTES);
     let end = end.ok_or_else(|| corrupt(bytes.len(), "the file ends too early".into()))?;
     let (content, trailer) = bytes.split_at(end);
@@ -224,7 +223,8 @@ pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Contents> {
 }
 
 fn categories(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<Category>> {
-    // The shortest has 68 bytes, so a lying count cannot ask for more memory than a few files.
+    // The shortest has 68 bytes, so that a wrong count cannot allocate more memory than a few
+    // files.
     let n_bytes = cursor.bytes.len() - cursor.at;
     if header.classes > Formula::MAX_CLASSES || header.classes > n_bytes / 4 {
         return Err(cursor.corrupt(format!("{} categories in {n_bytes} bytes", header.classes)));

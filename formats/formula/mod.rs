@@ -1,4 +1,4 @@
-//! Datasets that are a formula: a small file, and images that are rendered when they are read.
+//! Datasets defined by a formula: a small file, with images that are rendered when they are read.
 //!
 //! [`write`](fn@write) makes one of a [`Formula`](fdconvert_fractal::Formula); [`FormulaFormat`] opens it as a
 //! [`FormulaReader`]. [`spec`] specifies the bytes.
@@ -19,8 +19,8 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Deliberately absent: samples that came from anywhere else. A format stores what it is given;
-//! this one stores where it comes from, so only formulas can be written.
+//! Deliberately absent: other samples. Other formats store the samples they get; this one stores
+//! the formula, so that only formulas can be written.
 
 mod format;
 mod layout;

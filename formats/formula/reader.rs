@@ -14,10 +14,9 @@ use std::{
     sync::Arc,
 };
 
-/// A dataset of a formula: sample `i` is rendered when it is asked for, always the same.
+/// A dataset of a formula: sample `i` is rendered on every request, always the same.
 pub struct FormulaReader {
     source: FractalSource,
-    /// Origin of the formula.
     origin: Arc<Origin>,
     /// False for other epochs and sizes than those of the file.
     is_as_written: bool,
@@ -38,7 +37,7 @@ impl FormulaReader {
         Self::from_bytes(&read_file(path, MAX_FILE_BYTES)?, path)
     }
 
-    /// Reads a file that is in memory already; `path` is for messages.
+    /// Decodes a file in memory; `path` is for messages.
     ///
     /// # Errors
     /// As for [`open`](Self::open), without `Io`.
@@ -51,24 +50,24 @@ impl FormulaReader {
         Ok(Self { source, origin: Arc::new(origin), is_as_written: true })
     }
 
-    /// Carries out a recipe, which may search for categories and cannot be stopped: a file of it is
-    /// opened at once. Its name is the recipe, but for paths.
+    /// Resolves a recipe, which may search for categories and cannot be stopped: a file of it opens
+    /// at once. Its name is the recipe, except for paths.
     ///
     /// # Errors
-    /// Those of [`Recipe::resolve_apart`].
+    /// As for [`Recipe::resolve_apart`].
     pub fn of_recipe(recipe: &Recipe) -> Result<Self> {
         let source = FractalSource::new(recipe.resolve_apart()?, recipe.name())?;
         let origin = Origin::Recipe { says_size: recipe.says_size() };
         Ok(Self { source, origin: Arc::new(origin), is_as_written: true })
     }
 
-    /// Returns what renders the images, without the file.
+    /// Returns the source that renders the images, without the file.
     #[must_use]
     pub fn into_fractals(self) -> FractalSource {
         self.source
     }
 
-    /// Returns what renders the images, for callers with a buffer of their own.
+    /// Returns the source that renders the images, for callers with their own buffers.
     #[must_use]
     pub fn fractals(&self) -> &FractalSource {
         &self.source
@@ -191,7 +190,8 @@ impl Reader for FormulaReader {
         probes.iter().filter_map(check).collect()
     }
 
-    /// Samples follow from the file, all of which was checked when it was opened, or from the recipe.
+    /// Samples follow from the file, which was checked completely when it was opened, or from the
+    /// recipe.
     fn has_checksums(&self) -> bool {
         true
     }

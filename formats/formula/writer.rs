@@ -5,14 +5,14 @@ use fdconvert_storage::{replace, write_new};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Images whose hashes are stored.
+/// Number of images with stored hashes.
 const PROBES: u64 = 8;
 
-/// Writes the dataset of `formula` to `out`. The bytes depend on formula and provenance alone.
+/// Writes the dataset of `formula` to `out`. The bytes depend only on formula and provenance.
 ///
 /// # Errors
-/// `Usage` when the formula means nothing, is too large, or when `out` exists (unless `overwrite`);
-/// `Io` when the system refuses. Nothing is left then.
+/// `Usage` when the formula is invalid or too large, or when `out` exists (unless `overwrite`);
+/// `Io` for failures of the system. A failure leaves no file.
 pub fn write(
     out: &Path,
     formula: &Formula,
@@ -37,7 +37,7 @@ pub fn write(
     Ok(ShardSummary { path, samples: source.len(), bytes: n_bytes, skipped: Vec::new() })
 }
 
-/// Hashes of images from all over the dataset, the first and the last among them.
+/// Returns hashes of images from all over the dataset, including the first and the last.
 fn probes(source: &FractalSource) -> Result<Vec<Probe>> {
     let last = source.len().saturating_sub(1);
     let mut indices: Vec<u64> = (0..PROBES)
@@ -47,7 +47,7 @@ fn probes(source: &FractalSource) -> Result<Vec<Probe>> {
     indices.into_iter().map(|index| Ok(Probe { index, hash: hash(source, index)? })).collect()
 }
 
-/// The hash of the pixels of an image.
+/// Returns the hash of the pixels of an image.
 pub(crate) fn hash(source: &FractalSource, index: u64) -> Result<u128> {
     let mut rgb = Vec::new();
     source.rgb_into(index, &mut rgb)?;

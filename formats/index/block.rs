@@ -11,7 +11,7 @@ use fdconvert_core::{FieldSpec, Kind, bytes::u64_at};
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A block that was read back. Cloning is cheap; nothing but META is copied.
+/// A parsed block. Cloning is cheap; only META is copied.
 #[derive(Debug, Clone)]
 pub struct Index {
     pub(crate) block: Bytes,
@@ -25,14 +25,14 @@ pub struct Index {
     pub(crate) entry_points: Option<Section>,
     /// Positions of the image fields among the regions of a sample.
     pub(crate) image_regions: Vec<u32>,
-    /// Integers and floats per sample: the cells of a row.
+    /// Number of integers and floats per sample: the cells of a row.
     n_cells: u64,
-    /// Set once [`check_tables`](Self::check_tables) has found nothing.
+    /// Set once [`check_tables`](Self::check_tables) has found no damage.
     tables: OnceLock<()>,
 }
 
 impl Index {
-    /// Parses a block that takes all of `block`. Constant work for any number of samples.
+    /// Parses a block that is all of `block`, in constant time for any number of samples.
     ///
     /// # Errors
     /// See [`IndexError`]: the block is damaged, or needs a newer reader.
@@ -103,7 +103,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Looks for a block that ends at offset `end` of `file`. `None`: there is none.
+    /// Finds a block that ends at offset `end` of `file`; `None` without one.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -118,54 +118,55 @@ impl Index {
             .and_then(|len| end.checked_sub(len))
             .filter(|&start| file.get(start..end).is_some_and(|b| b.starts_with(&HEADER_MAGIC)));
         match (start, trailer.get(24..) == Some(&TRAILER_MAGIC[..])) {
-            // A damaged trailer magic is seen by `parse`: the header is where it should be.
+            // `parse` finds a damaged trailer magic, because the header is in its place.
             (Some(start), _) => Self::parse(file.slice(start..end)).map(Some),
             (None, true) => Err(IndexError::damaged(0, "the trailer does not lead to a header")),
             (None, false) => Ok(None),
         }
     }
 
-    /// Samples.
+    /// Returns the number of samples.
     #[must_use]
     pub fn n_samples(&self) -> u64 {
         self.header.n_samples
     }
 
-    /// Stored values per sample.
+    /// Returns the number of stored values per sample.
     #[must_use]
     pub fn regions_per_sample(&self) -> u32 {
         self.header.regions_per_sample
     }
 
-    /// Offset in the data file beyond which no region reaches.
+    /// Returns the end of the regions' range in the data file.
     #[must_use]
     pub fn data_len(&self) -> u64 {
         self.header.data_len
     }
 
-    /// Bytes of the block.
+    /// Returns the length of the block in bytes.
     #[must_use]
     pub fn block_len(&self) -> u64 {
         self.header.block_len
     }
 
-    /// A checksum over everything the block says, and through it over every stored value.
+    /// Returns a checksum over all content of the block, and through it over every stored value.
     #[must_use]
     pub fn root(&self) -> u64 {
         self.root
     }
 
-    /// Returns what the block says about the dataset as a whole.
+    /// Returns the facts about the dataset as a whole.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// Stored value `position` of sample `sample`.
+    /// Returns stored value `position` of sample `sample`.
     ///
     /// # Errors
-    /// `Position` for one that is not there, `Damaged` when it leaves the data file.
-    // Called for each sample, as `key` is: calls and moves were a tenth of a fetch's instructions.
+    /// `Position` if it does not exist, `Damaged` when it exceeds the data file.
+    // Inlined, like `key`, because it runs for each sample: calls and moves were a tenth of a
+    // fetch's instructions.
     #[inline(always)]
     pub fn region(&self, sample: u64, position: u32) -> Result<Region, IndexError> {
         let (n_samples, per_sample) = (self.header.n_samples, self.header.regions_per_sample);
@@ -194,10 +195,10 @@ impl Index {
         }
     }
 
-    /// Key of sample `sample`; `None` when the block has no keys.
+    /// Returns the key of sample `sample`; `None` when the block has no keys.
     ///
     /// # Errors
-    /// `Position` for a sample that is not there, `Damaged` when the key is not text in bounds.
+    /// `Position` for a sample that does not exist, `Damaged` when the key is not text in bounds.
     #[inline(always)]
     pub fn key(&self, sample: u64) -> Result<Option<&str>, IndexError> {
         let n_samples = self.header.n_samples;
@@ -218,11 +219,11 @@ impl Index {
         key.map(Some).ok_or_else(damaged)
     }
 
-    /// The integers and floats of sample `sample` in schema order, eight bytes each; `None` when
-    /// the block has no rows.
+    /// Returns the integers and floats of sample `sample` in schema order, eight bytes each; `None`
+    /// when the block has no rows.
     ///
     /// # Errors
-    /// `Position` for a sample that is not there.
+    /// `Position` for a sample that does not exist.
     pub fn row(&self, sample: u64) -> Result<Option<&[u8]>, IndexError> {
         let n_samples = self.header.n_samples;
         if sample >= n_samples {
@@ -234,15 +235,14 @@ impl Index {
         Ok(Some(self.slice(at, at + len)))
     }
 
-    /// Parts of the data file, other than regions, whose checksums the block has.
+    /// Yields the checksummed parts of the data file other than regions.
     pub fn ranges(&self) -> impl Iterator<Item = Range> + '_ {
         let bytes = self.ranges.as_ref().map_or(&[][..], |section| self.section_bytes(section));
         bytes.chunks_exact(RANGE_LEN).filter_map(Range::decode)
     }
 
-    /// Checks every byte of the block: all checksums, padding, the order of the keys, and the
-    /// seals of all entry points.
-    /// Empty when all is well.
+    /// Checks every byte of the block: all checksums, padding, the order of the keys, and the seals
+    /// of all entry points. The result is empty for a sound block.
     #[must_use]
     pub fn verify(&self) -> Vec<IndexError> {
         let mut errors = Vec::new();
@@ -268,13 +268,13 @@ impl Index {
         errors
     }
 
-    /// Checks the checksums of all that is said of samples: regions, keys, rows and ranges. The
-    /// first call reads them all, about 100 bytes per sample; once they were found sound, later
-    /// ones believe that. Damage is looked for each time: a page that could not be read for a while
-    /// must not stand against the dataset for ever. Entry points have seals of their own.
+    /// Checks the checksums of all facts about samples: regions, keys, rows and ranges. The first
+    /// call reads them all, about 100 bytes per sample; once they were found sound, later calls
+    /// rely on that. Damage is checked again each time, because a page that could not be read for a
+    /// while must not condemn the dataset forever. Entry points have separate seals.
     ///
     /// # Errors
-    /// `Damaged`, for the first section that is.
+    /// `Damaged`, for the first damaged section.
     pub fn check_tables(&self) -> Result<(), IndexError> {
         if self.tables.get().is_some() {
             return Ok(());
@@ -353,7 +353,8 @@ impl Index {
         self.slice(section.offset, section.offset + section.len)
     }
 
-    /// Bytes of the block; empty where there are none, which no section that was parsed has.
+    /// Returns bytes of the block; empty if they do not exist, which cannot happen in a parsed
+    /// section.
     pub(crate) fn slice(&self, from: u64, to: u64) -> &[u8] {
         match (usize::try_from(from), usize::try_from(to)) {
             (Ok(from), Ok(to)) => self.block.get(from..to).unwrap_or_default(),

@@ -8,13 +8,13 @@ use crate::index::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// META, REGIONS, KEYS, RANGES; CHECKPOINTS and ROWS come on top where there are any.
+/// META, REGIONS, KEYS, RANGES; CHECKPOINTS and ROWS are added if needed.
 const N_SECTIONS: usize = 4;
 
-/// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample, 8 per
-/// image where there are entry points, and the key itself, in the form they are written in, so that
-/// emitting them copies nothing. The entry points themselves, some hundred bytes per image, are not
-/// in it: see [`with_entry_points`](Self::with_entry_points).
+/// Collects the facts about each sample. Takes 40 bytes per region, 8 per sample, 8 per image with
+/// entry points, and the key itself, in their written form, so that emitting them copies nothing.
+/// The entry points themselves, some hundred bytes per image, are not included: see
+/// [`with_entry_points`](Self::with_entry_points).
 #[derive(Debug, Clone)]
 pub struct Builder {
     regions_per_sample: u32,
@@ -23,7 +23,7 @@ pub struct Builder {
     key_offsets: Vec<u8>,
     keys: Vec<u8>,
     rows: Vec<u8>,
-    /// Ends of the entries of CHECKPOINTS, if there will be such a section.
+    /// Ends of the entries of CHECKPOINTS, if there is such a section.
     entries: Option<Entries>,
 }
 
@@ -34,7 +34,7 @@ struct Entries {
 }
 
 impl Builder {
-    /// An empty block for samples of so many regions each.
+    /// Creates an empty block for samples of `regions_per_sample` regions each.
     #[must_use]
     pub fn new(regions_per_sample: u32) -> Self {
         Self {
@@ -48,19 +48,18 @@ impl Builder {
         }
     }
 
-    /// The same with a CHECKPOINTS section. The builder keeps only where each entry ends; the one who
-    /// writes the file keeps the bytes of the entries that
-    /// [`seal_all`](crate::index::seal_all) gives, one after
-    /// the other, and hands them to [`emit_with`](Self::emit_with): of a million images they are
-    /// most of a gigabyte, which a format may rather have in a file than in memory.
+    /// Adds a CHECKPOINTS section. The builder keeps only the end of each entry; the writer of the
+    /// file keeps the bytes of the entries from [`seal_all`](crate::index::seal_all), one after the
+    /// other, and passes them to [`emit_with`](Self::emit_with): for a million images they are most
+    /// of a gigabyte, which a format may prefer to have in a file.
     #[must_use]
     pub fn with_entry_points(self) -> Self {
         let entries = Entries { offsets: 0_u64.to_le_bytes().to_vec(), len: 0 };
         Self { entries: Some(entries), ..self }
     }
 
-    /// Notes the lengths of a sample's entries, one for each image field in schema order, 0 where
-    /// there are no entry points. Where there is such a section, every sample needs them.
+    /// Adds the lengths of a sample's entries, one for each image field in schema order, 0 without
+    /// entry points. If there is such a section, every sample needs them.
     pub fn push_entry_lens(&mut self, lens: &[u64]) {
         let Some(entries) = &mut self.entries else { return };
         for len in lens {
@@ -69,14 +68,14 @@ impl Builder {
         }
     }
 
-    /// Bytes of all entries so far.
+    /// Returns the bytes of all entries so far.
     #[must_use]
     pub fn entries_len(&self) -> u64 {
         self.entries.as_ref().map_or(0, |entries| entries.len)
     }
 
-    /// Adds the next sample. Missing regions are stored as empty, superfluous ones dropped: their
-    /// number is the caller's duty.
+    /// Adds the next sample. Missing regions are stored as empty, superfluous ones dropped: the
+    /// caller ensures their number.
     pub fn push(&mut self, key: &str, regions: &[Region]) {
         debug_assert_eq!(regions.len(), self.regions_per_sample as usize);
         let none = Region { offset: 0, len: 0, xxh3: xxh3_64(&[]), image: None };
@@ -90,13 +89,13 @@ impl Builder {
     }
 
     /// Adds the row of a sample: the eight bytes of each of its integers and floats, in schema
-    /// order. For formats that have no rows of their own; then every sample needs one.
+    /// order. For formats without rows; then every sample needs one.
     pub fn push_row(&mut self, row: &[[u8; 8]]) {
         row.iter().for_each(|cell| self.rows.extend_from_slice(cell));
     }
 
     /// Moves all regions so far towards the start of the data file by `by` bytes: for formats that
-    /// learn only at the end how long what stands before them is.
+    /// learn the length of the part before them only at the end.
     pub fn move_regions(&mut self, by: u64) {
         if by == 0 {
             return;
@@ -108,20 +107,20 @@ impl Builder {
         }
     }
 
-    /// Samples so far.
+    /// Returns the number of samples so far.
     #[must_use]
     pub fn n_samples(&self) -> u64 {
         self.n_samples
     }
 
-    /// The records of all regions so far, [`REGION_LEN`] bytes each, in sample order.
+    /// Returns the records of all regions so far, [`REGION_LEN`] bytes each, in sample order.
     #[must_use]
     pub fn regions(&self) -> &[u8] {
         &self.regions
     }
 
-    /// Returns how long the block will be with this META section and so many ranges. A file that
-    /// holds the block needs that before it knows the checksums of its own header.
+    /// Returns the length of the block with this META section and `n_ranges` ranges. A file that
+    /// contains the block needs it before the checksums of its own header are known.
     #[must_use]
     pub fn block_len(&self, meta: &[u8], n_ranges: usize) -> u64 {
         let padded = |len: usize| (len as u64).next_multiple_of(8);
@@ -142,11 +141,11 @@ impl Builder {
         N_SECTIONS + usize::from(self.entries.is_some()) + usize::from(!self.rows.is_empty())
     }
 
-    /// Hands the block out piece by piece, from its first byte to its last. `meta` is
-    /// [`Meta::to_json`](crate::index::Meta::to_json); no region may reach beyond `data_len`.
+    /// Passes the block to `write` piece by piece, from its first byte to its last. `meta` is
+    /// [`Meta::to_json`](crate::index::Meta::to_json); no region may exceed `data_len`.
     ///
     /// # Errors
-    /// The first of `write`.
+    /// The first error of `write`.
     pub fn emit<E>(
         &self,
         meta: &[u8],
@@ -157,11 +156,11 @@ impl Builder {
         self.emit_with(meta, data_len, ranges, &[], write)
     }
 
-    /// As [`emit`](Self::emit), for a block with a CHECKPOINTS section, whose entries these are;
-    /// there are [`entries_len`](Self::entries_len) bytes of them. They are read twice.
+    /// As [`emit`](Self::emit), for a block with a CHECKPOINTS section of these entries, which have
+    /// [`entries_len`](Self::entries_len) bytes. They are read twice.
     ///
     /// # Errors
-    /// The first of `write`.
+    /// The first error of `write`.
     pub fn emit_with<E>(
         &self,
         meta: &[u8],

@@ -1,5 +1,5 @@
-//! The CHECKPOINTS section: where decoders may start inside the JPEGs. What an entry says is not
-//! this crate's business; that it is whole, and of its image, is.
+//! The CHECKPOINTS section: the entry points of JPEGs. This module does not interpret an entry; it
+//! only ensures that it is complete and belongs to its image.
 use crate::index::{Index, IndexError, Region};
 use bytes::Bytes;
 use fdconvert_core::{Codec, bytes::u64_at};
@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const SEAL_LEN: usize = 8;
 
 /// Makes the entries of a sample, given the entry points of its images in schema order and all its
-/// regions, and appends them to `entries`. Gives their lengths, 0 for what has no entry points: what
-/// [`Builder::push_entry_lens`](crate::index::Builder::push_entry_lens) wants to know.
+/// regions, and appends them to `entries`. Returns their lengths, 0 for images without entry
+/// points, for [`Builder::push_entry_lens`](crate::index::Builder::push_entry_lens).
 pub fn seal_all<'a>(
     mut entry_points: impl Iterator<Item = Option<&'a Bytes>>,
     regions: &[Region],
@@ -23,7 +23,7 @@ pub fn seal_all<'a>(
     images.map(entry).collect()
 }
 
-/// Makes an entry of an image's entry points, binding them to the image's region.
+/// Appends the entry of an image's entry points, bound to the image's region.
 fn seal(entry_points: &[u8], region: &Region, entries: &mut Vec<u8>) -> u64 {
     entries.extend_from_slice(entry_points);
     entries.extend_from_slice(&xxh3_64_with_seed(entry_points, region.xxh3).to_le_bytes());
@@ -33,20 +33,20 @@ fn seal(entry_points: &[u8], region: &Region, entries: &mut Vec<u8>) -> u64 {
 /// Key figures of a CHECKPOINTS section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryPointFacts {
-    /// Images that have entry points.
+    /// Number of images that have entry points.
     pub n_covered: u64,
-    /// JPEGs that have none: they were refused when they were looked at.
+    /// Number of JPEGs without entry points, which were refused by the analysis.
     pub n_refused: u64,
-    /// Bytes of the section.
+    /// Size of the section in bytes.
     pub bytes: u64,
-    /// Bytes of all JPEGs.
+    /// Size of all JPEGs in bytes.
     pub jpeg_bytes: u64,
-    /// The first byte of the first entry, which tells version and grid.
+    /// The first byte of the first entry, which contains version and grid.
     pub first_byte: Option<u8>,
 }
 
 impl EntryPointFacts {
-    /// Those of two blocks together.
+    /// Returns the sums over two blocks.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl EntryPointFacts {
         }
     }
 
-    /// For people and scripts; `grid_of` tells the grid by an entry's first byte.
+    /// Returns JSON for people and scripts; `grid_of` returns the grid in an entry's first byte.
     #[must_use]
     pub fn to_json(&self, grid_of: impl FnOnce(u8) -> Option<u32>) -> serde_json::Value {
         let share = match self.jpeg_bytes {
@@ -70,26 +70,26 @@ impl EntryPointFacts {
             "covered": self.n_covered,
             "refused": self.n_refused,
             "bytes": self.bytes,
-            // Four digits are enough for people, and all that the ratio is good for.
+            // Four digits are enough for people, and as precise as the ratio is.
             "share": (share * 1e4).round() / 1e4,
         })
     }
 }
 
 impl Index {
-    /// Returns whether the block says where decoders may start inside its JPEGs.
+    /// Returns whether the block has entry points of its JPEGs.
     #[must_use]
     pub fn has_entry_points(&self) -> bool {
         self.entry_points.is_some()
     }
 
-    /// The entry points of an image: of sample `sample`, in the image field `image_field`, counting
-    /// only image fields, in schema order. `None` where the image has none, or the block has no
-    /// such section. Looks at the bounds and the seal, and not at the image.
+    /// Returns the entry points of an image: of sample `sample`, in the image field `image_field`,
+    /// counting only image fields, in schema order. `None` if the image has none, or the block has
+    /// no such section. Checks the bounds and the seal, but not the image.
     ///
     /// # Errors
-    /// `Position` for an image that is not there; `Damaged` when the entry leaves the section, or
-    /// is not the one of that image.
+    /// `Position` for an image that does not exist; `Damaged` when the entry exceeds the section,
+    /// or belongs to another image.
     pub fn entry_points(&self, sample: u64, image_field: u32) -> Result<Option<Bytes>, IndexError> {
         let (n_samples, n_fields) = (self.n_samples(), self.image_regions.len() as u64);
         if sample >= n_samples {
@@ -121,8 +121,8 @@ impl Index {
         Ok(Some(entry_points))
     }
 
-    /// Counts what the CHECKPOINTS section has; `None` where there is none. Looks at every image's
-    /// record, and not at the entries. What is damaged counts as refused.
+    /// Counts the contents of the CHECKPOINTS section; `None` without one. Reads every image's
+    /// record, but not the entries. Damaged ones count as refused.
     #[must_use]
     pub fn entry_point_facts(&self) -> Option<EntryPointFacts> {
         let section = self.entry_points.as_ref()?;
@@ -145,7 +145,7 @@ impl Index {
         Some(facts)
     }
 
-    /// Entry `number`, if its integers make sense.
+    /// Returns entry `number`, if its integers are valid.
     fn entry(&self, number: u64) -> Option<Bytes> {
         let section = self.entry_points.as_ref()?;
         let bytes = self.section_bytes(section);
@@ -159,7 +159,7 @@ impl Index {
         (range.end <= self.block.len()).then(|| self.block.slice(range))
     }
 
-    /// Bytes of the integers before the entries.
+    /// Returns the bytes of the integers before the entries.
     fn integers_len(&self) -> Option<u64> {
         let n_images = self.n_samples().checked_mul(self.image_regions.len() as u64)?;
         n_images.checked_add(1)?.checked_mul(8)
@@ -175,7 +175,7 @@ impl Index {
         Ok(())
     }
 
-    /// Every entry lies where the one before ends, and is that of its image.
+    /// Checks that every entry starts at the end of the previous one, and belongs to its image.
     pub(crate) fn check_entries(&self) -> Result<(), IndexError> {
         let Some(section) = &self.entry_points else { return Ok(()) };
         let bytes = self.section_bytes(section);

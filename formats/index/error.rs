@@ -1,4 +1,5 @@
-/// Why a block, or a part of it, cannot be used. Offsets count from the start of the block.
+/// Reason for which a block, or a part of it, cannot be used. Offsets count from the start of the
+/// block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -10,28 +11,28 @@ pub enum IndexError {
         /// Problem: what was expected and what was found.
         what: String,
     },
-    /// Written by a program that is newer, or much older, than this one.
+    /// The block was written by a newer, or much older, program.
     #[error("index block of version {found}; this build reads version {supported}")]
     Version {
         /// Version in the block.
         found: u32,
-        /// The one this build reads.
+        /// Version that this build reads.
         supported: u32,
     },
-    /// A section that must be understood is not.
+    /// A required section is unknown.
     #[error("index block has a required section of kind {kind}, which this build does not know")]
     Section {
-        /// Its kind.
+        /// Kind of the section.
         kind: u32,
     },
-    /// The caller asked for a sample or field that is not there.
+    /// The caller requested a sample or field that does not exist.
     #[error("index block has no {what} {asked}, only {len}")]
     Position {
         /// "sample" or "region".
         what: &'static str,
-        /// Position asked for.
+        /// The requested position.
         asked: u64,
-        /// Number of them.
+        /// Number of samples or regions.
         len: u64,
     },
 }

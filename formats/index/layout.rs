@@ -14,10 +14,10 @@ pub(crate) const HEADER_MAGIC: [u8; 8] = *b"\x89FDX\r\n\x1a\n";
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"FDXEND\r\n";
 pub(crate) const SECTION_LEN: u64 = 32;
 pub(crate) const MAX_SECTIONS: u32 = 64;
-/// More than any list of class names and skipped samples takes.
+/// Larger than any list of class names and skipped samples.
 pub(crate) const MAX_META_LEN: u64 = 256 << 20;
 
-/// Flag: a reader that does not know the kind must not use the block.
+/// Flag: a reader that does not know the section's kind must not use the block.
 pub(crate) const MUST_UNDERSTAND: u32 = 1;
 
 pub(crate) mod kind {
@@ -89,7 +89,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns where the section table ends and the first section starts.
+    /// Returns the end of the section table, where the first section starts.
     pub(crate) fn table_end(&self) -> u64 {
         HEADER_LEN + SECTION_LEN * u64::from(self.n_sections)
     }
@@ -115,7 +115,7 @@ impl Section {
         })
     }
 
-    /// Returns where the next section or the trailer starts; `None` when that overflows.
+    /// Returns the start of the next section or the trailer; `None` on overflow.
     pub(crate) fn padded_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)?.checked_next_multiple_of(8)
     }
@@ -131,7 +131,7 @@ pub(crate) fn encode_trailer(header_and_table: &[u8], block_len: u64) -> Vec<u8>
     out
 }
 
-/// Checks the trailer of a block whose header is `header`; gives the root.
+/// Checks the trailer of a block with this header; returns the root.
 pub(crate) fn parse_trailer(block: &[u8], header: &Header) -> Result<u64, IndexError> {
     let at =
         (block.len() as u64)

@@ -1,23 +1,23 @@
 use fdconvert_core::{Provenance, Schema};
 use serde::{Deserialize, Serialize};
 
-/// Facts that the block states once, about the dataset as a whole.
+/// Facts about the dataset as a whole, stored once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// Fields with their logical kinds and class names.
     pub schema: Schema,
-    /// Record of how the dataset was made.
+    /// Record of the dataset's origin.
     pub provenance: Provenance,
-    /// Identity of the run that wrote the file, where the block is all that can say so.
+    /// Identity of the run that wrote the file, if only the block can contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
 
 impl Meta {
-    /// The bytes of the META section.
+    /// Returns the bytes of the META section.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
-        // Strings, integers and maps with string keys: nothing that JSON cannot hold.
+        // Strings, integers and maps with string keys cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 

@@ -1,10 +1,10 @@
-//! The index block: what packed formats do not record about their samples, as one run of bytes.
+//! The index block: facts about samples that packed formats do not record, as one run of bytes.
 //!
 //! A [`Builder`] collects keys and [`Region`]s while a format is written and then emits the block;
-//! an [`Index`] is the same block read back, without copying, over any [`Bytes`](bytes::Bytes).
-//! Where the block lies is the format's business, and so is where the entry points of JPEGs wait
-//! until the block is emitted: [`seal_all`] makes entries of them, [`Index::entry_points`] gives them
-//! back. [`spec`] specifies the bytes.
+//! an [`Index`] is the parsed block, without copying, over any [`Bytes`](bytes::Bytes). The format
+//! decides on the place of the block, and of the entry points of JPEGs until the block is emitted:
+//! [`seal_all`] makes entries of them, [`Index::entry_points`] returns them. [`spec`] specifies the
+//! bytes.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -25,10 +25,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Refused alternatives: a serialization library's own format (its version would be ours), JSON
-//! for everything (1.28 million samples would have to be parsed at every open), and a checksum
-//! over the whole block (opening would have to read all of it; the root covers the section table,
-//! and the table has a checksum per section).
+//! Rejected alternatives: a serialization library's own format (its version would be ours), JSON
+//! for everything (1.28 million samples would have to be parsed on every open), and a checksum over
+//! the whole block (opening would have to read all of it; the root covers the section table, and
+//! the table has a checksum per section).
 //!
 //! Deliberately absent: files. Bytes come in, bytes go out.
 

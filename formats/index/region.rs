@@ -12,27 +12,27 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const REGION_LEN: usize = 40;
 pub(crate) const RANGE_LEN: usize = 24;
 
-/// One stored value: where its bytes lie in the data file, and what they are.
+/// One stored value: the place of its bytes in the data file, and facts about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// From the start of the data file.
+    /// Offset from the start of the data file.
     pub offset: u64,
-    /// In bytes.
+    /// Number of bytes.
     pub len: u64,
     /// XXH3 (64 bits, seed 0) of the bytes.
     pub xxh3: u64,
-    /// For an image, what it is.
+    /// Facts about an image.
     pub image: Option<ImageFacts>,
 }
 
-/// Returns whether two slices are the same bytes in memory.
+/// Returns whether two slices are the same memory.
 #[cfg(any(feature = "write", feature = "mds"))]
 pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())
 }
 
-/// XXH3 of what is stored of a value; of an image whose bytes were compared with it already, it is
-/// known.
+/// Returns XXH3 of the stored bytes of a value. For an image that was already compared with its
+/// checksum, this is known.
 #[cfg(any(feature = "write", feature = "mds"))]
 pub(crate) fn xxh3_of(value: &Value<Encoded>, stored: &[u8]) -> u64 {
     let known = match value {
@@ -43,23 +43,23 @@ pub(crate) fn xxh3_of(value: &Value<Encoded>, stored: &[u8]) -> u64 {
     known.unwrap_or_else(|| xxh3_64(stored))
 }
 
-/// Facts that a region states about its image.
+/// Facts about the image of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageFacts {
     /// Codec of the stored bytes.
     pub codec: Codec,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
 }
 
 /// A part of the data file that is not a region, with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// From the start of the data file.
+    /// Offset from the start of the data file.
     pub offset: u64,
-    /// In bytes.
+    /// Number of bytes.
     pub len: u64,
     /// XXH3 (64 bits, seed 0) of the bytes.
     pub xxh3: u64,
@@ -70,7 +70,7 @@ const CODECS: [Codec; 7] =
     [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Webp, Codec::Tiff, Codec::Gif, Codec::Raw];
 
 impl Region {
-    /// The record as it is stored.
+    /// Returns the stored record.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; REGION_LEN] {
         let (width, height, code) = self.image.map_or((0, 0, 0), |image| {
@@ -88,14 +88,14 @@ impl Region {
         bytes
     }
 
-    /// The region of a stored record.
+    /// Parses a stored record.
     ///
     /// # Errors
     /// `Damaged` (with the offset counted from the record) when the codec is unknown or reserved
     /// bytes are set.
     #[inline(always)]
     pub fn from_bytes(bytes: &[u8; REGION_LEN]) -> Result<Self, IndexError> {
-        // Behind the codec.
+        // The bytes after the codec.
         if u64_at(bytes, 32).unwrap_or(0) >> 8 != 0 {
             return Err(IndexError::damaged(33, "reserved bytes of a region are not zero"));
         }

@@ -1,12 +1,12 @@
-//! Values that are files of their own: members of WebDataset shards, and files beside images. What
-//! the extension says of the kind, and which value the bytes are.
+//! Values in separate files: members of WebDataset shards, and files next to images. Finds the kind
+//! by the extension, and decodes the value.
 pub(crate) mod npy;
 
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Kind, Shown, Value};
 
-/// The kind that an extension in lower case stands for, as the decoders of WebDataset go by it. The
-/// shape of an array is that of `bytes`.
+/// Returns the kind for a lower-case extension, as the decoders of WebDataset choose it. The shape
+/// of an array comes from `bytes`.
 pub(crate) fn kind(extension: &str, bytes: &[u8]) -> Kind {
     match extension {
         "img" | "image" => Kind::Image,
@@ -22,21 +22,21 @@ pub(crate) fn kind(extension: &str, bytes: &[u8]) -> Kind {
 /// Longer texts are not shown.
 const MAX_SHOWN: usize = 40;
 
-/// Returns what is wrong with a number that is none: many a dataset has names of classes there.
+/// Describes bytes that are not an integer: many datasets have class names there.
 fn no_integer(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.trim() {
         "" => "is not an integer: it is empty".to_owned(),
         text if text.len() > MAX_SHOWN => "is not an integer of 64 bits".to_owned(),
         text => {
-            format!("is not an integer of 64 bits: `{}`; texts belong into .txt files", Shown(text))
+            format!("is not an integer of 64 bits: `{}`; texts belong in .txt files", Shown(text))
         }
     }
 }
 
-/// The value that a member or file of that kind holds.
+/// Decodes the value of a member or file of that kind.
 ///
-/// The error is the end of a sentence such as "the file ...", but for images.
+/// Except for images, the error is the end of a sentence such as "the file ...".
 pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String> {
     let ascii = || std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
     Ok(match kind {

@@ -3,16 +3,16 @@ use fdconvert_core::{ArraySpec, DType};
 use std::fmt::Write as _;
 
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
-/// Magic and the length of what follows.
+/// Magic and the length of the rest.
 const PREFIX: usize = 10;
 
-/// The header of an array in C order, padded to 64 bytes as NumPy does.
+/// Returns the header of an array in C order, padded to 64 bytes as NumPy does.
 pub(crate) fn header(spec: &ArraySpec) -> Vec<u8> {
     let mut shape = String::new();
     for dim in &spec.shape {
         let _ = write!(shape, "{dim}, ");
     }
-    // `()`, `(3,)`, `(3, 4)`: what Python prints.
+    // `()`, `(3,)`, `(3, 4)`: as Python prints them.
     let shape = match spec.shape.len() {
         1 => shape.trim_end(),
         _ => shape.trim_end_matches(", "),
@@ -24,14 +24,14 @@ pub(crate) fn header(spec: &ArraySpec) -> Vec<u8> {
     }
     text.push('\n');
     let mut bytes = MAGIC.to_vec();
-    // Tens of thousands of dimensions are no array that fits anywhere: see `fields`.
+    // No array has tens of thousands of dimensions: see `fields`.
     bytes.extend_from_slice(&u16::try_from(text.len()).unwrap_or(u16::MAX).to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());
     bytes
 }
 
-/// Type and shape of an array, and where its elements start. None for all that is not ours to
-/// read: other versions, Fortran order, big endian, objects, records, or an element too few.
+/// Returns type and shape of an array, and the start of its elements. `None` for everything
+/// unsupported: other versions, Fortran order, big endian, objects, records, or an element too few.
 pub(crate) fn parse(bytes: &[u8]) -> Option<(ArraySpec, usize)> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (len, rest) = rest.split_first_chunk::<2>()?;

@@ -1,4 +1,4 @@
-//! What is written when all shards are there: the folders' own files, then the manifest.
+//! Completion after all shards: the folders' own files, then the manifest.
 use crate::mixed::{
     Mixed,
     layout::{CODECS, FORMAT, MANIFEST, common_of, folder, folder_name},
@@ -66,7 +66,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
     Ok(written)
 }
 
-/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+/// Returns whether the manifest of a run with that fingerprint exists; that of another is refused.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     let path = out.join(MANIFEST);
     let is_there = exists(&path)?;
@@ -77,14 +77,14 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
 }
 
 /// See [`Format::withdraw`](fdconvert_core::Format::withdraw). Records and manifests in the codecs'
-/// folders count for nothing without these.
+/// folders do not count without these.
 pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     let records = shards.iter().map(|shard| Ok(record_path(out, &wds::stem(shard)?)));
     remove_records(&records.collect::<Result<Vec<_>>>()?)?;
     remove(&out.join(MANIFEST))
 }
 
-/// A shard has its record, of this run, and that says what the run was told.
+/// Checks that a shard has a record, which belongs to this run and matches its summary.
 fn check_shard(
     request: &Complete<'_>,
     shard: &Shard,
@@ -104,7 +104,7 @@ fn check_shard(
     Ok((record, order))
 }
 
-/// The shards of a codec's folder.
+/// Returns the shards of a codec's folder.
 fn parts(
     out: &Path,
     records: &[(&Shard, Record)],
@@ -127,7 +127,7 @@ fn complete_part(
     codec: Codec,
     parts: &[(Shard, ShardSummary)],
 ) -> Result<Vec<PathBuf>> {
-    // Of samples that were left out no one knows in which codec they would have been.
+    // The codec of skipped samples is unknown.
     let provenance = Provenance { skipped: Vec::new(), ..request.provenance.clone() };
     format.wds.complete(&Complete {
         out: &folder(request.out, codec),
@@ -139,14 +139,14 @@ fn complete_part(
     })
 }
 
-/// Shards in the codecs' folders that are none of these.
+/// Returns the shards in the codecs' folders that do not belong to these.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let found = CODECS.iter().map(|codec| wds::leftovers(&folder(out, *codec), shards));
     Ok(found.collect::<Result<Vec<_>>>()?.concat())
 }
 
-/// Readers that take the shards of all folders would take those of an earlier run as well. We
-/// delete nothing that this run did not make.
+/// Refuses leftovers, because readers that use the shards of all folders would include those of an
+/// earlier run. Files that this run did not make are not deleted.
 fn refuse_leftovers(out: &Path, codec: Codec) -> Result<()> {
     let folder = folder(out, codec);
     remove_empty(&folder);

@@ -15,7 +15,7 @@ use fdconvert_core::{
 };
 use std::path::{Path, PathBuf};
 
-/// The format, with the options of the shards that it writes.
+/// The format, with the options of its shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mixed {
     pub(crate) wds: Wds,
@@ -23,7 +23,7 @@ pub struct Mixed {
 
 impl Default for Mixed {
     fn default() -> Self {
-        // The name is a constant that the check lets pass.
+        // The name is a constant that passes the check.
         Self {
             wds: Wds::default().with_image_field(IMAGE_FIELD).unwrap_or_default().with_one_suffix(),
         }
@@ -34,8 +34,8 @@ impl Mixed {
     /// Opens a mixed set.
     ///
     /// # Errors
-    /// `Io`; `Corrupt` or `Version` when the manifest or a codec's folder cannot be read or they
-    /// do not belong together.
+    /// `Io`; `Corrupt` or `Version` when the manifest or a codec's folder cannot be read or they do
+    /// not belong together.
     pub fn open_dataset(&self, path: &Path) -> Result<MixedReader> {
         MixedReader::open(path)
     }
@@ -51,12 +51,12 @@ impl Format for Mixed {
     }
 
     fn options(&self) -> &'static [FormatOption] {
-        // The shards' own.
+        // The options of the shards.
         Wds::default().options()
     }
 
     fn capabilities(&self) -> Capabilities {
-        // Which samples are in which codec is drawn among all.
+        // The choice of codecs is drawn over all samples.
         Capabilities { mixes_codecs: true, counts_last: false, ..self.wds.capabilities() }
     }
 
@@ -78,7 +78,7 @@ impl Format for Mixed {
         Ok(Box::new(Self { wds }))
     }
 
-    /// A folder with a manifest of this format.
+    /// Recognises a folder with a manifest of this format.
     fn detect(&self, path: &Path) -> bool {
         manifest::begins(&path.join(MANIFEST))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const FORMAT: &str = "mixed";
 pub(crate) const MANIFEST: &str = "fdconvert-mixed.json";
-/// The field of the images, which is the same for all codecs: see SPEC.md for why this one.
+/// The field of the images, the same for all codecs: SPEC.md explains the name.
 pub(crate) const IMAGE_FIELD: &str = "png";
 /// Every codec; its position is its code.
 pub(crate) const CODECS: [Codec; 4] = [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Webp];
@@ -13,7 +13,6 @@ pub(crate) fn code_of(codec: Codec) -> Option<u8> {
     CODECS.iter().position(|known| *known == codec).map(|code| code as u8)
 }
 
-/// The name of a codec's folder.
 pub(crate) fn folder_name(codec: Codec) -> &'static str {
     codec.extension()
 }
@@ -22,12 +21,12 @@ pub(crate) fn folder(out: &Path, codec: Codec) -> PathBuf {
     out.join(folder_name(codec))
 }
 
-/// Returns what all samples of a codec's folder have in common.
+/// Returns the common properties of all samples in a codec's folder.
 pub(crate) fn common_of(common: &Common, codec: Codec) -> Common {
     Common { codec: Some(codec), ..common.clone() }
 }
 
-/// The request for the part of a shard that is in one codec.
+/// Returns the request for the part of a shard in one codec.
 pub(crate) fn part<'a>(
     request: &Create<'a>,
     folder: &'a Path,

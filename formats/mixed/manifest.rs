@@ -1,4 +1,4 @@
-//! `fdconvert-mixed.json`: what the dataset is, written when all of it is there.
+//! `fdconvert-mixed.json`: the description of the dataset, written last.
 use crate::mixed::{
     layout::{FORMAT, MANIFEST, folder_name},
     order::Order,
@@ -40,14 +40,14 @@ pub(crate) struct ShardFacts {
     pub(crate) keys: String,
 }
 
-/// Returns whether a file begins as a manifest does.
+/// Returns whether a file begins like a manifest.
 pub(crate) fn begins(path: &Path) -> bool {
     let start = place::read_start(path, SEALED_START.len());
     start.is_ok_and(|start| start == SEALED_START[..])
 }
 
 impl Manifest {
-    /// A manifest without shards yet.
+    /// Creates a manifest without shards.
     pub(crate) fn new(fingerprint: String, schema: Schema, provenance: Provenance) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -67,12 +67,12 @@ impl Manifest {
         manifest::to_json(self, b"\n")
     }
 
-    /// The manifest at `path`, checked by itself, and the order of the samples.
+    /// Reads the manifest at `path`, checks its consistency, and returns the order of the samples.
     pub(crate) fn read(path: &Path) -> Result<(Self, Order)> {
         Self::parse(&read_file(path, MAX_BYTES)?, path)
     }
 
-    /// The same of its text; `path` is for messages.
+    /// Parses the text of a manifest in the same way; `path` is for messages.
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
         let manifest: Self = manifest::parse(text, FORMAT, path, Unsealed::Never)?;
@@ -102,8 +102,8 @@ impl Manifest {
     }
 }
 
-/// The codecs of a mixed set and how many samples each has, from the text of its manifest, which
-/// is checked by itself: checksum, order and sums. The folders are not looked at.
+/// Returns the codecs of a mixed set and the number of samples of each, from the text of its
+/// manifest, after checking its checksum, order and sums. The folders are not read.
 ///
 /// # Errors
 /// `Corrupt` or `Version`.

@@ -1,9 +1,9 @@
-//! Datasets whose images are stored in several codecs at a chosen ratio, as WebDataset shards for
-//! each codec and a manifest that says which sample is where.
+//! Datasets with images in several codecs at a chosen ratio, as WebDataset shards for each codec
+//! and a manifest with the place of each sample.
 //!
-//! [`Mixed`] is the format with its options; what it opens is a [`MixedReader`], which has the
-//! samples in the order of the source, and by [`strata`](MixedReader::strata) which of them are
-//! in which codec. [`spec`] specifies the layout.
+//! [`Mixed`] is the format with its options, [`MixedReader`] an open dataset, with the samples in
+//! the order of the source; [`strata`](MixedReader::strata) lists the samples of each codec.
+//! [`spec`] specifies the layout.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -46,7 +46,7 @@
 //! ```
 //!
 //! Deliberately absent: the choice of the codec of an image. The policy makes it; a format never
-//! sees pixels, and stores what it is given where that belongs.
+//! sees pixels, and stores each image by its codec.
 
 #[cfg(feature = "write")]
 mod complete;

@@ -1,17 +1,17 @@
-//! Which sample is in which codec: two bits for each, with counts in between.
+//! The codec of each sample: two bits for each, with counts in between.
 use crate::mixed::layout::CODECS;
 
 const N_CODES: usize = CODECS.len();
-/// Samples in a word.
+/// Number of samples in a word.
 const PER_WORD: u64 = 32;
-/// Words between two counts: 512 samples.
+/// Number of words between two counts: 512 samples.
 const WORDS_PER_MARK: usize = 16;
 const PER_MARK: u64 = PER_WORD * WORDS_PER_MARK as u64;
 /// The lower bit of every sample of a word.
 const LOW: u64 = 0x5555_5555_5555_5555;
 
-/// The codes of all samples. Where a sample is, and which one is at a place, takes a look at 16
-/// words at most, the latter after a binary search over the counts.
+/// The codes of all samples. Finding the position of a sample, or the sample at a position, reads
+/// at most 16 words, the latter after a binary search over the counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Order {
     words: Vec<u64>,
@@ -22,7 +22,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Codes are below 4: see [`CODECS`].
+    /// Appends a code, which is below 4: see [`CODECS`].
     pub(crate) fn push(&mut self, code: u8) {
         let at = self.len % PER_WORD;
         if self.len.is_multiple_of(PER_MARK) {
@@ -48,7 +48,6 @@ impl Order {
         self.len
     }
 
-    /// Returns how many samples there are of each code.
     pub(crate) fn counts(&self) -> [u64; N_CODES] {
         self.counts
     }
@@ -65,7 +64,7 @@ impl Order {
         Some((word >> (2 * (index % PER_WORD)) & 3) as u8)
     }
 
-    /// The code of a sample and how many samples before it have the same.
+    /// Returns the code of a sample and the number of earlier samples with the same code.
     pub(crate) fn place(&self, index: u64) -> Option<(u8, u64)> {
         let code = self.code(index)?;
         let mark = usize::try_from(index / PER_MARK).ok()?;
@@ -79,7 +78,7 @@ impl Order {
         Some((code, before + u64::from((word & below).count_ones())))
     }
 
-    /// The sample of that code that has so many of the same before it.
+    /// Returns the sample of that code with `position` earlier ones of the same code.
     pub(crate) fn select(&self, code: u8, position: u64) -> Option<u64> {
         let column = usize::from(code);
         if position >= *self.counts.get(column)? {
@@ -104,7 +103,6 @@ impl Order {
         None
     }
 
-    /// As it is stored.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(usize::try_from(self.len.div_ceil(4)).unwrap_or(usize::MAX));
@@ -122,7 +120,7 @@ impl Order {
             let word = u64::from_le_bytes(word);
             let valid = lanes(len - number as u64 * PER_WORD);
             if word & !(valid | valid << 1) != 0 {
-                return Err("the order has bits behind its last sample".into());
+                return Err("the order has bits after its last sample".into());
             }
             if number.is_multiple_of(WORDS_PER_MARK) {
                 order.marks.push(order.counts);
@@ -136,13 +134,13 @@ impl Order {
     }
 }
 
-/// The lower bit of each sample of a word that has this code.
+/// Returns the lower bit of each sample of a word that has this code.
 fn matches(word: u64, code: u8) -> u64 {
     let differs = word ^ (LOW * u64::from(code));
     !(differs | differs >> 1) & LOW
 }
 
-/// The lower bits of the first `n` samples of a word.
+/// Returns the lower bits of the first `n` samples of a word.
 fn lanes(n: u64) -> u64 {
     if n >= PER_WORD { LOW } else { LOW & ((1 << (2 * n)) - 1) }
 }

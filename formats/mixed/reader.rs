@@ -28,12 +28,12 @@ pub struct MixedReader {
     name: String,
     pub(crate) manifest: Manifest,
     pub(crate) order: Order,
-    /// By code; none for a codec without a sample.
+    /// By code; `None` for a codec without a sample.
     pub(crate) parts: [Option<WdsReader>; CODECS.len()],
     fingerprint: OnceLock<[u8; 16]>,
 }
 
-/// The samples of one codec: what loaders that compose batches by codec draw from.
+/// The samples of one codec, for loaders that compose batches by codec.
 #[derive(Debug, Clone, Copy)]
 pub struct Stratum<'a> {
     order: &'a Order,
@@ -42,37 +42,37 @@ pub struct Stratum<'a> {
 }
 
 impl<'a> Stratum<'a> {
-    /// The codec of its images.
+    /// Returns the codec of its images.
     #[must_use]
     pub fn codec(&self) -> Codec {
         self.facts.codec
     }
 
-    /// Its name, which is that of its folder.
+    /// Returns its name, which is that of its folder.
     #[must_use]
     pub fn name(&self) -> &'a str {
         &self.facts.folder
     }
 
-    /// Returns how many samples it has; never 0.
+    /// Returns the number of its samples; never 0.
     #[must_use]
     pub fn n_samples(&self) -> u64 {
         self.facts.samples
     }
 
-    /// Bytes of its shards.
+    /// Returns the size of its shards in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.facts.bytes
     }
 
-    /// The number in the dataset of its sample at `position`, by a binary search.
+    /// Returns the number in the dataset of its sample at `position`, by a binary search.
     #[must_use]
     pub fn id(&self, position: u64) -> Option<u64> {
         self.order.select(self.code, position)
     }
 
-    /// The numbers in the dataset of all its samples, ascending.
+    /// Yields the numbers in the dataset of all its samples, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u64> + use<'a> {
         let code = self.code;
         (0..).zip(self.order.codes()).filter(move |(_, found)| *found == code).map(|(id, _)| id)
@@ -94,7 +94,8 @@ impl MixedReader {
         Ok(Self { path, name, manifest, order, parts, fingerprint: OnceLock::new() })
     }
 
-    /// The samples by codec, in the order JPEG, PNG, BMP; codecs without a sample are left out.
+    /// Yields the samples by codec, in the order JPEG, PNG, BMP, WebP; codecs without a sample are
+    /// left out.
     pub fn strata(&self) -> impl Iterator<Item = Stratum<'_>> {
         self.manifest.codecs.iter().filter_map(|facts| {
             let code = crate::mixed::layout::code_of(facts.codec)?;
@@ -102,14 +103,14 @@ impl MixedReader {
         })
     }
 
-    /// The codec of a sample and its position in that codec's stratum.
+    /// Returns the codec of a sample and its position in that codec's stratum.
     #[must_use]
     pub fn place(&self, index: u64) -> Option<(Codec, u64)> {
         let (code, position) = self.order.place(index)?;
         Some((*CODECS.get(usize::from(code))?, position))
     }
 
-    /// The folder that has a sample, and its position there.
+    /// Returns the folder that has a sample, and its position there.
     pub(crate) fn locate(&self, index: u64) -> Result<(&WdsReader, u64)> {
         let (code, position) = self.order.place(index).ok_or_else(|| {
             let what = format!("there is no sample {index}, only {}", self.order.len());
@@ -126,7 +127,7 @@ impl MixedReader {
     }
 }
 
-/// A codec's folder, if it is what the manifest says.
+/// Opens a codec's folder, and checks that it matches the manifest.
 fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<WdsReader> {
     let folder = folder(path, facts.codec);
     let wrong = |what: String| Error::corrupt(FORMAT, path.join(MANIFEST), 0, what);
@@ -199,7 +200,7 @@ impl Source for MixedReader {
     }
 
     fn member_name(&self, field: usize) -> Option<String> {
-        // Images are called alike whatever their codec, which is a matter of this format.
+        // The image field has the same name for all codecs, which is a matter of this format.
         let is_image = self.schema().fields.get(field)?.kind == Kind::Image;
         self.parts.iter().flatten().next().filter(|_| !is_image)?.member_name(field)
     }
@@ -246,7 +247,7 @@ impl Reader for MixedReader {
 
     fn stratum_sample(&self, stratum: usize, position: u64) -> u64 {
         let found = MixedReader::strata(self).nth(stratum).and_then(|codec| codec.id(position));
-        // What does not exist has no number either.
+        // A missing sample has no number.
         found.unwrap_or(u64::MAX)
     }
 

@@ -1,4 +1,4 @@
-//! The done-record of a mixed shard: what it has in which codec.
+//! The done-record of a mixed shard: its samples by codec.
 use crate::mixed::{
     layout::{CODECS, FORMAT},
     order::Order,
@@ -9,7 +9,7 @@ use fdconvert_core::{Codec, Result, Skipped};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-/// `.fdconvert/STEM.json`.
+/// The file `.fdconvert/STEM.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) fingerprint: String,
@@ -71,13 +71,12 @@ impl Record {
         self.parts.iter().find(|part| part.codec == codec)
     }
 
-    /// The order of the samples.
     pub(crate) fn order(&self) -> Result<Order, String> {
         decode(&self.order, self.samples)
     }
 }
 
-/// The codecs that occur, with their numbers of samples.
+/// Returns the codecs in use, with their numbers of samples.
 pub(crate) fn present(order: &Order) -> Vec<(Codec, u64)> {
     CODECS.into_iter().zip(order.counts()).filter(|(_, samples)| *samples > 0).collect()
 }

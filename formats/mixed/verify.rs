@@ -1,4 +1,4 @@
-//! Every rule of `SPEC.md` that opening has not checked already.
+//! The rules of `SPEC.md` that opening has not checked already.
 use crate::mixed::{
     MixedReader,
     layout::{CODECS, FORMAT},
@@ -31,7 +31,7 @@ pub(crate) fn layout(reader: &MixedReader) -> Vec<Error> {
     problems
 }
 
-/// The hash over the keys that the folders have, in the order of the manifest.
+/// Returns the hash over the keys in the folders, in the order of the manifest.
 fn keys(reader: &MixedReader, first: u64, end: u64) -> String {
     let mut keys = Keys::default();
     for index in first..end {
@@ -42,7 +42,7 @@ fn keys(reader: &MixedReader, first: u64, end: u64) -> String {
     keys.hex()
 }
 
-/// The done-record, if there is one, is about this shard.
+/// Checks that the done-record, if any, belongs to this shard.
 fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Option<Error> {
     let shard = Shard { number: facts.number, split: facts.split.clone(), ..Shard::whole(0) };
     let stem = match wds::stem(&shard) {
@@ -64,7 +64,7 @@ fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Opt
     (!same).then(|| Error::corrupt(FORMAT, path, 0, "it is not what the manifest says"))
 }
 
-/// Returns what the folder says about it, and that its image is of the folder's codec.
+/// Checks a sample in its folder, and that its image has the folder's codec.
 pub(crate) fn sample(reader: &MixedReader, index: u64) -> Result<()> {
     let (part, position) = reader.locate(index)?;
     part.verify_sample(position)?;

@@ -28,8 +28,8 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Sends each sample to the shard of its codec. Keeps 16 bytes per key, and what the writers of
-/// WebDataset shards keep.
+/// Writes each sample to the shard of its codec. Keeps 16 bytes per key, in addition to the memory
+/// of the writers of WebDataset shards.
 pub(crate) struct Writer {
     run: Run,
     image: usize,
@@ -39,17 +39,17 @@ pub(crate) struct Writer {
     seen: HashSet<u128>,
     skipped: Vec<Skipped>,
     claim: Claim,
-    // Last, so that what lies in them is gone before they are dropped.
+    // Last, so that their content is gone before they are dropped.
     folders: Folders,
 }
 
-/// The shard of one codec that is being written.
+/// The unfinished shard of one codec.
 struct Open {
     codec: Codec,
     writer: Box<dyn ShardWriter>,
 }
 
-/// Values that the requests for parts are made of.
+/// Values for the requests of parts.
 struct Run {
     wds: Wds,
     out: PathBuf,
@@ -95,7 +95,7 @@ impl Writer {
             is_shared: is_shared(request),
             entry_points: request.entry_points,
         };
-        // Whatever a folder that is there says against it, it says before the first sample.
+        // Errors of existing folders are reported before the first sample.
         for codec in CODECS {
             if wds::has_traces(&folder(out, codec), shard)? {
                 run.create(codec)?;
@@ -114,7 +114,7 @@ impl Writer {
         })
     }
 
-    /// The code of a sample that can be stored.
+    /// Returns the codec and code of a sample that can be stored.
     fn route(&self, sample: &Sample<Encoded>) -> Result<(Codec, u8)> {
         self.run.schema.check(sample)?;
         let mut route = None;
@@ -132,7 +132,7 @@ impl Writer {
         route.ok_or_else(|| Error::sample(&sample.key, "it has no image"))
     }
 
-    /// Appends to the shard of that codec. One without a sample is given up again.
+    /// Appends to the shard of that codec. A shard without a sample is given up again.
     fn append(&mut self, codec: Codec, sample: &Sample<Encoded>) -> Result<()> {
         if let Some(open) = self.open.iter_mut().find(|open| open.codec == codec) {
             return open.writer.write(sample);
@@ -147,7 +147,7 @@ impl Writer {
 impl ShardWriter for Writer {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         let (codec, code) = self.route(sample)?;
-        // Within a codec the shard would say so, too.
+        // Within a codec the shard would find it, too.
         let key = xxh3_128(sample.key.as_bytes());
         if self.seen.contains(&key) {
             let what = message!(
@@ -170,10 +170,10 @@ impl ShardWriter for Writer {
     }
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
-        // The folders first, so that they go last.
+        // The folders first, so that they are dropped last.
         let Self { mut folders, claim, run, mut open, order, keys, skipped, .. } = *self;
         let stem = wds::stem(&run.shard)?;
-        // What describes the shard that is being replaced must not outlive it.
+        // The description of the replaced shard must not outlive it.
         let path = record_path(&run.out, &stem);
         if !run.is_shared {
             remove(&run.out.join(MANIFEST))?;
@@ -201,7 +201,7 @@ impl ShardWriter for Writer {
 }
 
 impl Run {
-    /// The writer of the part in one codec.
+    /// Creates the writer of the part in one codec.
     fn create(&self, codec: Codec) -> Result<Box<dyn ShardWriter>> {
         let (folder, common) = (folder(&self.out, codec), common_of(&self.common, codec));
         let request = Create {
@@ -213,18 +213,17 @@ impl Run {
             fingerprint: self.fingerprint,
             stamp: self.stamp,
             overwrite: self.overwrite,
-            // In each codec: images of further fields may be of another one.
+            // In each codec, because images of further fields may have another one.
             entry_points: self.entry_points,
             is_open: false,
         };
         let first = part(&request, &folder, &common, self.overwrite);
-        // A part that this run has committed, but not the shard: it is written again.
+        // A part committed by this run, without the shard: it is written again.
         let again = self.overwrite || !self.is_shared && self.wds.finished(&first)?.is_some();
         self.wds.create(&part(&request, &folder, &common, again))
     }
 
-    /// Commits the parts, noting those that are there, and then removes what the shard does not
-    /// have any more.
+    /// Commits the parts, recording them, and then removes what the shard no longer has.
     fn commit(&self, open: Vec<Open>, parts: &mut Vec<Part>) -> Result<()> {
         for Open { codec, writer } in open {
             let ShardSummary { samples, bytes, .. } = writer.finish()?;
@@ -239,8 +238,8 @@ impl Run {
         Ok(())
     }
 
-    /// Takes back a part that was committed, and tells whether it is gone; what else went wrong is
-    /// told already.
+    /// Takes back a committed part, and returns whether it is gone; other errors are already
+    /// reported.
     fn undo(&self, codec: Codec) -> bool {
         if self.is_shared {
             return false;
@@ -252,7 +251,7 @@ impl Run {
     }
 }
 
-/// Removes a codec's folder in which nothing is left.
+/// Removes a codec's folder if it is empty.
 pub(crate) fn remove_empty(folder: &Path) {
     if is_url(folder) {
         return;
@@ -260,7 +259,7 @@ pub(crate) fn remove_empty(folder: &Path) {
     let records = folder.join(RECORDS);
     let count = fs::read_dir(&records).map_or(0, Iterator::count);
     if count == 1 {
-        // The times of the source, where no shard relies on them any more.
+        // The times of the source, once no shard relies on them.
         let _ = remove_source_stamp(&records);
     }
     // Only empty folders can be removed.
@@ -268,7 +267,7 @@ pub(crate) fn remove_empty(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Refuses to replace a shard or a dataset of another run, unless asked to.
+/// Refuses to replace a shard or a dataset of another run, unless requested.
 fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     if request.overwrite {
         return Ok(());
@@ -290,7 +289,8 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     }
 }
 
-/// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
+/// Returns the shard, if its record proves it: see
+/// [`Format::finished`](fdconvert_core::Format::finished).
 pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let stem = wds::stem(request.shard)?;
     let path = record_path(request.out, &stem);

@@ -1,4 +1,4 @@
-//! Shards beside images: what others have left there, or the dataset?
+//! Decides whether shards in a folder with images are leftovers or the dataset.
 use fdconvert_core::Codec;
 use fdconvert_storage::place::is_url;
 use std::{
@@ -8,28 +8,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders that are listed: class folders and those of splits come first.
+/// Number of listed folders: class folders and those of splits come first.
 const MAX_FOLDERS: usize = 64;
-/// Images lie in the folders of classes, which lie in those of splits, which may lie in one.
+/// Images are in the folders of classes, these in those of splits, and these possibly in one more.
 const MAX_DEPTH: usize = 3;
 
-/// Images that are counted, and half as many as samples that are: tars may have millions.
+/// Limit of counted images; samples are counted up to twice as many, because tars may have
+/// millions.
 pub(crate) const MANY: u64 = 1 << 10;
 
-/// Samples of shards, as far as they are counted.
+/// Samples of shards, as far as counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
     pub(crate) n_samples: u64,
-    /// They have more than their images, so that they are no copy of images that lie beside them.
+    /// True if they have more than their images, so that they are no copy of the images next to
+    /// them.
     pub(crate) has_more: bool,
 }
 
-/// What a folder is that has shards in it.
+/// Kind of a folder that has shards in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Among {
     Shards,
     Images,
-    /// So many images and samples that neither are a matter beside the others.
+    /// So many images and samples that neither can be ignored.
     Both {
         n_images: u64,
         n_samples: u64,
@@ -37,9 +39,9 @@ pub(crate) enum Among {
 }
 
 impl Among {
-    /// Compares the images right in a folder or in its folders, as a short look tells, with the
-    /// samples that its shards hold, which are counted up to a number and only where there are
-    /// images. Stores are not asked.
+    /// Compares the images directly in a folder or in its folders, counted up to a limit, with the
+    /// samples of its shards, which are counted up to a limit and only if there are images. Stores
+    /// are not listed.
     pub(crate) fn of(folder: &Path, held: impl FnOnce(u64) -> Held) -> Self {
         let n_images = images_beside(folder);
         if n_images == 0 {
@@ -49,7 +51,7 @@ impl Among {
         if n_samples >= 2 * n_images && n_images < MANY {
             Self::Shards
         } else if n_images == MANY && !has_more {
-            // The archive that they are from.
+            // The shard is the archive that the images come from.
             Self::Images
         } else if n_images >= 2 * n_samples || (n_images >= n_samples && !has_more) {
             Self::Images
@@ -59,12 +61,12 @@ impl Among {
     }
 }
 
-/// Number of images right in a folder of shards or in its folders, as a short look tells.
+/// Counts images directly in a folder of shards or in its folders, up to a limit.
 pub(crate) fn images_beside(folder: &Path) -> u64 {
     images_in(folder, MANY as usize) as u64
 }
 
-/// Number of images in a folder and in those below it; counting ends at `enough`.
+/// Counts images in a folder and in those below it, up to `enough`.
 fn images_in(folder: &Path, enough: usize) -> usize {
     if is_url(folder) {
         return 0;
@@ -88,7 +90,7 @@ fn images_in(folder: &Path, enough: usize) -> usize {
 
 fn images_right_in(folder: &Path, enough: usize, below: &mut Vec<PathBuf>) -> usize {
     let mut n_images = 0;
-    // A folder that cannot be listed is an error where it is opened.
+    // A folder that cannot be listed is an error when it is opened.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, kind) = (entry.file_name(), entry.file_type());
         if name.as_bytes().starts_with(b".") || name.as_bytes().starts_with(b"__") {

@@ -1,4 +1,4 @@
-//! What is there already: what counts as finished, what may go, and what is refused.
+//! Existing outputs: when they count as finished, may be replaced, or are refused.
 use super::{
     RECORDS,
     record::{Proof, Record, is_missing, proof},
@@ -19,27 +19,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The refusal of a file in the way, with the cure.
+/// Refuses because of an existing file, with the cure.
 pub(crate) fn refuse_existing<T>(path: &Path, cure: &Message) -> Result<T> {
     Err(Error::usage("output", message!("{} exists; {cure}", path.display())))
 }
 
-/// The cure for a finished shard in the way.
+/// Returns the cure for an existing finished shard.
 pub(crate) fn replace_it() -> Message {
     message!("name another folder or replace it with {}", named::OVERWRITE)
 }
 
-/// The refusal of a folder with a dataset of another run.
+/// Refuses a folder with a dataset of another run.
 pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
     let what = message!("{} holds another dataset; {}", out.display(), replace_it());
     Err(Error::usage("output", what))
 }
 
-/// The file of its own that this very run has completed, by what is read of it: which `run` it is
-/// of, and that it is whole. An object bears the mark of its run, and is not read.
+/// Returns the summary of a separate file that this same run has completed, if reading it shows the
+/// `run` and no damage. An object has the mark of its run, and is not read.
 ///
 /// # Errors
-/// `Usage` where the file is of this run and damaged, `Io`.
+/// `Usage` if the file is of this run and damaged, `Io`.
 pub(crate) fn complete_file<R: Reader>(
     request: &Create<'_>,
     open: impl FnOnce() -> Result<R>,
@@ -49,7 +49,7 @@ pub(crate) fn complete_file<R: Reader>(
     if is_marked == Some(false) || !place::is_file(request.out) {
         return Ok(None);
     }
-    // What is no such file is in the way, and who writes it says so.
+    // Any other file is an obstacle, which its writer reports.
     let Ok(reader) = open() else { return Ok(None) };
     let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
     let (path, samples) = (request.out.to_owned(), reader.len());
@@ -76,14 +76,14 @@ pub(crate) fn complete_file<R: Reader>(
     Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
-/// Returns whether other processes of this very run may write the same shard: in a store, which
-/// knows no locks. All of them give it the same bytes, so what one has written is in the way of
-/// no other, and none takes away what describes it.
+/// Returns whether other processes of this same run may write the same shard: in a store, which has
+/// no locks. All of them write the same bytes, so the output of one does not obstruct another, and
+/// none removes its description.
 pub(crate) fn is_shared(request: &Create<'_>) -> bool {
     is_url(request.out) && !request.overwrite
 }
 
-/// Returns whether an object was written by a process of this very run.
+/// Returns whether a process of this same run wrote an object.
 ///
 /// # Errors
 /// `Io`.
@@ -106,7 +106,7 @@ pub(crate) fn finished_together(
     }
 }
 
-/// The stems of the shards that records in a folder are about.
+/// Returns the stems of the shards that have records in a folder.
 ///
 /// # Errors
 /// `Io`.
@@ -116,7 +116,7 @@ pub(crate) fn recorded(folder: &Path) -> Result<Vec<String>> {
     Ok(names.filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect())
 }
 
-/// Lists a folder; nothing where there is none.
+/// Lists a folder; empty if it does not exist.
 ///
 /// # Errors
 /// `Io`.
@@ -127,13 +127,14 @@ pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     }
 }
 
-/// The refusal of a record that does not say any more of which run it is.
+/// Refuses a record that no longer shows its run.
 pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
     let what = message!("{error}; it has no readable owner record: {cure}");
     Err(Error::usage("output", what))
 }
 
-/// State in which a run that overwrites finds its output; its dataset has that manifest.
+/// Returns the state in which a run that overwrites finds its output; its dataset has that
+/// manifest.
 ///
 /// # Errors
 /// `Io`.
@@ -146,7 +147,7 @@ pub(crate) fn existing(request: &Create<'_>, manifest: &Path) -> Result<Existing
     Ok(if source.is_left()? { Existing::Resumable } else { Existing::Unfinished })
 }
 
-/// Removes done-records, so that this lasts before anything else is removed. No link is followed.
+/// Removes done-records durably, before anything else is removed. No link is followed.
 ///
 /// # Errors
 /// `Usage` for links; `Io`.
@@ -162,12 +163,12 @@ pub(crate) fn remove_records(records: &[PathBuf]) -> Result<()> {
     folders.into_values().try_for_each(|record| sync_folder_of(record))
 }
 
-/// The record of a shard that may count for this run: of the same fingerprint, and of a source
-/// that was not written to since. Whether the shard is as it says is for the format to compare.
-/// `shown` is what a record of another run is said to be about.
+/// Returns the record of a shard that may count for this run: with the same fingerprint, and of an
+/// unchanged source. The format compares the shard with it. `shown` is the subject of errors about
+/// another run's record.
 ///
 /// # Errors
-/// `Usage` when it is of another run, unless `overwrite`, and for links; `Io`.
+/// `Usage` when it belongs to another run, unless `overwrite`, and for links; `Io`.
 pub(crate) fn record_of_run<R: Record>(
     request: &Create<'_>,
     stem: &str,
@@ -178,8 +179,8 @@ pub(crate) fn record_of_run<R: Record>(
     refuse_link(&records)?;
     let record: R = match proof(&record_path(request.out, stem), request.fingerprint)? {
         Proof::Record(record) => record,
-        // What cannot be read is not proof; creating the shard refuses it if it may be of another
-        // run.
+        // An unreadable record is no proof; creating the shard refuses it if it may belong to
+        // another run.
         Proof::Missing | Proof::OfThisRun | Proof::Damaged(_) => return Ok(None),
     };
     if !record.is_of(request.fingerprint) {
@@ -195,7 +196,7 @@ pub(crate) fn record_of_run<R: Record>(
     }
     match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
         Ok(()) => Ok(Some(record)),
-        // All of it is written again.
+        // Everything is written again.
         Err(Error::Usage { .. }) if request.overwrite => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Manifests: what a dataset of shards is, written when all of it is there.
+//! Manifests: descriptions of datasets of shards, written last.
 use fdconvert_core::{Error, Result};
 #[cfg(feature = "write")]
 use fdconvert_storage::{fingerprint_hex, place::is_url, read_if_there, replace};
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Beside the shards, but for mixed sets, whose folders of shards have one each.
+/// Next to the shards, except in mixed sets, where each folder of shards has one.
 pub(crate) const NAME: &str = "fdconvert.json";
-/// Of the manifests of all formats.
+/// Version of the manifests of all formats.
 pub(crate) const VERSION: u64 = 1;
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
-/// Checksum and format are in them.
+/// Length of the start, which contains checksum and format.
 const START_BYTES: usize = 256;
-/// Start of manifests that were written before they had a checksum.
+/// Start of manifests from before they had a checksum.
 const UNSEALED_START: &[u8] = b"{\n  \"format\": ";
 
-/// A file of the dataset that has no checksum of its own.
+/// A file of the dataset that has no checksum inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileFacts {
     pub(crate) name: String,
@@ -32,30 +32,30 @@ impl FileFacts {
     }
 }
 
-/// A manifest as text, with its checksum. Manifests of MDS have no line end at the end, as from
-/// the first version on.
+/// Returns a manifest as text, with its checksum. MDS manifests have no newline at the end, since
+/// their first version.
 pub(crate) fn to_json<T: Serialize>(manifest: &T, end: &[u8]) -> Vec<u8> {
-    // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
+    // Strings, numbers and maps with string keys cannot fail.
     let mut text = serde_json::to_vec_pretty(manifest).unwrap_or_default();
     text.extend_from_slice(end);
     seal_json(&text)
 }
 
-/// End of a manifest without a checksum, where its format wrote such ones.
+/// End of a manifest without a checksum, if its format ever wrote one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsealed {
     /// There were none.
     Never,
-    /// With this.
+    /// They end with these bytes.
     EndsWith(&'static [u8]),
 }
 
-/// Writes the manifest of a run, the last file of a dataset. In a store, which decides which of
-/// several writers is the first, that of another run is not replaced: it was written since this one
-/// began.
+/// Writes the manifest of a run, the last file of a dataset. A store decides which of several
+/// writers is the first, and another run's manifest is not replaced there: it was written since
+/// this run began.
 ///
 /// # Errors
-/// `Usage` where another run has completed a dataset there, `Io`.
+/// `Usage` if another run has completed a dataset there, `Io`.
 #[cfg(feature = "write")]
 pub(crate) fn publish(path: &Path, text: &[u8], fingerprint: [u8; 16]) -> Result<()> {
     if !is_url(path) {
@@ -71,17 +71,17 @@ pub(crate) fn publish(path: &Path, text: &[u8], fingerprint: [u8; 16]) -> Result
     replace(path, text)
 }
 
-/// The run that a manifest is of, as far as it can be read.
+/// Returns the run of a manifest, as far as it can be read.
 #[cfg(feature = "write")]
 fn fingerprint_of(text: &[u8]) -> Option<String> {
     let object: serde_json::Value = serde_json::from_slice(&unseal_json(text).ok()?).ok()?;
     Some(object.get("fingerprint")?.as_str()?.to_owned())
 }
 
-/// Reads a manifest of that format, of version 1; `path` is for messages.
+/// Parses a manifest of this format, of version 1; `path` is for messages.
 ///
 /// # Errors
-/// `Corrupt` for one that is damaged or of something else, `Version` for another version.
+/// `Corrupt` if it is damaged or no such manifest, `Version` for another version.
 pub(crate) fn parse<T: DeserializeOwned>(
     text: &[u8],
     format: &'static str,
@@ -110,8 +110,8 @@ pub(crate) fn parse<T: DeserializeOwned>(
     serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))
 }
 
-/// The format that the manifest of a folder begins with, if there is one: as far as its first lines
-/// tell, which is a small part of it.
+/// Returns the format of a folder's manifest, if it has one, from the first lines, which are a
+/// small part of it.
 pub(crate) fn format_of(folder: &Path) -> Option<String> {
     let start = place::read_start(&folder.join(NAME), START_BYTES).ok()?;
     let start = String::from_utf8_lossy(&start);
@@ -119,12 +119,12 @@ pub(crate) fn format_of(folder: &Path) -> Option<String> {
     Some(behind.split_once('"')?.0.to_owned())
 }
 
-/// The first of the names that is not one of a file below the dataset's folder.
+/// Returns the first name that is not one of a file below the dataset's folder.
 pub(crate) fn name_outside<'a>(mut names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
     names.find(|name| !is_below(name))
 }
 
-/// Returns whether a name leads to a file below its folder, and never out of it.
+/// Returns whether a name refers to a file below its folder.
 pub(crate) fn is_below(name: &str) -> bool {
     !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
@@ -133,7 +133,7 @@ pub(crate) fn is_below(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A checksum that was there once cannot be left out, nor can an older manifest be cut.
+    /// An existing checksum cannot be left out, nor an older manifest truncated.
     #[test]
     fn what_has_no_checksum_is_taken_only_where_it_was_written() {
         let text = b"{\n  \"format\": \"toy\",\n  \"version\": 1\n}\n";

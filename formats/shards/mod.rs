@@ -1,12 +1,12 @@
-//! What all datasets of shards do alike, whatever lies in a shard.
+//! The common part of all datasets of shards, whatever a shard contains.
 //!
-//! A shard is finished when, and only when, its done-record says so: a small JSON file below
-//! [`RECORDS`], which begins with the fingerprint of the run, ends with its own checksum, and has
-//! the shard's length and hash ([`record`]). The claim of `fdconvert_storage` is its unfinished
-//! form. A dataset is finished when its manifest is there, a JSON file that begins with its own
-//! checksum and is written last ([`manifest`]). What may be replaced or removed, and what is
-//! refused, is decided here for all formats alike ([`existing`]). Of many shards one file has all
-//! indexes ([`combined`]). Shards that others left beside images are no dataset ([`among`]).
+//! A shard is finished if and only if it has a done-record: a small JSON file below [`RECORDS`],
+//! which begins with the fingerprint of the run, ends with a checksum of itself, and has the
+//! shard's length and hash ([`record`]). The claim of `fdconvert_storage` is its unfinished form. A
+//! dataset is finished when it has a manifest, a JSON file that begins with a checksum of itself
+//! and is written last ([`manifest`]). The rules for replacing, removing and refusing are the same
+//! for all formats ([`existing`]). With many shards, one file has all indexes ([`combined`]).
+//! Foreign shards in a folder of images are no dataset ([`among`]).
 
 pub(crate) mod among;
 pub(crate) mod combined;
@@ -17,10 +17,10 @@ pub(crate) mod record;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of done-records and claims, beside the shards.
+/// The folder of done-records and claims, next to the shards.
 pub(crate) const RECORDS: &str = ".fdconvert";
 
-/// Returns where the done-record lies of the shard in `folder` whose files are called `stem`.
+/// Returns the path of the done-record for the shard in `folder` with files called `stem`.
 pub(crate) fn record_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(RECORDS).join(format!("{stem}.json"))
 }

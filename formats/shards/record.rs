@@ -1,4 +1,4 @@
-//! Done-records: which shards are complete, and of which run they are.
+//! Done-records: proof that shards are complete, and of their run.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{
     check_record, fingerprint_hex, hash_file, is_of_run, place::is_object_of_run, read_file,
@@ -8,47 +8,46 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
 
 pub(crate) const VERSION: u64 = 2;
-/// Skipped samples are listed in it: millions of them fit.
+/// Large enough for millions of skipped samples, which are listed in it.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
-/// The record of one format. As JSON its first member is `fingerprint`, so that an unfinished or
-/// damaged one still tells whose it is: see `fdconvert_storage::Claim`.
+/// The record of one format. Its first JSON member is `fingerprint`, so that an unfinished or
+/// damaged one still shows its run: see `fdconvert_storage::Claim`.
 pub(crate) trait Record: Serialize + DeserializeOwned {
-    /// Name of the format, for errors.
     const FORMAT: &'static str;
 
     fn fingerprint(&self) -> &str;
 
     fn version(&self) -> u64;
 
-    /// Returns whether what it says fits together.
+    /// Checks the record's consistency.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Returns whether it is of the run with that fingerprint.
+    /// Returns whether it belongs to the run with that fingerprint.
     fn is_of(&self, fingerprint: [u8; 16]) -> bool {
         self.fingerprint() == fingerprint_hex(fingerprint)
     }
 
     fn to_json(&self) -> Vec<u8> {
-        // Strings and numbers: nothing that JSON cannot hold.
+        // Strings and numbers cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
-/// Proof that a done-record gives to a run.
+/// Result of reading a done-record, for a run.
 pub(crate) enum Proof<R> {
-    /// Nothing: there is none.
+    /// There is no record.
     Missing,
     Record(R),
-    /// It is damaged, but it is of this run: the shard may be written again.
+    /// It is damaged, but belongs to this run: the shard may be written again.
     OfThisRun,
-    /// It is damaged and does not say of which run it is.
+    /// It is damaged and does not show its run.
     Damaged(Error),
 }
 
-/// Returns what the record at `path` proves to a run of that fingerprint.
+/// Reads the record at `path` for the run of that fingerprint.
 pub(crate) fn proof<R: Record>(path: &Path, fingerprint: [u8; 16]) -> Result<Proof<R>> {
     match read(path) {
         Ok(None) => Ok(Proof::Missing),
@@ -61,7 +60,7 @@ pub(crate) fn proof<R: Record>(path: &Path, fingerprint: [u8; 16]) -> Result<Pro
     }
 }
 
-/// The record at `path`, if there is one.
+/// Reads the record at `path`, if there is one.
 pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     let Some(text) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
     let damaged = |what: String| Error::corrupt(R::FORMAT, path, 0, what);
@@ -81,7 +80,8 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     Ok(Some(record))
 }
 
-/// Returns whether a file is, byte for byte, what a record of that run says. An object is known by its mark, and not read.
+/// Returns whether a file matches the record of that run, byte for byte. An object is recognised by
+/// its mark, and not read.
 pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: &str, fingerprint: &str) -> Result<bool> {
     if let Some(agrees) = is_object_of_run(path, Some(bytes), fingerprint)? {
         return Ok(agrees);
@@ -93,7 +93,7 @@ pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: &str, fingerprint: &str
     }
 }
 
-/// Returns whether an error says that there is no such file.
+/// Returns whether an error means that there is no such file.
 pub(crate) fn is_missing(error: &Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
@@ -124,7 +124,8 @@ mod tests {
         }
     }
 
-    /// Damage costs the proof, never the name of the run; another run's record is never ours.
+    /// Damage loses the proof, never the identity of the run; another run's record is never
+    /// accepted.
     #[test]
     #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
     fn every_damage_is_told_from_a_proof() {

@@ -1,9 +1,9 @@
-//! What descriptions in MLCommons Croissant 1.0 have in common, whatever they describe.
+//! The common part of descriptions in MLCommons Croissant 1.0, whatever they describe.
 use super::json;
 use fdconvert_core::{Kind, Provenance};
 use serde_json::{Map, Value, json};
 
-/// A document about a dataset: `what` it is, the files it consists of, and what is in them.
+/// Returns a document about a dataset: a description (`what`), its files, and their contents.
 pub(crate) fn document(
     what: &str,
     made: Option<&Provenance>,
@@ -22,7 +22,7 @@ pub(crate) fn document(
     }))
 }
 
-/// A file, by its name beside the document.
+/// Returns a file, by its name next to the document.
 pub(crate) fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Value {
     let sha256: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({
@@ -36,7 +36,7 @@ pub(crate) fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Val
     })
 }
 
-/// Records of these fields; `key` is the name of the one that tells them apart.
+/// Returns records of these fields; `key` is the name of the field that identifies them.
 pub(crate) fn record_set(name: &str, key: Option<&str>, fields: &[Value]) -> Value {
     let mut records = Map::new();
     let mut add = |name: &str, value| records.insert(name.to_owned(), value);
@@ -50,7 +50,7 @@ pub(crate) fn record_set(name: &str, key: Option<&str>, fields: &[Value]) -> Val
     Value::Object(records)
 }
 
-/// A field of the records of that name, and where its values are taken from.
+/// Returns a field of the records with that name, and the source of its values.
 pub(crate) fn field(records: &str, name: &str, kind: &Value, source: &Value) -> Value {
     json!({
         "@type": "cr:Field",
@@ -61,7 +61,7 @@ pub(crate) fn field(records: &str, name: &str, kind: &Value, source: &Value) -> 
     })
 }
 
-/// The type of the values of a kind, where they stand in a column of a table.
+/// Returns the type of the values of a kind, for a column of a table.
 pub(crate) fn data_type(kind: &Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Int => "sc:Integer",
@@ -71,7 +71,7 @@ pub(crate) fn data_type(kind: &Kind) -> Option<&'static str> {
     })
 }
 
-/// The context that version 1.0 prescribes.
+/// Returns the context that version 1.0 prescribes.
 fn context() -> Value {
     let cr = |name: &str| (name.to_owned(), json!(format!("cr:{name}")));
     let with = |name: &str, kind: &str| {

@@ -1,10 +1,10 @@
-//! Entries as samples: what other readers of shards take for one.
+//! Grouping of entries into samples, as other readers of shards do.
 use super::{Entry, TarError, entries};
 
-/// How GNU tar puts the files of a sample side by side.
+/// Command by which GNU tar puts the files of a sample next to each other.
 pub(crate) const SORT: &str = "`tar --sort=name`";
 
-/// Neighbours with the same key.
+/// Consecutive entries with the same key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group<'a> {
     pub(crate) key: Vec<u8>,
@@ -12,12 +12,12 @@ pub(crate) struct Group<'a> {
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// The key and the field of an entry: what stands before and after the first dot of the last part
-/// of its path. None for a name without a dot there, or with one at its front: such an entry
+/// Returns the key and the field of an entry: the parts before and after the first dot in the last
+/// part of its path. `None` for a name without a dot there, or with one at its front: such an entry
 /// belongs to no sample.
 ///
-/// The others match `^((?:.*/|)[^.]+)[.]([^/]*)$`, which is the same but for hidden files in a
-/// folder: of `a/.b` they make field `b` of a sample `a/`. That is no one's intention.
+/// Other readers match `^((?:.*/|)[^.]+)[.]([^/]*)$`, which is the same except for hidden files in
+/// a folder: they read `a/.b` as field `b` of a sample `a/`, which is never intended.
 pub(crate) fn split_key(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let last_part = name.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let dot = name.get(last_part..)?.iter().position(|&byte| byte == b'.')?;
@@ -25,13 +25,13 @@ pub(crate) fn split_key(name: &[u8]) -> Option<(&[u8], &[u8])> {
     (dot > 0).then_some((key, field.strip_prefix(b".")?))
 }
 
-/// The samples of an archive, in order; entries that belong to none are left out and part nothing.
-/// Ends after the first error.
+/// Yields the samples of an archive, in order; entries outside samples are skipped and separate
+/// nothing. Ends after the first error.
 pub(crate) fn groups(archive: &[u8]) -> impl Iterator<Item = Result<Group<'_>, TarError>> {
     groups_and_rest(archive, |_| {})
 }
 
-/// [`groups`], with a look at the names of the entries that are left out.
+/// As [`groups`], and calls a function with the names of skipped entries.
 pub(crate) fn groups_and_rest<'a>(
     archive: &'a [u8],
     mut rest: impl FnMut(&[u8]),

@@ -11,14 +11,14 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz"),
 ];
 
-/// Returns whether a file that begins so begins with a header, or means to: one of an old program has
-/// no magic, and a damaged one no checksum that fits.
+/// Returns whether a file with this start begins with a header, or should: headers of old programs
+/// have no magic, and damaged ones no matching checksum.
 pub(crate) fn is_header(start: &[u8]) -> bool {
     let block = start.first_chunk::<BLOCK>();
     block.is_some_and(|block| &block[257..262] == b"ustar" || Header::parse(block).is_ok())
 }
 
-/// A header whose checksum is right.
+/// A header with a correct checksum.
 pub(super) struct Header<'a> {
     block: &'a [u8; BLOCK],
     size: u64,
@@ -26,7 +26,7 @@ pub(super) struct Header<'a> {
 
 impl<'a> Header<'a> {
     /// # Errors
-    /// Why the block is not a header.
+    /// The fault, if the block is no header.
     pub(super) fn parse(block: &'a [u8; BLOCK]) -> Result<Self, String> {
         let stored = number(&block[148..156]);
         if !stored.as_ref().is_ok_and(|&stored| checksum_fits(block, stored)) {
@@ -46,13 +46,13 @@ impl<'a> Header<'a> {
         self.block[156]
     }
 
-    /// The size that the block itself says.
+    /// Returns the size stored in the block.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// The name that the block itself says. Only POSIX headers have a prefix: in those of old GNU
-    /// archives other things take its place.
+    /// Returns the name stored in the block. Only POSIX headers have a prefix: old GNU archives use
+    /// its place for other data.
     pub(super) fn name(&self) -> Cow<'a, [u8]> {
         let name = until_nul(&self.block[..100]);
         let prefix = until_nul(&self.block[345..500]);
@@ -62,14 +62,14 @@ impl<'a> Header<'a> {
         Cow::Owned([prefix, b"/", name].concat())
     }
 
-    /// Before there was a type for them, directories were files with a slash at the end.
+    /// In archives from before the type for directories, these are files with a trailing slash.
     pub(super) fn is_directory(&self) -> bool {
         self.kind() == b'5' || until_nul(&self.block[..100]).ends_with(b"/")
     }
 }
 
-/// The sum of all bytes, with spaces for the checksum itself. Some old programs took the bytes as
-/// signed.
+/// Checks the sum of all bytes, with spaces for the checksum itself. Some old programs treated
+/// bytes as signed.
 fn checksum_fits(block: &[u8; BLOCK], stored: u64) -> bool {
     let hole: u64 = block[148..156].iter().map(|&byte| u64::from(byte)).sum();
     let unsigned = sum(block) - hole + 8 * u64::from(b' ');
@@ -81,8 +81,9 @@ fn checksum_fits(block: &[u8; BLOCK], stored: u64) -> bool {
     unsigned.checked_sub(surplus) == Some(stored)
 }
 
-/// The sum of a block's bytes. Most of the walk is spent here, so that it takes eight at a time:
-/// every second byte of a word in four lanes of 16 bits, which 64 words cannot fill.
+/// Returns the sum of a block's bytes. Most of the walk's time is spent here, so it takes eight
+/// bytes at a time: every second byte of a word in four lanes of 16 bits, which 64 words cannot
+/// overflow.
 fn sum(block: &[u8; BLOCK]) -> u64 {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
     let words = block.as_chunks::<8>().0;
@@ -93,8 +94,8 @@ fn sum(block: &[u8; BLOCK]) -> u64 {
     (0..4).map(|lane| (lanes >> (16 * lane)) & 0xffff).sum()
 }
 
-/// A number field: octal digits between spaces up to a NUL, or, after a first byte of 128, the
-/// other bytes as they are. An empty field is 0.
+/// Parses a number field: octal digits between spaces up to a NUL, or, after a first byte of 128,
+/// the other bytes as a binary number. An empty field is 0.
 fn number(field: &[u8]) -> Result<u64, String> {
     match field {
         [0x80, digits @ ..] => digits.iter().try_fold(0, |value: u64, &byte| {
@@ -112,13 +113,13 @@ fn number(field: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// The bytes before the first NUL.
+/// Returns the bytes before the first NUL.
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.get(..end).unwrap_or(bytes)
 }
 
-/// The bytes without such bytes at their end.
+/// Removes this byte from the end.
 pub(super) fn trim_end(mut bytes: &[u8], unwanted: u8) -> &[u8] {
     while let [rest @ .., last] = bytes
         && *last == unwanted

@@ -1,15 +1,14 @@
-//! Tar archives in memory: the regular files of one, without copying.
+//! Tar archives in memory: the regular files of an archive, without copying.
 //!
-//! What is read: V7, USTAR, GNU long names, PAX headers, sizes in octal and in base 256. What is
-//! refused by name: links, devices, sparse files, volumes of a larger archive; a shard is data
-//! that can be read at an offset, and those are not. Archives on which programs disagree (a
-//! directory with contents, a global header that renames everything, a lone block of zeros amid
-//! entries) are refused as well, so that no reader of a shard sees other samples than another.
+//! Accepted: V7, USTAR, GNU long names, PAX headers, sizes in octal and in base 256. Refused by
+//! name: links, devices, sparse files, volumes of a larger archive, because a shard is data that
+//! can be read at an offset. Archives on which programs disagree (a directory with contents, a
+//! global header that renames everything, a lone block of zeros between entries) are refused as
+//! well, so that all readers of a shard see the same samples.
 //!
-//! The end is the first pair of zero blocks, whatever follows, but for another archive: files that
-//! were put behind each other by `cat` are refused, as all but the first would be lost. The end may be
-//! missing, as it may be for Python's `tarfile`: many a writer is stopped before it gets there, at an
-//! entry's border.
+//! The end is the first pair of zero blocks, whatever follows, except another archive: archives
+//! joined by `cat` are refused, because all but the first would be lost. The end may be missing, as
+//! in Python's `tarfile`: writers are often stopped before it, at an entry's border.
 
 mod group;
 mod header;
@@ -29,24 +28,24 @@ use std::{borrow::Cow, path::Path};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     /// Its name as stored: prefix joined, GNU and PAX long names applied. Any bytes but NUL:
-    /// absolute names and `..` are not refused, for here a name is only a key. The one who makes a
-    /// path of it must.
+    /// absolute names and `..` are accepted, because a name is only a key here. A caller that makes
+    /// a path of it must refuse them.
     pub(crate) name: Cow<'a, [u8]>,
-    /// Offset of its first header block, extension headers included.
+    /// Offset of its first header block, including extension headers.
     pub(crate) header: u64,
     /// Offset of its bytes, which are within the archive.
     pub(crate) data: u64,
     pub(crate) len: u64,
 }
 
-/// Problem with an archive, and its place.
+/// A problem of an archive, with its offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TarError {
     /// Byte offset in the archive.
     pub(crate) offset: u64,
-    /// Problem: what was expected and found, and the cure when known.
+    /// The problem: what was expected and found, and the cure when known.
     pub(crate) what: String,
-    /// The archive is sound, but not one for us.
+    /// True if the archive is sound, but not supported.
     pub(crate) unsupported: bool,
 }
 
@@ -59,7 +58,7 @@ impl TarError {
         Self { offset: offset as u64, what: what.into(), unsupported: true }
     }
 
-    /// The error of the archive at `path`.
+    /// Returns the error of the archive at `path`.
     pub(crate) fn at(self, path: &Path) -> Error {
         let Self { offset, what, unsupported } = self;
         if unsupported {
@@ -74,12 +73,12 @@ impl TarError {
     }
 }
 
-/// The regular files of an archive, in order. Ends after the first error.
+/// Yields the regular files of an archive, in order. Ends after the first error.
 pub(crate) fn entries(archive: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, TarError>> {
     entries_and_folders(archive, |_| {})
 }
 
-/// [`entries`], with a look at the names of the directories between them.
+/// As [`entries`], and calls a function with the names of directories in between.
 pub(crate) fn entries_and_folders<'a>(
     archive: &'a [u8],
     folder: impl FnMut(&[u8]),
@@ -89,21 +88,21 @@ pub(crate) fn entries_and_folders<'a>(
 
 struct Walk<'a, F> {
     archive: &'a [u8],
-    /// Offset of the next header; none at the end.
+    /// Offset of the next header; `None` at the end.
     at: Option<usize>,
-    /// Takes the names of directories.
+    /// Receives the names of directories.
     folder: F,
 }
 
-/// Facts that extension headers state about the entry after them. Of two that say the same the
-/// first counts, as in Python.
+/// Facts from extension headers about the next entry. The first of two equal keywords counts, as in
+/// Python.
 #[derive(Default)]
 struct Extension<'a> {
-    /// Offset of the first of them.
+    /// Offset of the first extension header.
     start: Option<usize>,
     name: Option<&'a [u8]>,
     size: Option<u64>,
-    /// PAX keywords of a sparse file were among them.
+    /// True if PAX keywords of a sparse file were among them.
     sparse: bool,
 }
 
@@ -120,7 +119,7 @@ impl<'a, F: FnMut(&[u8])> Iterator for Walk<'a, F> {
 }
 
 impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
-    /// The first regular file at or after `at`, where there is one.
+    /// Returns the first regular file at or after `at`, if any.
     fn entry_from(&mut self, mut at: usize) -> Result<Option<Entry<'a>>, TarError> {
         let mut extension = Extension::default();
         loop {
@@ -154,7 +153,7 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
                     check_global(bytes).map_err(|what| TarError::damaged(at, what))?;
                     at = after(data, bytes.len());
                 }
-                // A volume's label, which is not a file; and directories.
+                // A volume label, which is not a file, and directories.
                 b'V' => {
                     let len = self.contents(data, header.size(), "a volume label")?.len();
                     at = after(data, len);
@@ -193,7 +192,7 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
         }
     }
 
-    /// The header block at `at`; none at the end of the archive.
+    /// Returns the header block at `at`; `None` at the end of the archive.
     fn block(&self, at: usize) -> Result<Option<&'a [u8; BLOCK]>, TarError> {
         let rest = self.archive.get(at..).unwrap_or_default();
         let Some((block, rest)) = rest.split_first_chunk::<BLOCK>() else {
@@ -228,12 +227,12 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
         }
     }
 
-    /// That many bytes at `data`; they and their padding must be within the archive.
+    /// Returns `len` bytes at `data`; they and their padding must be within the archive.
     fn contents(&self, data: usize, len: u64, whose: &str) -> Result<&'a [u8], TarError> {
         let rest = self.archive.get(data..).unwrap_or_default();
         let padded = usize::try_from(len).ok().and_then(|len| len.checked_next_multiple_of(BLOCK));
         match padded {
-            // The padding is at most a block, so that `len` fits where the padded length does.
+            // The padding is at most a block, so that `len` fits if the padded length does.
             Some(padded) if padded <= rest.len() => Ok(rest.get(..len as usize).unwrap_or(rest)),
             _ => {
                 let left = rest.len();
@@ -247,7 +246,7 @@ impl<'a, F: FnMut(&[u8])> Walk<'a, F> {
     }
 }
 
-/// The offset after contents that lie within the archive together with their padding.
+/// Returns the offset after contents that are within the archive together with their padding.
 fn after(data: usize, len: usize) -> usize {
     data + len.next_multiple_of(BLOCK)
 }
@@ -275,7 +274,7 @@ fn read_pax<'a>(bytes: &'a [u8], extension: &mut Extension<'a>) -> Result<(), St
     Ok(())
 }
 
-/// A global header holds for all entries after it: comments and times may.
+/// Checks a global header, which applies to all later entries: comments and times are allowed.
 fn check_global(bytes: &[u8]) -> Result<(), String> {
     for record in Records::new(bytes) {
         let (key, _) = record?;
@@ -287,7 +286,7 @@ fn check_global(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Why an entry of this type is none for us, and what to do about it.
+/// Returns why an entry of this type is not supported, and the cure.
 fn refusal(kind: u8, sparse: bool) -> Option<String> {
     let what = match kind {
         _ if sparse => "a sparse file; pack the archive again without --sparse",

@@ -1,7 +1,7 @@
-//! The records of a PAX header: `LENGTH KEY=VALUE` and a line break, where the length counts the
-//! whole record, its own digits included.
+//! The records of a PAX header: `LENGTH KEY=VALUE` and a newline, where the length counts the whole
+//! record, including its own digits.
 
-/// The records in order, and an error instead of the first that is none.
+/// Yields the records in order, or an error for the first invalid one.
 pub(super) struct Records<'a> {
     rest: &'a [u8],
 }
@@ -39,7 +39,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Decimal digits only.
+/// Parses decimal digits only.
 pub(super) fn number(digits: &[u8]) -> Result<u64, String> {
     let malformed = || format!("a PAX header with the number `{}`", digits.escape_ascii());
     if digits.is_empty() {

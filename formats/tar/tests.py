@@ -39,7 +39,7 @@ def pack(members, flavour, **kw):
 
 
 def with_size(data, at, field):
-    """The header at that offset with this size field and its checksum made right."""
+    """`data` with this size field in the header at `at`, and a matching checksum."""
     header = bytearray(data[at : at + 512])
     header[124:136] = field
     header[148:156] = b" " * 8
@@ -77,8 +77,8 @@ for flavour in FORMATS:
     emit(f"{flavour}-blank", data[:1536] + b"\0" * 512 + data[1536:], "either")
     for at in range(0, 4096, 512):
         emit(f"{flavour}-flipped-{at}", data[:at] + b"\x01" + data[at + 1 :], "either")
-    # The headers of 000001.jpg (1 byte) and 000001.cls. No negative sizes: those send tarfile back
-    # to where it was, for ever.
+    # The headers of 000001.jpg (1 byte) and 000001.cls. No negative sizes: tarfile would go back and
+    # loop for ever.
     for at in (1024, 2048):
         for i, field in enumerate((b"00000000000\0", b"00000000002\0", b"00000001001\0", b"00000010000\0", b"77777777777\0", b"777777777777", b"\x80" + b"\0" * 10 + b"\x02", b"\x80" + b"\xff" * 11, b"\x80\0\0\0" + b"\xff" * 8, b"\x80\0\0\0\x7f" + b"\xff" * 7, b"           \0", b"0x200\0\0\0\0\0\0\0")):
             emit(f"{flavour}-size-{at}-{i}", with_size(data, at, field), "either")

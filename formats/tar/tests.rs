@@ -1,4 +1,4 @@
-//! The walker against Python's `tarfile`: the same entries, or a refusal.
+//! The walker compared with Python's `tarfile`: the same entries, or a refusal.
 use super::{Entry, TarError, entries, groups};
 use std::{fs, process::Command};
 
@@ -7,7 +7,7 @@ type Listed = (Vec<u8>, u64, u64);
 #[derive(serde::Deserialize)]
 struct Case {
     name: String,
-    /// Names in hexadecimal, offsets and lengths; none when `tarfile` refuses.
+    /// Names in hexadecimal, offsets and lengths; `None` if `tarfile` refuses.
     entries: Option<Vec<(String, u64, u64)>>,
     must: String,
 }
@@ -60,7 +60,7 @@ fn finds_what_tarfile_finds_or_refuses() {
     assert!(agreed > 100 && refused > 100, "{agreed} {refused}");
 }
 
-/// A USTAR archive without its end.
+/// Returns a USTAR archive without its end.
 fn ustar(files: &[(&str, u8, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, kind, content) in files {

@@ -1,5 +1,5 @@
-//! Any bytes as the objects of an image: an error in words, or lists of one length whose numbers are
-//! coordinates, and masks whose run lengths add up to their size.
+//! Any bytes as the objects of an image: an error, or lists of one length with numbers that are
+//! coordinates, and masks with run lengths that add up to their size.
 #![no_main]
 use fdconvert_loader::Annotations;
 use libfuzzer_sys::fuzz_target;

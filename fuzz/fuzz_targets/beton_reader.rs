@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(!details.is_empty() && fingerprint == reader.fingerprint());
     let _ = reader.verify_layout();
     let n_samples = reader.len();
-    // Rows lie in the file: there are never more samples than bytes.
+    // Rows are in the file: there are never more samples than bytes.
     assert!(n_samples <= data.len() as u64);
     for i in (0..n_samples.min(64)).chain(n_samples.saturating_sub(2)..n_samples + 2) {
         let key = reader.key(i);

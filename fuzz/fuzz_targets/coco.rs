@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     match AnnotationFile::Coco.documents(data) {
         Ok(documents) => {
-            // What is left out of a file is never repeated: no document is larger than the file.
+            // Unknown parts of a file are never repeated, so no document is larger than the file.
             assert!(documents.iter().map(|it| it.len()).sum::<usize>() < 1000 + 200 * data.len());
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -1,4 +1,4 @@
-//! Any text as an expression over the samples of a source, and what becomes of it in some of them.
+//! Any text as an expression over the samples of a source, evaluated for some of them.
 #![no_main]
 use fdconvert_pipeline::{Expression, Scalar, Type, splits_of};
 use libfuzzer_sys::fuzz_target;

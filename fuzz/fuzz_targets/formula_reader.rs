@@ -1,5 +1,5 @@
-//! Any bytes as a formula file, with the checksum and the end mark put right: an error, or a
-//! dataset whose images can be rendered.
+//! Any bytes as a formula file, with the checksum and the end mark corrected: an error, or a
+//! dataset of images that can be rendered.
 #![no_main]
 use fdconvert_core::{Reader, Source};
 use fdconvert_formats::formula::FormulaReader;
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(n_samples > 0 && reader.fingerprint() == reader.fingerprint());
     assert!(!reader.details().is_empty());
     assert!(reader.get(n_samples).is_err());
-    // What is large is slow, and no different.
+    // Large frames are slow, and not different.
     if frame.size() > 64 || frame.points() > 2048 {
         return;
     }

@@ -1,4 +1,4 @@
-//! Any numbers as an iterated function system: no sampler panics or writes beside the canvas, and
+//! Any numbers as an iterated function system: no sampler panics or writes outside the canvas, and
 //! all vector instructions draw the same. The input is sizes, then maps as bytes of doubles.
 #![no_main]
 use fdconvert_fractal::{

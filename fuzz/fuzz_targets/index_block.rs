@@ -1,5 +1,5 @@
-//! Any bytes as an index block. Checksums stand in the way of a fuzzer, so that the block is also
-//! taken with its checksums made right: what is behind them must be as robust.
+//! Any bytes as an index block. Checksums stop a fuzzer, so that the block is also read with
+//! corrected checksums: the code after them must be as robust.
 #![no_main]
 use bytes::Bytes;
 use fdconvert_formats::index::{HEADER_LEN, Index, TRAILER_LEN};
@@ -42,7 +42,7 @@ fn explore(block: Vec<u8>) {
     assert!(!index.meta().schema.fields.is_empty());
 }
 
-/// Recomputes every checksum, as far as the block has a shape.
+/// Recomputes every checksum, as far as the block can be parsed.
 fn seal(block: &mut [u8]) -> Option<()> {
     let word = |block: &[u8], at: usize| -> Option<u64> {
         Some(u64::from_le_bytes(block.get(at..at.checked_add(8)?)?.try_into().ok()?))

@@ -1,12 +1,12 @@
 //! Any bytes as a JPEG, and the rest of them as its entry points: a part of it, at any scale, with
-//! vectors and several places in flight as with portable code, which is the measure.
+//! vectors and several places at once, compared with portable code, which is the reference.
 #![no_main]
 use fdconvert_jpeg_decode::{
     Decoder, Error, Header, Instructions, Options, PixelFormat, Region, Scale,
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The slow decoder takes its time.
+/// Limits the time of the slow decoder.
 const MAX_BYTES: u64 = 1 << 20;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,8 +40,8 @@ fuzz_target!(|data: &[u8]| {
             found.push((entry_points.is_some(), of_header, decoded.ok().map(|_| out)));
         }
     }
-    // Without entry points there is one verdict; with them not all are looked at, and of whole
-    // images those that are wrong change nothing.
+    // Without entry points there is one verdict. With them, not all are used, and wrong ones change
+    // nothing in whole images.
     let (_, of_header, measure) = found[0].clone();
     for (with_entry_points, refused, pixels) in found {
         assert_eq!(refused, of_header);

@@ -1,12 +1,12 @@
-//! Any bytes as a JPEG, and the rest of them as its entry points. What the fast walk accepts the
-//! slow decoder must accept too, and decoding from entry points must give the same.
+//! Any bytes as a JPEG, and the rest of them as its entry points. The slow decoder must accept
+//! everything that the fast walk accepts, and decoding from entry points must give the same.
 #![no_main]
 use fdconvert_jpeg::{
     EntryPoints, GRIDS_BITS, Jpeg, marker_segments, parse, reference, region, unstuff,
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The slow decoder takes its time.
+/// Limits the time of the slow decoder.
 const MAX_BLOCKS: u32 = 1 << 12;
 
 fuzz_target!(|data: &[u8]| {
@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Entry points that were accepted, although they may be of another image.
+/// Explores accepted entry points, which may belong to another image.
 fn explore(jpeg: &Jpeg, bytes: &[u8], read: &EntryPoints, at: u32) {
     let mut block = 0;
     for segment in read.segments() {

@@ -1,5 +1,5 @@
-//! Any bytes as an index and the shards it names: an error or well-formed samples. The input is
-//! the length of the index (u32) and the index, then the same of each shard.
+//! Any bytes as an index and the shards it names: an error or well-formed samples. The input is the
+//! length of the index (u32) and the index, then the same for each shard.
 #![no_main]
 use bytes::Bytes;
 use fdconvert_core::{Reader, Source, Value};
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What a length in front says, or what is left.
+/// Takes as many bytes as the leading length says, or the rest.
 fn take(rest: &mut Bytes) -> Bytes {
     if rest.len() < 4 {
         return std::mem::take(rest);

@@ -1,5 +1,5 @@
-//! Any bytes as an image whose metadata is taken out: nothing of it is found afterwards, and the header
-//! says what it said.
+//! Any bytes as an image with metadata to remove: none of it is found afterwards, and the header is
+//! unchanged.
 #![no_main]
 use fdconvert_codec::{Metadata, Notes, find_metadata, strip_metadata};
 use fdconvert_core::probe::{probe, sniff};
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(strip_metadata(&stripped.bytes, codec, asked), Ok(None));
     let left = find_metadata(&stripped.bytes, codec);
     assert!(!asked.contains(Metadata::GPS) || !left.kinds.contains(Metadata::GPS));
-    // Behind the end some look for an EXIF, too.
+    // Some readers also look for an EXIF after the end.
     if let (Ok(before), false) = (probe(bytes), stripped.notes.contains(Notes::TAIL_REMOVED)) {
         assert_eq!(probe(&stripped.bytes), Ok(before));
     }

@@ -1,5 +1,5 @@
 //! Any bytes as the manifest of a mixed set: an error, or codecs that have samples. Two inputs of
-//! three get the right checksum, without which nothing behind it would be reached.
+//! three get a corrected checksum, without which the code after it would never run.
 #![no_main]
 use fdconvert_formats::mixed::manifest_codecs;
 use libfuzzer_sys::fuzz_target;

@@ -6,11 +6,11 @@ use fdconvert_formats::parquet::ParquetReader;
 use libfuzzer_sys::fuzz_target;
 use std::{panic, path::Path};
 
-/// More than the seeds need, and little enough for a fuzzer's memory.
+/// More than the seeds need, and small enough for a fuzzer's memory.
 const LIMIT: MaxDecompressed = MaxDecompressed(Some(16 << 20));
 
-/// Lets panics of the library pass, which the reader catches; one that it does not is caught by
-/// libFuzzer's own frame, and ends the run as any other.
+/// Ignores panics of the library, which the reader catches; a panic that it does not catch reaches
+/// libFuzzer's own frame, and ends the run as usual.
 fn mind_only_our_panics() {
     let fatal = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -1,8 +1,8 @@
-//! Any bytes as a tar: an error, or entries within the file that do not overlap. Checksums stand
-//! in the way of a fuzzer, so that the archive is also taken with them made right.
+//! Any bytes as a tar: an error, or entries within the file that do not overlap. Checksums stop a
+//! fuzzer, so that the archive is also read with corrected ones.
 //!
-//! The walk is private to its crate; here it is taken from its source. `wds_reader` takes the whole
-//! reader.
+//! The walk is private to its crate, and included here from its source. `wds_reader` tests the
+//! whole reader.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 
@@ -52,7 +52,7 @@ fn explore(archive: &[u8]) {
     assert!(failed || grouped == names, "{grouped} of {names} entries are in samples");
 }
 
-/// Makes the checksums right of all blocks that could be headers.
+/// Corrects the checksums of all blocks that could be headers.
 fn seal(archive: &mut [u8]) {
     for block in archive.chunks_exact_mut(BLOCK) {
         if block[257..262] == *b"ustar" {

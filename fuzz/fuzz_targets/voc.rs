@@ -1,4 +1,4 @@
-//! Any bytes as an XML file of Pascal VOC: an error, or a document without what is not a number.
+//! Any bytes as an XML file of Pascal VOC: an error, or a document without NaN or infinity.
 #![no_main]
 use fdconvert_formats::folder::AnnotationFile;
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as a shard: an error or well-formed samples. Header checksums stand in the way of a
-//! fuzzer, so that the archive is also taken with them made right.
+//! Any bytes as a shard: an error or well-formed samples. Header checksums stop a fuzzer, so that
+//! the archive is also read with corrected ones.
 #![no_main]
 use bytes::Bytes;
 use fdconvert_core::{Reader, Source, Value};

@@ -1,4 +1,4 @@
-//! Any bytes as a file in YAML that comes with YOLO, and as lines of a text file.
+//! Any bytes as a YAML file of YOLO, and as lines of a text file.
 #![no_main]
 use fdconvert_formats::folder::AnnotationFile;
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as a zip: an error or well-formed samples, with files beside the images and without.
+//! Any bytes as a zip: an error or well-formed samples, with files next to the images and without.
 #![no_main]
 use bytes::Bytes;
 use fdconvert_core::{Reader, Source};

@@ -1,7 +1,7 @@
-/* The functions of the C library that work on files, each with a question before the real one.
+/* Replaces the C library's functions for files: each asks decide.c first, then calls the real one.
  * Built into a library that the dynamic linker loads first (LD_PRELOAD); decide.c documents the
- * environment that steers it. The names that end in 64 are other symbols for the same functions on
- * a 64-bit machine: Rust calls those, C calls the others. */
+ * environment variables that control it. On a 64-bit machine, the names that end in 64 are other
+ * symbols for the same functions: Rust calls those, C calls the others. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ void *real_function(const char *name) {
     return found;
 }
 
-/* About half of the bytes, and at least one: none would mean the end of the file. */
+/* About half of the bytes, and at least one: 0 would mean the end of the file. */
 static size_t asked_for(int verdict, size_t bytes) {
     return verdict == CUT_SHORT ? bytes / 2 + bytes % 2 : bytes;
 }
@@ -38,7 +38,7 @@ static int makes_a_file(int flags) {
     return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* The third or fourth argument of open, which is there for new files only. */
+/* The third or fourth argument of open, which callers pass for new files only. */
 #define MODE_BEHIND(flags, mode)                                                                   \
     mode_t mode = 0;                                                                               \
     if (makes_a_file(flags)) {                                                                     \

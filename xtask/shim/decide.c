@@ -1,22 +1,22 @@
-/* Counts calls, and says which of them is to fail. Everything comes from the environment:
+/* Counts calls and decides which of them fails. The settings come from the environment:
  *
- *   FAULTS_BELOW    only calls on this absolute path or on paths that begin with it and a slash
- *   FAULTS_KINDS    only calls of these kinds, with commas between them [default: all]
+ *   FAULTS_BELOW    only calls on this absolute path or on paths below it
+ *   FAULTS_KINDS    only calls of these kinds, separated by commas [default: all]
  *   FAULTS_PATH     only calls on exactly this path [default: any]
  *   FAULTS_AT       the number of the one call, counted from 1, at which something happens
- *   FAULTS_DO       what happens: `kill` (SIGKILL before the call), `short` (fewer bytes are asked
- *                   for), or the name or number of an errno that the call fails with
- *   FAULTS_STAYS    any value: every later call of these kinds fails as well, on any path below; so
- *                   does a disk behave that is full
+ *   FAULTS_DO       what happens: `kill` (SIGKILL before the call), `short` (the real call gets a
+ *                   smaller size), or the name or number of an errno that the call fails with
+ *   FAULTS_STAYS    any value: every later call of these kinds fails as well, on any path below,
+ *                   as on a full disk
  *   FAULTS_LOG      file to append to: a line `kind path` for every counted call, or with FAULTS_AT
  *                   for that one call
- *   FAULTS_NO_SYNC  any value: syncs are counted and not made. A kill loses nothing that was
- *                   written, so this changes no outcome, only the time it takes
+ *   FAULTS_NO_SYNC  any value: syncs are counted but not made. A kill loses no written data, so
+ *                   this saves time and changes no outcome
  *   FAULTS_SECONDS  SIGALRM ends the process after this time, so that no run hangs
  *
- * Without FAULTS_BELOW nothing is counted and nothing fails. The path of an open file is what
- * /proc/self/fd says, so that renamed and inherited files are known without a table.
- * System calls are made directly here: the functions of the C library are our own. */
+ * Without FAULTS_BELOW nothing is counted and nothing fails. The path of an open file comes
+ * from /proc/self/fd, so that renamed and inherited files need no table.
+ * System calls are made directly here: calls.c replaces the functions of the C library. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -59,9 +59,9 @@ static int action;
 static atomic_long calls;
 static atomic_int fired;
 
-/* A setting that cannot be understood must not look like a run without faults. */
+/* An invalid setting must not pass for a run without faults. */
 static void refuse(const char *name, const char *value) {
-    fprintf(stderr, "faults: %s=%s: cannot be understood\n", name, value);
+    fprintf(stderr, "faults: invalid setting %s=%s\n", name, value);
     _exit(125);
 }
 
@@ -111,7 +111,7 @@ static long number(const char *name) {
     return value;
 }
 
-/* Threads that a library starts before this are not watched: there are none. */
+/* Calls by threads that a library starts before this are not counted: no library starts any. */
 __attribute__((constructor)) static void configure(void) {
     const char *prefix = getenv("FAULTS_BELOW");
     if (prefix == NULL) {
@@ -133,7 +133,6 @@ __attribute__((constructor)) static void configure(void) {
 
 int without_sync(void) { return skip_sync; }
 
-/* The target of a link of /proc, as a string. */
 static int read_link(const char *link, char *path, size_t bytes) {
     long length = syscall(SYS_readlink, link, path, bytes - 1);
     if (length < 0) {

@@ -1,12 +1,12 @@
-/* When a call of the watched program is to fail: the contract between the decision (decide.c)
- * and the functions of the C library that stand before the real ones (calls.c). */
+/* The interface between the decision which call of the tested program fails (decide.c) and the
+ * functions that replace the C library's (calls.c, stat.c). */
 #ifndef FAULTS_H
 #define FAULTS_H
 
 #include <dlfcn.h>
 #include <errno.h>
 
-/* Everything here is between our own files, not for the watched program. */
+/* Hidden from the tested program. */
 #pragma GCC visibility push(hidden)
 
 /* What a call does. A call is counted when the environment lists its kind. */
@@ -26,33 +26,33 @@ enum kind {
     KINDS
 };
 
-/* Answers beside an errno, which is positive. */
+/* Verdicts other than an errno, which is positive. */
 enum { PROCEED = 0, CUT_SHORT = -1 };
 
-/* Whether syncs are to be left out. */
+/* Whether to skip syncs. */
 int without_sync(void);
 
-/* What this call is to do: PROCEED, CUT_SHORT, or the errno to fail with. Does not return when the
- * process is to be killed here. `folder` is an open folder or AT_FDCWD; `path` is relative to it.
- * errno is as before. */
+/* Returns the verdict for this call: PROCEED, CUT_SHORT, or the errno to fail with. Kills the
+ * process instead when the settings say so. `folder` is an open folder or AT_FDCWD; `path` is
+ * relative to it. Preserves errno. */
 int at_path(enum kind kind, int folder, const char *path);
 
 /* The same for a call on an open file. */
 int at_descriptor(enum kind kind, int descriptor);
 
-/* Either of them: an empty path stands for the open file where the flag AT_EMPTY_PATH says so. Not
- * counted without a path: Rust asks so whether the system has statx at all. */
+/* Either of the two: with the flag AT_EMPTY_PATH, an empty path means the open file. A null path is
+ * not counted: Rust passes one to find out whether the system has statx at all. */
 int at_either(enum kind kind, int descriptor, const char *path, int flags);
 
-/* The function of this name behind ours. */
+/* The original function of this name. */
 void *real_function(const char *name);
 
 #pragma GCC visibility pop
 
-/* The function of this name that the program would have called without this library. */
+/* `real_function` with the type of the replaced function. */
 #define REAL(name) ((__typeof__(&name))real_function(#name))
 
-/* Leaves the function with `failed` and the errno, if the verdict is one. */
+/* If the verdict is an errno, sets it and returns `failed`. */
 #define FAIL_IF(verdict, failed)                                                                   \
     do {                                                                                           \
         int fault = (verdict);                                                                     \

@@ -1,4 +1,4 @@
-/* The functions that look at a file without reading it, as in calls.c. */
+/* As calls.c, for the functions that query a file's metadata. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
-//! Kills and faults at every call: what is left, and what the same command makes of it.
+//! Kills and faults at every call: the remaining files, and the same command run again.
 //!
-//! A library of ours (`xtask/shim`) is loaded before the C library and counts the program's calls
-//! on files. A run without faults tells which calls there are; then one run after another is
-//! killed before one of them, or has one of them fail. Points are a kind of call, a path and an
-//! ordinal among the calls of that kind on that path, so that threads which overtake each other
-//! change nothing. Nothing is random: the same program gives the same cases.
+//! A library (`xtask/shim`) is loaded before the C library and counts the program's calls on files.
+//! A run without faults lists the calls; then one run after another is killed before one of them,
+//! or has one of them fail. A point is a kind of call, a path and an ordinal among the calls of
+//! that kind on that path, so that the scheduling of threads does not matter. Nothing is random:
+//! the same program gives the same cases.
 
 mod case;
 mod configurations;
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// Only these configurations.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     formats: Vec<String>,
-    /// Only cases whose description contains this text, e.g. `rename out/x.beton`.
+    /// Only cases with this text in their description, e.g. `rename out/x.beton`.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Threads of the command under test.
@@ -63,7 +63,7 @@ pub(crate) struct Options {
 enum Campaign {
     /// SIGKILL before each call that changes or opens something below the output's folder.
     Kill,
-    /// An errno, or fewer bytes than asked for, at each call on source and output.
+    /// An errno, or fewer bytes than requested, at each call on source and output.
     Faults,
 }
 
@@ -109,7 +109,7 @@ fn chosen(names: &[String], with_python: bool) -> Result<Vec<&'static Configurat
         let known: Vec<_> = all.iter().map(|it| it.name).collect();
         return fail(format!("no configuration {unknown}; there are: {}", known.join(", ")));
     }
-    // Those of programs need an interpreter that has the package.
+    // Configurations with programs need an interpreter that has the package.
     let wanted = |it: &&Configuration| match names.is_empty() {
         true => with_python || !it.attacked.starts_with("PYTHON"),
         false => names.iter().any(|name| name == it.name),
@@ -117,7 +117,7 @@ fn chosen(names: &[String], with_python: bool) -> Result<Vec<&'static Configurat
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// An empty folder of this name, and its path without links: the library compares paths as text.
+/// Creates an empty folder, and returns its path without links: the library compares paths as text.
 fn recreate(folder: &PathBuf) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).context(format_args!("cannot remove {}", folder.display()))?;

@@ -1,14 +1,14 @@
-//! The damage campaign: small datasets of all formats, damaged in every way.
+//! The damage campaign: small datasets of all formats, with all kinds of damage.
 
 use std::process::Command;
 
 use crate::{failure::Result, shell, workspace::cargo};
 
-/// Flip every bit of a small dataset of every format, cut, grow and remove every file, and see
-/// that verification notices.
+/// Flip every bit of a small dataset of every format, truncate, extend and remove every file, and
+/// check that verification notices.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only every so-many-th byte: what the tests do, too.
+    /// Only every nth byte, as in the tests.
     #[arg(long)]
     quick: bool,
 }

@@ -1,8 +1,8 @@
-//! The one way in which a chore fails: with a text for the one who started it.
+//! The failure of a task: a text for its user.
 
 use std::fmt;
 
-/// Why a chore was not done. No one handles it but `main`, so a text is all it holds.
+/// Reason for which a task failed. Only `main` handles it, so it is just a text.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
@@ -20,12 +20,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A failure in words.
 pub(crate) fn fail<T>(what: impl Into<String>) -> Result<T> {
     Err(Failure::new(what))
 }
 
-/// Says what was being done when something went wrong.
+/// Adds the action that failed to an error.
 pub(crate) trait Context<T> {
     fn context(self, doing: impl fmt::Display) -> Result<T>;
 }

@@ -1,8 +1,8 @@
 //! Fuzzing on the stable compiler.
 //!
-//! `cargo fuzz` asks for a nightly because of its sanitizers. What steers libFuzzer is only the
-//! coverage instrumentation, and that is a pass of LLVM which the stable compiler runs as well.
-//! The parsers under test forbid unsafe code, so the address sanitizer would have little to find.
+//! `cargo fuzz` needs a nightly compiler because of its sanitizers. libFuzzer itself only needs the
+//! coverage instrumentation, and that is a pass of LLVM which the stable compiler runs as well. The
+//! parsers under test forbid unsafe code, so the address sanitizer would find little.
 
 use std::{fs, num::NonZero, path::Path, process::Command};
 
@@ -12,9 +12,9 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Counters per edge, their addresses, and the operands of comparisons: without the last one
-/// libFuzzer does not get past a magic number. One codegen unit keeps the counters in order;
-/// the two assertions turn a silent overflow into a finding.
+/// Counters per edge, their addresses, and the operands of comparisons, without which libFuzzer
+/// does not get past a magic number. One codegen unit keeps the counters in order; the two
+/// assertions turn a silent overflow into a finding.
 const INSTRUMENTED: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -27,14 +27,14 @@ const INSTRUMENTED: &[&str] = &[
     "--cfg=fuzzing",
 ];
 
-/// An input that takes longer is reported as a hang.
+/// Time after which an input is reported as a hang.
 const TIMEOUT_S: u64 = 10;
 const MAX_MEMORY_MIB: u64 = 1024;
 
-/// Run the fuzz targets, each from its seeds and from what earlier runs found.
+/// Run the fuzz targets, each from its seeds and the findings of earlier runs.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long each target runs.
+    /// Seconds for each target.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
     /// The one target to run, instead of all in fuzz/Cargo.toml.
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return fail("fuzz/Cargo.toml lists no target");
     }
 
-    // Apart from other builds: the flags differ, and Cargo would build everything again each time.
+    // Separate from other builds: the flags differ, and Cargo would rebuild everything each time.
     let build = here.target()?.join("fuzz");
     let host = host()?;
     build_targets(&folder, &targets, &host, &build)?;
@@ -66,7 +66,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn build_targets(folder: &Path, targets: &[String], host: &str, build: &Path) -> Result<()> {
-    // With --target the flags leave build scripts and macros alone, which do not link libFuzzer.
+    // With --target, the flags do not apply to build scripts and macros, which do not link
+    // libFuzzer.
     let mut command = Command::new(cargo());
     command.args(["build", "--release", "--target", host, "--target-dir"]).arg(build);
     command.args(targets.iter().flat_map(|target| ["--bin", target]));
@@ -74,7 +75,7 @@ fn build_targets(folder: &Path, targets: &[String], host: &str, build: &Path) ->
     shell::run(&mut command)
 }
 
-/// As many at a time as there are cores; each is one thread.
+/// Runs one target per core at a time; each is one thread.
 fn run_targets(folder: &Path, targets: &[String], programs: &Path, seconds: u64) -> Result<()> {
     let n_beside = std::thread::available_parallelism().map_or(1, NonZero::get);
     shell::each_beside(targets, n_beside, |target| {

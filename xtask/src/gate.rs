@@ -1,10 +1,10 @@
-//! The regression gate: instructions of twelve hot paths, beside those of a baseline.
+//! The regression gate: instruction counts of twelve hot paths, compared with a baseline.
 //!
-//! Times say little on a shared machine; a count of instructions is the same on an idle and on a
-//! busy one. `crates/hot-paths` is built with the profile `gate` and run under callgrind, each path
-//! with one repeat and with two: the difference is one repeat, without what a process takes to
-//! start. Counts of another compiler, C library or valgrind cannot be compared, so the gate skips
-//! there and says so. `--plant` slows the measured program down, by which the gate itself is tested.
+//! Times are unreliable on a shared machine; a count of instructions does not depend on its load.
+//! `crates/hot-paths` is built with the profile `gate` and run under callgrind, each path with one
+//! repeat and with two: the difference is one repeat, without the start of the process. Counts of
+//! another compiler, C library or valgrind are not comparable, so the gate skips with a message.
+//! `--plant` slows the measured program down, to test the gate itself.
 
 mod baseline;
 mod count;
@@ -32,7 +32,7 @@ use verdict::Comparison;
 /// Path of the baseline in the repository.
 const BASELINE: &str = "benches/instructions.json";
 
-/// A slowdown that the gate has to catch, in per cent.
+/// A slowdown that the gate must catch, in per cent.
 const PLANTED: f64 = 3.0;
 
 /// Count the instructions of twelve hot paths, and fail where one takes 2 % more than recorded.
@@ -44,11 +44,11 @@ pub(crate) struct Options {
     /// Only these paths.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     paths: Vec<String>,
-    /// Slow every path down by so many per cent of its own instructions.
+    /// Slow every path down by this percentage of its instructions.
     #[arg(long, value_name = "PERCENT")]
     plant: Option<f64>,
-    /// So many runs with a planted slowdown (of 3 %, or `--plant`), all of which have to fail, and
-    /// as many without, all of which have to pass.
+    /// Number of runs with a planted slowdown (of 3 %, or `--plant`), all of which must fail, and
+    /// of runs without, all of which must pass.
     #[arg(long, value_name = "N")]
     prove: Option<usize>,
     /// The measured program [default: built with the profile `gate`].
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     /// Folder to work in, which is replaced [default: gate-work in Cargo's target folder].
     #[arg(long, value_name = "PATH")]
     work: Option<PathBuf>,
-    /// Counts at the same time [default: one per core].
+    /// Number of counts at the same time [default: one per core].
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let path = root.join(BASELINE);
     let baseline = if options.record { None } else { Some(Baseline::read(&path)?) };
 
-    // Before the build, which is what the gate costs most.
+    // Before the build, which takes most of the gate's time.
     let mut tools = Tools::found()?;
     if let Some(baseline) = &baseline
         && skips(&baseline.tools, &tools)
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     comparison.outcome()
 }
 
-/// Returns true if counts of these tools cannot be compared with those of the others; says why.
+/// Returns whether counts of these tools are not comparable, and prints why.
 fn skips(recorded: &Tools, found: &Tools) -> bool {
     let differences = recorded.differences(found);
     for difference in &differences {
@@ -129,7 +129,7 @@ fn record(path: &Path, tools: Tools, counter: &Counter) -> Result<()> {
     Ok(())
 }
 
-/// Builds the measured program as it is built everywhere: flags from outside would change it.
+/// Builds the measured program the same way everywhere: flags from outside would change it.
 fn build(root: &Path, target: &Path) -> Result<PathBuf> {
     let mut command = Command::new(cargo());
     command.args(["build", "--quiet", "--profile", "gate", "--package", "fdconvert-hot-paths"]);
@@ -148,7 +148,7 @@ fn chosen(all: Vec<String>, wanted: &[String]) -> Result<Vec<String>> {
     Ok(all.into_iter().filter(|name| wanted.is_empty() || wanted.contains(name)).collect())
 }
 
-/// The program is run from another folder.
+/// Makes a path absolute, because the program runs in another folder.
 fn absolute(path: &Path) -> Result<PathBuf> {
     path.canonicalize().context(format_args!("cannot resolve {}", path.display()))
 }

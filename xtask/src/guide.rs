@@ -1,16 +1,16 @@
-//! Runs what the pages show, and compares what they say comes out.
+//! Runs the commands of the documentation pages, and compares their output.
 //!
-//! Every page starts in an empty folder of its own. Its `console` blocks run in order in one shell,
-//! so that a variable, `cd` and `$?` mean what they do in a terminal; its `python` blocks then run
-//! as one program in the same folder, where the package can be imported. Each command has to end
-//! with status 0, unless the page shows its `error: ` or the next command is `echo $?`. A block
-//! without any output promises none.
+//! Every page starts in an empty folder. Its `console` blocks run in order in one shell, so that a
+//! variable, `cd` and `$?` work as in a terminal; its `python` blocks then run as one program in
+//! the same folder, where the package can be imported. Each command must end with status 0, unless
+//! the page shows its `error: ` or the next command is `echo $?`. A block without any output is not
+//! compared.
 //!
-//! Blocks in `sh`, and others with `no-run: REASON` behind the language, are not run. Each has to
-//! have a reason; the reasons are counted at the end.
+//! `sh` blocks, and others with `no-run: REASON` after the language, are not run. Each must have a
+//! reason; the reasons are counted at the end.
 //!
 //! `trycmd` would compare blocks, too, but starts programs without a shell, and the guide has
-//! pipes, loops and files that are written for the occasion.
+//! pipes, loops and heredocs.
 
 mod compare;
 mod page;
@@ -36,7 +36,7 @@ use reasons::Reasons;
 /// Run the commands that the pages show, and compare their output.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write the output that was seen into pages that say something else.
+    /// Write the actual output into pages that differ.
     #[arg(long)]
     update: bool,
     /// Pages to run, instead of all Markdown of the repository.
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     fail(format!("{}\n\nguide: {n} times not as shown", failures.join("\n\n")))
 }
 
-/// The command as it was built last: the guide is not worth a build of its own.
+/// Returns the most recently built command: the guide is not worth a separate build.
 fn newest_program(target: &Path) -> Result<PathBuf> {
     let built = ["release", "debug"].map(|profile| target.join(profile).join("fdconvert"));
     let changed =
@@ -104,7 +104,7 @@ fn newest_program(target: &Path) -> Result<PathBuf> {
         .context("fdconvert is not built; `cargo build --workspace` builds it")
 }
 
-/// The search path of the shell, in which `fdconvert` is the program that was built.
+/// Returns the search path of the shell, with the built `fdconvert` first.
 fn with_program_first(program: &Path) -> Result<OsString> {
     let folder = program.parent().map(Path::to_path_buf);
     let others = std::env::var_os("PATH").unwrap_or_default();
@@ -112,7 +112,7 @@ fn with_program_first(program: &Path) -> Result<OsString> {
     std::env::join_paths(folders).context("the search path cannot be extended")
 }
 
-/// All Markdown of the repository, but for what tools leave behind.
+/// Returns all Markdown files of the repository, except in folders of tools.
 fn all_pages(root: &Path) -> Result<Vec<PathBuf>> {
     let (mut pages, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -135,7 +135,7 @@ fn all_pages(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// An empty folder, whatever an earlier run left there.
+/// Creates an empty folder.
 fn recreate(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).context(format_args!("cannot remove {}", folder.display()))?;

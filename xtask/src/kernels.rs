@@ -14,7 +14,7 @@ pub(crate) struct Options {
     /// Number of images to make and damage.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     images: u64,
-    /// What the random numbers start from.
+    /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }

@@ -1,9 +1,9 @@
-//! The chores of this repository, as `cargo xtask CHORE`.
+//! The tasks of this repository, as `cargo xtask TASK`.
 //!
-//! What checks the code is an ordinary test; what only chains two commands is in the Makefile.
-//! Here is the rest: chores with a loop or a comparison in them, which would be unreadable as shell.
+//! Checks of the code are ordinary tests; tasks that only chain two commands are in the Makefile.
+//! The rest is here: tasks with a loop or a comparison, which would be unreadable as shell.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task prints for its user")]
 
 mod campaign;
 mod damage;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// The chores of this repository.
+/// The tasks of this repository.
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask")]
 enum Chore {

@@ -1,8 +1,8 @@
 //! The shape of the code in figures: sizes of files and functions, parameters, types, openings of
 //! item docs, and modules that import each other in a circle.
 //!
-//! The same figures of other projects stand beside ours in `docs/architecture.md`; `--root` measures
-//! any tree of Rust files. They are a compass: nothing is merged or renamed to please a count.
+//! `docs/architecture.md` compares them with the figures of other projects; `--root` measures any
+//! tree of Rust files. They are a compass: nothing is merged or renamed to please a count.
 use crate::failure::Failure;
 use clap::Args;
 use std::{
@@ -21,7 +21,7 @@ pub(crate) struct Options {
 }
 
 const LEFT_OUT: [&str; 6] = ["target", "tests", "benches", "fuzz", "examples", ".git"];
-/// Words with which an item's doc does not open where a noun or a verb would do.
+/// Words that should not open an item's doc instead of a noun or a verb.
 const QUESTIONS: [&str; 5] = ["What", "Whether", "Where", "How", "Who"];
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     for path in rust_files(&options.root)? {
         let text = fs::read_to_string(&path)
             .map_err(|cause| Failure::new(format!("cannot read {}: {cause}", path.display())))?;
-        // A file of another edition, or a template, is none of ours.
+        // Skips a file of another edition, or a template.
         let Ok(file) = syn::parse_file(&text) else { continue };
         found.files.push(text.lines().count());
         found.visit_file(&file);
@@ -62,9 +62,9 @@ fn rust_files(root: &Path) -> Result<Vec<PathBuf>, Failure> {
 #[derive(Default)]
 struct Found {
     files: Vec<usize>,
-    /// Lines of each function, with its docs.
+    /// Number of lines of each function, with its docs.
     functions: Vec<usize>,
-    /// Parameters of each function, without the receiver.
+    /// Number of parameters of each function, without the receiver.
     parameters: Vec<usize>,
     n_types: usize,
     n_docs: usize,
@@ -120,7 +120,7 @@ impl Found {
     }
 }
 
-/// The text of the first line of a doc comment.
+/// Returns the first line of a doc comment.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(doc) = &attribute.meta else { return None };
     let Expr::Lit(text) = &doc.value else { return None };
@@ -173,7 +173,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// First names behind `crate::` in the imports of a file.
+/// Returns the first names after `crate::` in the imports of a file.
 fn imports(file: &syn::File) -> BTreeSet<String> {
     #[derive(Default)]
     struct Names(BTreeSet<String>);
@@ -198,7 +198,8 @@ fn imports(file: &syn::File) -> BTreeSet<String> {
     names.0
 }
 
-/// Files of the largest ring of top-level modules of one crate that reach each other.
+/// Returns the number of files in the largest ring of top-level modules of one crate that reach
+/// each other.
 fn largest_ring(imports: &BTreeMap<PathBuf, BTreeSet<String>>) -> usize {
     let mut crates: BTreeMap<PathBuf, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (path, names) in imports {

@@ -1,8 +1,8 @@
-//! From the kernels' source to the PTX that is kept in the repository.
+//! Compiles the kernels' source to the PTX in the repository.
 //!
 //! The compiler is one version of NVRTC from the Python package index: it runs without a GPU, and
-//! drivers since CUDA 12.4 read what it writes. A newer one would lock out older drivers. PTX for
-//! compute capability 7.5 runs on everything since, which the driver compiles for itself.
+//! drivers since CUDA 12.4 accept its output. A newer one would exclude older drivers. PTX for
+//! compute capability 7.5 runs on everything newer, for which the driver compiles it.
 
 use std::{
     fmt::Write,
@@ -23,13 +23,14 @@ const NVCC: &str = "nvidia-cuda-nvcc-cu12==12.9.86";
 const ARCHITECTURE: &str = "compute_75";
 /// The GPUs for which the assembler counts registers.
 const GPUS: &[&str] = &["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
-/// More than this would leave too few threads on a multiprocessor of 65,536 registers: a thousand.
+/// More registers would allow fewer than a thousand threads on a multiprocessor of 65,536
+/// registers.
 const MAX_REGISTERS: u32 = 64;
 
 /// Compile the GPU's kernels to crates/gpu/kernels/fdconvert.ptx (needs python3 with pip).
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Change nothing; fail if the file is not what the sources give.
+    /// Change nothing; fail if the file differs from the compiled sources.
     #[arg(long)]
     check: bool,
     /// Print registers, shared memory and spills of every kernel; fail if one spills or needs
@@ -68,7 +69,7 @@ fn compile(kernels: &Path, folder: &Path) -> Result<String> {
     String::from_utf8(output.stdout).context("NVRTC wrote no text")
 }
 
-/// The content of a wheel, which is fetched once.
+/// Returns the content of a wheel, which is downloaded once.
 fn unpacked(package: &str, folder: &Path) -> Result<PathBuf> {
     let name = package.replace("==", "-");
     let content = folder.join(&name);
@@ -90,7 +91,7 @@ fn unpacked(package: &str, folder: &Path) -> Result<PathBuf> {
     Ok(content)
 }
 
-/// Resources of one kernel on one GPU, as the assembler tells them.
+/// Resources of one kernel on one GPU, as reported by the assembler.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Usage {
     kernel: String,
@@ -127,7 +128,7 @@ fn report(ptx: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads what `ptxas -v` prints: a line that names the kernel, then what it takes.
+/// Parses the output of `ptxas -v`: a line that names the kernel, then its resources.
 fn usages(log: &str) -> Vec<Usage> {
     let number_before = |line: &str, what: &str| {
         let before = line.split_once(what).map_or("", |(before, _)| before);
@@ -151,7 +152,7 @@ fn usages(log: &str) -> Vec<Usage> {
     usages
 }
 
-/// A row for each kernel, as Markdown.
+/// Returns a Markdown table with a row for each kernel.
 fn table(by_gpu: &[Vec<Usage>]) -> String {
     let mut text = format!("| kernel | shared bytes | registers {} | spills |\n", GPUS.join(" / "));
     text.push_str("|---|---|---|---|\n");

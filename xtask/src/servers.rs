@@ -1,5 +1,6 @@
-//! Stores as others wrote them, as judges: installed, started on the loopback interface, and given
-//! to `tests/servers/check.py`, which packs into them, reads from them and compares every object.
+//! Cross-checks with other implementations of stores: installed, started on the loopback interface,
+//! and passed to `tests/servers/check.py`, which packs into them, reads from them and compares
+//! every object.
 
 mod install;
 mod kinds;
@@ -18,8 +19,8 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Install and start servers that others wrote, and let them judge what the command does with
-/// stores; needs a debug build of it. What cannot be installed is named, and left out.
+/// Install and start other implementations of stores, and cross-check the command with them; needs
+/// a debug build of it. A server that cannot be installed is named, and left out.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these servers.
@@ -68,8 +69,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// Installs s3s-fs and starts it on a folder, each folder in it a bucket. Returns its address, and
-/// what ends it when dropped.
+/// Installs s3s-fs and starts it on a folder with a folder for each bucket. Returns its address,
+/// and a guard that stops it when dropped.
 pub(crate) fn s3_on(data: &Path) -> Result<(String, impl Drop + use<>)> {
     let folder = Workspace::here()?.target()?.join("servers");
     fs::create_dir_all(&folder).context(format_args!("cannot make {}", folder.display()))?;
@@ -79,7 +80,7 @@ pub(crate) fn s3_on(data: &Path) -> Result<(String, impl Drop + use<>)> {
     Ok((server.url().clone(), server))
 }
 
-/// Starts a server, runs the checks, and stops it. Returns what to say of it.
+/// Starts a server, runs the checks, and stops it. Returns a summary.
 fn judged(
     kind: Kind,
     options: &Options,

@@ -1,4 +1,4 @@
-//! Running commands as a terminal shows them.
+//! Runs commands and prints them as in a terminal.
 
 use std::{
     fmt::Write,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::failure::{Context, Result, fail};
 
-/// Prints the command as one would type it, then runs it to its end. Its failure is an error.
+/// Prints the command as typed in a shell, then runs it to its end. Its failure is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = line(command);
     println!("$ {line}");
@@ -17,7 +17,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { fail(format!("{line}: {status}")) }
 }
 
-/// As [`run`], for commands that run beside others: prints all of it when the command has ended.
+/// As [`run`], for commands that run in parallel: prints everything when the command has ended.
 pub(crate) fn run_beside(command: &mut Command, heading: &str) -> Result<()> {
     let line = line(command);
     let output = command.output().context(format_args!("cannot start {line}"))?;
@@ -26,8 +26,8 @@ pub(crate) fn run_beside(command: &mut Command, heading: &str) -> Result<()> {
     if output.status.success() { Ok(()) } else { fail(format!("{line}: {}", output.status)) }
 }
 
-/// Does something with each item, `n_beside` of them at a time. The first failure is returned when
-/// all have ended, so that no other finding is lost.
+/// Calls a function for each item, `n_beside` at a time. Returns the first failure after all have
+/// ended, so that no other finding is lost.
 pub(crate) fn each_beside<T: Sync>(
     items: &[T],
     n_beside: usize,
@@ -52,7 +52,7 @@ pub(crate) fn each_beside<T: Sync>(
     })
 }
 
-/// The command line, with quotes where a shell needs them.
+/// Returns the command line, with quotes where a shell needs them.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut line = quoted(&program.to_string_lossy());
@@ -62,7 +62,7 @@ fn line(command: &Command) -> String {
     line
 }
 
-/// The word, in quotes if a shell would not take it as it is.
+/// Returns the word, in quotes if a shell needs them.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! A store on this machine: a folder served as S3 serves buckets, with the latency of a real one.
+//! A store on this machine: a folder served like buckets of S3, with realistic latency.
 
 use std::{io::BufRead as _, path::PathBuf, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Serve the folders in a folder as buckets of S3, on the loopback interface, until a line or the
-/// end of standard input comes; then tell what was asked for.
+/// end of standard input; then print the requests.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Each folder in it is a bucket.
@@ -18,13 +18,13 @@ pub(crate) struct Options {
     /// Milliseconds before every answer.
     #[arg(long, default_value_t = 65)]
     latency: u64,
-    /// Share of the answers of which something goes wrong: cut bodies, 503, resets, stalls.
+    /// Share of responses with a fault: truncated bodies, 503, resets, stalls.
     #[arg(long, default_value_t = 0.0)]
     faults: f64,
-    /// Which answers these are.
+    /// Seed of the faults.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Serve the folder also by s3s-fs, which others wrote and which checks signatures; it is
+    /// Also serve the folder by s3s-fs, another implementation, which checks signatures; it is
     /// installed first, which takes minutes.
     #[arg(long)]
     s3s_fs: bool,
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("# {} serves {}; a line ends it", server.url(), options.root.display());
     for line in std::io::stdin().lock().lines() {
         match line.as_deref() {
-            // What was asked for since the start, without ending.
+            // Prints the requests since the start, without ending.
             Ok("?") => println!("{:?}", server.served()),
             _ => break,
         }

@@ -1,9 +1,9 @@
 //! The tests of `cargo test`, two programs at a time.
 //!
-//! Cargo runs one test program after the other. Some of them keep one core busy, because what they
-//! test is one thing for the whole process, as a stand-in for the driver of a GPU is; and threads
-//! that map and unmap files wait for each other. Two programs with half of the cores each take two
-//! thirds of the time; one whose tests wait gets more threads than that.
+//! Cargo runs one test program after the other. Some of them use only one core, because they test
+//! something that exists once per process, such as a fake driver of a GPU; and threads that map and
+//! unmap files wait for each other. Two programs with half of the cores each take two thirds of the
+//! time; one with tests that wait gets more threads.
 
 use std::{
     num::NonZero,
@@ -20,13 +20,13 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Programs at a time.
+/// Number of programs at a time.
 const N_BESIDE: usize = 2;
 
-/// Programs that take longest and come first, so that the end is short.
+/// The slowest programs, run first, so that the end is short.
 const FIRST: [&str; 3] = ["command", "fdconvert_formats", "gpu_emul"];
 
-/// Waits most of the time, for processes and for servers that let it wait: two threads a core.
+/// Waits most of the time, for processes and for servers with latency: two threads a core.
 const WAITING: &str = "command";
 
 /// Run what `cargo test` runs, two programs at a time, but no documentation tests.
@@ -65,14 +65,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// A test program, and the folder of its package, where it runs.
+/// A test program, and the folder of its package, in which it runs.
 struct Program {
     name: String,
     path: PathBuf,
     folder: PathBuf,
 }
 
-/// Reads what Cargo says in JSON, a line for each thing built.
+/// Parses Cargo's messages in JSON, one line per artifact.
 fn programs(said: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in said.lines().filter(|line| line.starts_with('{')) {

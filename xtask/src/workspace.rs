@@ -1,4 +1,4 @@
-//! Where things are: the folders and targets that Cargo knows of.
+//! The folders and targets of Cargo's workspaces.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::failure::{Context, Result, fail};
 
-/// The part of `cargo metadata` that the chores need, for one workspace.
+/// The part of `cargo metadata` that the tasks need, for one workspace.
 pub(crate) struct Workspace {
     metadata: Value,
 }
 
 impl Workspace {
-    /// The workspace of this repository.
+    /// Returns the workspace of this repository.
     pub(crate) fn here() -> Result<Workspace> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         Workspace::of(&root)
     }
 
-    /// The workspace of a manifest, such as the fuzz targets', which stand outside ours.
+    /// Returns the workspace of a manifest, such as that of the fuzz targets, which is separate.
     pub(crate) fn of(manifest: &Path) -> Result<Workspace> {
         let output = Command::new(cargo())
             .args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"])
@@ -40,12 +40,11 @@ impl Workspace {
         self.folder("workspace_root")
     }
 
-    /// Returns where builds go, `CARGO_TARGET_DIR` and the configuration of Cargo considered.
+    /// Returns the folder of builds, considering `CARGO_TARGET_DIR` and Cargo's configuration.
     pub(crate) fn target(&self) -> Result<PathBuf> {
         self.folder("target_directory")
     }
 
-    /// The names of all programs of the workspace.
     pub(crate) fn programs(&self) -> Vec<String> {
         let packages = self.metadata["packages"].as_array().into_iter().flatten();
         packages
@@ -61,7 +60,7 @@ impl Workspace {
     }
 }
 
-/// The Cargo that runs us, so that a chosen toolchain stays chosen.
+/// Returns the Cargo that runs this program, so that a selected toolchain is kept.
 pub(crate) fn cargo() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

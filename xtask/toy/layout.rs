@@ -1,4 +1,4 @@
-//! The table, and what it says of a value.
+//! The table, and its entry for a value.
 use fdconvert_core::{Codec, Provenance, Schema};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
@@ -24,7 +24,7 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Cell {
     Int(i64),
-    /// The bits: JSON knows not every float.
+    /// The bits, because JSON cannot represent every float.
     Float(u64),
     Bytes(Run),
     Image {
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) xxh3: u64,
 }
 
-/// Returns what follows the table.
+/// Returns the bytes after the table.
 pub(crate) fn tail(table: &[u8]) -> [u8; TAIL] {
     let len = (table.len() as u64).to_le_bytes();
     let mut sum = Xxh3Default::new();

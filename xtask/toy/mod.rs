@@ -1,6 +1,6 @@
 //! The smallest format: one file, values one after another, and a table in JSON at the end.
 //!
-//! [`Toy`] is the format; what it opens is a [`ToyReader`]. [`spec`] specifies the bytes.
+//! [`Toy`] is the format, [`ToyReader`] an open file. [`spec`] specifies the bytes.
 mod format;
 mod layout;
 mod reader;

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub struct ToyReader {
     path: PathBuf,
     file: Bytes,
-    /// Of the table, and what follows it.
+    /// The table, and the bytes after it.
     end: Bytes,
     table: Table,
     fingerprint: [u8; 16],
@@ -23,7 +23,7 @@ impl ToyReader {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// `Io`; `Corrupt` where it is not as `SPEC.md` says.
+    /// `Io`; `Corrupt` if it violates `SPEC.md`.
     pub fn open(path: &Path) -> Result<Self> {
         let file = fdconvert_storage::map(path)?;
         let damaged = |at: usize, what: &str| Error::corrupt(FORMAT, path, at as u64, what);
@@ -44,7 +44,7 @@ impl ToyReader {
         Ok(Self { path: path.to_owned(), file, end, table, fingerprint })
     }
 
-    /// The bytes of a value, compared with their checksum if `compare`.
+    /// Returns the bytes of a value, after comparing their checksum if `compare`.
     fn bytes(&self, run: Run, compare: bool) -> Result<Bytes, &'static str> {
         let end = run.offset.checked_add(run.len).ok_or("a value lies outside of the file")?;
         let range = usize::try_from(run.offset).ok().zip(usize::try_from(end).ok());
@@ -150,7 +150,7 @@ impl Reader for ToyReader {
     }
 
     fn verify_layout(&self) -> Vec<Error> {
-        // The table was compared with its checksum when the file was opened.
+        // The table's checksum was compared when the file was opened.
         Vec::new()
     }
 

@@ -7,7 +7,7 @@ use fdconvert_storage::{Scratch, partial_path};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Appends values to a scratch file, and keeps the table until the end.
+/// Appends values to a scratch file, and keeps the table in memory until the end.
 pub(crate) struct Writer {
     scratch: Scratch,
     out: PathBuf,

@@ -4,7 +4,7 @@ use fdconvert_core::Bilevel;
 use libdeflater::{CompressionLvl, Compressor};
 use png::{BitDepth, ColorType, Encoder, chunk};
 
-/// Which of PNG's two forms of one bit per pixel.
+/// PNG's two forms of one bit per pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Gray: 0 is black and 1 is white, whatever the levels of the image.
@@ -13,11 +13,11 @@ pub(crate) enum Form {
     Palette,
 }
 
-/// Writes 1-bit PNGs. One per thread: it keeps a handle and buffers.
+/// Writes 1-bit PNGs. Use one per thread: it keeps a handle and buffers.
 ///
-/// Rows are not filtered: PNG's filters predict bytes, and bytes of eight pixels follow none of
-/// their predictions (2 % larger with them). The rows are compressed by libdeflate at level 1.
-/// Measured on 200 FractalDB bitmaps of 362x362 (17.1 KB uncompressed), one core:
+/// Rows are not filtered: PNG's filters predict bytes, and bytes of eight pixels fit none of their
+/// predictions (2 % larger with them). libdeflate compresses the rows at level 1. Measured on 200
+/// FractalDB bitmaps of 362x362 (17.1 KB uncompressed), one core:
 ///
 /// | compressor | us per image | bytes |
 /// |---|---|---|
@@ -29,9 +29,9 @@ pub(crate) enum Form {
 /// | libdeflate, level 5 | 83 | 9254 |
 /// | libdeflate, level 6 | 96 | 9224 |
 ///
-/// The `png` crate makes a new handle for every image, so the zlib stream is to be made beside it
-/// whichever compressor is chosen. All of these decode in 120 us. A formula is drawn in less time
-/// than its image is compressed, so 1.7 % of the size are not worth 40 % of the time.
+/// The `png` crate makes a new handle for every image, so the zlib stream has to be made separately
+/// with any compressor. All of these decode in 120 us. A formula is drawn in less time than its
+/// image is compressed, so 1.7 % of the size are not worth 40 % of the time.
 #[derive(Default)]
 pub(crate) struct BilevelEncoder {
     compressor: Option<Compressor>,
@@ -40,7 +40,7 @@ pub(crate) struct BilevelEncoder {
 }
 
 impl BilevelEncoder {
-    /// Writes a PNG, replacing `out`. The image has passed its check.
+    /// Writes a PNG, replacing `out`. The image has already been checked.
     pub(crate) fn encode(
         &mut self,
         image: &Bilevel,
@@ -65,7 +65,7 @@ impl BilevelEncoder {
         writer.finish().map_err(text)
     }
 
-    /// The zlib stream of the rows, each behind a 0 for "not filtered".
+    /// Returns the zlib stream of the rows, each after a 0 for "not filtered".
     fn compress(&mut self, image: &Bilevel) -> Result<&[u8], String> {
         let row_bytes = (image.width.div_ceil(8) as usize).max(1);
         self.rows.clear();
@@ -75,7 +75,7 @@ impl BilevelEncoder {
             self.rows.extend_from_slice(row);
         }
         let compressor = self.compressor.get_or_insert_with(|| {
-            // The level exists. `CompressionLvl::fastest` would not compress at all.
+            // Level 1 exists. `CompressionLvl::fastest` would not compress at all.
             Compressor::new(CompressionLvl::new(1).unwrap_or_default())
         });
         self.stream.resize(compressor.zlib_compress_bound(self.rows.len()), 0);

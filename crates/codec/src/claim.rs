@@ -1,10 +1,10 @@
-//! From bytes with a label to a header that is known to agree with both, within limits.
+//! From labelled bytes to a header that agrees with both, within limits.
 
 use fdconvert_core::probe::probe;
 use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result, named};
 
-/// The header of an encoded image, checked against what was said about it and the limits. Nothing
-/// has been allocated for its pixels yet.
+/// Returns the header of an encoded image, checked against its declared codec and size and the
+/// limits, before anything is allocated for its pixels.
 pub(crate) fn claim(key: &str, encoded: &Encoded, limits: &Limits) -> Result<ImageHeader> {
     let n_bytes = encoded.bytes.len() as u64;
     if n_bytes > limits.max_file_bytes {
@@ -33,7 +33,7 @@ pub(crate) fn claim(key: &str, encoded: &Encoded, limits: &Limits) -> Result<Ima
     Ok(header)
 }
 
-/// The same for pixels.
+/// Returns the header of pixels after the same checks.
 pub(crate) fn claim_pixels(key: &str, pixels: &Pixels, limits: &Limits) -> Result<ImageHeader> {
     let (width, height, channels) = (pixels.width, pixels.height, pixels.channels);
     let header = ImageHeader::raw(width, height, channels);
@@ -51,7 +51,7 @@ pub(crate) fn claim_pixels(key: &str, pixels: &Pixels, limits: &Limits) -> Resul
     Ok(header)
 }
 
-/// The same for pixels of two levels: the header of what they expand to.
+/// Returns the header of the expanded pixels of a two-level image after the same checks.
 pub(crate) fn claim_bilevel(key: &str, image: &Bilevel, limits: &Limits) -> Result<ImageHeader> {
     let header = ImageHeader::raw(image.width, image.height, 1);
     limits.check(key, &header)?;

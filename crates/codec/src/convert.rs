@@ -18,7 +18,7 @@ pub(crate) fn inverted_cmyk_to_rgb(data: &mut Vec<u8>) {
     let n_pixels = data.len() / 4;
     for i in 0..n_pixels {
         let Some(&[c, m, y, k]) = data.get(i * 4..).and_then(<[u8]>::first_chunk) else { return };
-        // Three bytes of pixel `i` never reach the four of pixel `i + 1`.
+        // The three bytes of pixel `i` never reach the four of pixel `i + 1`.
         if let Some(rgb) = data.get_mut(i * 3..).and_then(<[u8]>::first_chunk_mut) {
             *rgb = [c, m, y].map(|ink| k - muldiv255(255 - ink, k));
         }
@@ -26,14 +26,12 @@ pub(crate) fn inverted_cmyk_to_rgb(data: &mut Vec<u8>) {
     data.truncate(n_pixels * 3);
 }
 
-/// One gray channel to three equal ones.
 pub(crate) fn gray_to_rgb(gray: &[u8], rgb: &mut Vec<u8>) {
     rgb.clear();
     rgb.reserve(gray.len() * 3);
     rgb.extend(gray.iter().flat_map(|&value| [value; 3]));
 }
 
-/// Gray and alpha to RGBA.
 pub(crate) fn gray_alpha_to_rgba(gray_alpha: &[u8], rgba: &mut Vec<u8>) {
     rgba.clear();
     rgba.reserve(gray_alpha.len() * 2);
@@ -41,7 +39,7 @@ pub(crate) fn gray_alpha_to_rgba(gray_alpha: &[u8], rgba: &mut Vec<u8>) {
     rgba.extend(pairs.iter().flat_map(|&[gray, alpha]| [gray, gray, gray, alpha]));
 }
 
-/// Drops the alpha channel; what was gray before it got an alpha channel becomes gray again.
+/// Drops the alpha channel; gray images that were expanded to RGBA become gray again.
 pub(crate) fn drop_alpha(rgba: &[u8], gray: bool, out: &mut Vec<u8>) {
     out.clear();
     let (pixels, _) = rgba.as_chunks::<4>();
@@ -66,8 +64,8 @@ pub(crate) fn blend_alpha(rgba: &[u8], background: [u8; 3], out: &mut Vec<u8>) {
     }));
 }
 
-/// Divides colours by the alpha channel behind them, by which they were multiplied; rounded. Where
-/// alpha is 0 no colour is known, and it stays as stored.
+/// Divides premultiplied colours by the alpha channel after them; rounded. Where alpha is 0 the
+/// colour is unknown, and stays as stored.
 pub(crate) fn unpremultiply<const N: usize>(pixels: &mut [u8]) {
     for pixel in pixels.as_chunks_mut::<N>().0 {
         let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn cmyk_is_ink_times_ink() {
-        // Stored inverted: no ink at all is white, full black is black whatever the other inks.
+        // Stored inverted: white has no ink, and full black is black whatever the other inks.
         let mut data = vec![255, 255, 255, 255, 10, 20, 30, 0, 255, 0, 128, 255, 255, 0, 128, 100];
         inverted_cmyk_to_rgb(&mut data);
         assert_eq!(data, [255, 255, 255, 0, 0, 0, 255, 0, 128, 100, 0, 50]);

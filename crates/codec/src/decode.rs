@@ -14,13 +14,12 @@ use fdconvert_core::{Codec, Encoded, Error, Image, ImageHeader, Limits, Pixels, 
 
 /// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
 ///
-/// One per thread: it keeps handles and buffers from image to image. An error leaves it usable.
+/// Use one per thread: it keeps handles and buffers between images. An error leaves it usable.
 ///
-/// What cannot be trusted is not: an image that is not of the declared codec and size, that is
-/// over a limit, or whose pixels are not all there is an error that names the sample, and so is one
-/// that a decoder panics over. Only a JPEG that lacks nothing but its end marker is let through,
-/// with [`Notes::NO_END_MARKER`], and a progressive one that ends, with its end marker, before all
-/// coefficients were sent, with [`Notes::COEFFICIENTS_LEFT_OUT`].
+/// Anything suspicious is an error that names the sample: another codec or size than declared, a
+/// limit exceeded, missing pixels, or a panic of a decoder. Accepted with a note are only a JPEG
+/// that lacks nothing but its end marker ([`Notes::NO_END_MARKER`]), and a progressive one that
+/// ends, with its end marker, before all coefficients were sent ([`Notes::COEFFICIENTS_LEFT_OUT`]).
 #[derive(Default)]
 pub struct Decoder {
     jpeg: JpegDecoder,
@@ -34,19 +33,20 @@ pub struct Decoded {
     pub pixels: Pixels,
     /// Header of the encoded image.
     pub header: ImageHeader,
-    /// Notes on what was converted or found odd.
+    /// Notes on conversions and oddities.
     pub notes: Notes,
 }
 
 impl Decoder {
-    /// A decoder without handles and buffers yet.
+    /// Creates a decoder without handles and buffers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A decoder that leaves JPEGs to the library of the build ([`backend`](crate::backend)), for
-    /// those who compare: of baseline files our own decoder makes the same pixels, faster.
+    /// Creates a decoder that leaves all JPEGs to the library of the build
+    /// ([`backend`](crate::backend)), for comparisons: for baseline files our decoder makes the
+    /// same pixels, faster.
     #[must_use]
     pub fn of_backend() -> Self {
         Self { jpeg: JpegDecoder::of_backend(), ..Self::default() }
@@ -60,9 +60,9 @@ impl Decoder {
         self.decode_reusing(key, encoded, limits, Vec::new())
     }
 
-    /// Decodes into `out`, replacing what it holds, and returns header, channels and notes.
-    /// Giving the same buffer again and again saves mapping fresh pages, which costs more than
-    /// decoding raw pixels does. After an error the content of `out` is unspecified.
+    /// Decodes into `out`, replacing its content, and returns header, channels and notes. Reusing a
+    /// buffer avoids mapping fresh pages, which costs more than decoding raw pixels. After an error
+    /// the content of `out` is unspecified.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`.
@@ -82,8 +82,8 @@ impl Decoder {
         Ok((header, channels, notes))
     }
 
-    /// As [`decode_into`](Self::decode_into), of an image in any form. Pixels are checked like those
-    /// of a file, and two levels become one channel.
+    /// As [`decode_into`](Self::decode_into), for an image in any form. Pixels are checked like
+    /// those of a file, and two levels become one channel.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`.
@@ -109,7 +109,7 @@ impl Decoder {
         }
     }
 
-    /// As [`decode`](Self::decode), in the memory of a buffer that is used up.
+    /// As [`decode`](Self::decode), reusing the memory of a buffer.
     pub(crate) fn decode_reusing(
         &mut self,
         key: &str,
@@ -157,8 +157,8 @@ impl Decoder {
     }
 }
 
-/// Returns what is wrong with an image, once decoding has failed. Where the file as such is broken,
-/// that and its offset say more than what became of it in the decoder.
+/// Describes a decoding failure. If the file as such is broken, the fault and its offset say more
+/// than the decoder's error.
 pub(crate) fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
     if let Some(kind) = not_decoded(bytes, header) {
         return kind;

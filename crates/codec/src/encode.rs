@@ -8,7 +8,8 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Bilevel, Codec, Encoded, Error, Pixels, Result};
 
-/// Encodes pixels as JPEG, PNG, BMP, WebP or raw. One per thread: it keeps a handle and a buffer.
+/// Encodes pixels as JPEG, PNG, BMP, WebP or raw. Use one per thread: it keeps a handle and a
+/// buffer.
 #[derive(Default)]
 pub struct Encoder {
     jpeg: JpegEncoder,
@@ -17,17 +18,17 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder without handle and buffer yet.
+    /// Creates an encoder without handle and buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Encodes. `options` matter to JPEG only; `source` is the JPEG that the pixels came from, if
-    /// they did, for [`Subsampling::Keep`](crate::Subsampling::Keep).
+    /// Encodes an image. `options` apply to JPEG only; `source` is the JPEG that the pixels came
+    /// from, if any, for [`Subsampling::Keep`](crate::Subsampling::Keep).
     ///
     /// # Errors
-    /// `Sample`, naming `key`, when the codec cannot hold the image or is not one we write.
+    /// `Sample`, naming `key`, when the codec cannot hold the image or cannot be written.
     pub fn encode(
         &mut self,
         key: &str,
@@ -42,11 +43,11 @@ impl Encoder {
         Ok(Encoded::new(codec, pixels.width, pixels.height, bytes))
     }
 
-    /// Encodes two gray levels: as PNG and BMP with one bit for each pixel, in other codecs as any
-    /// gray pixels. `options` matter to JPEG only.
+    /// Encodes two gray levels: as PNG and BMP with one bit per pixel, in other codecs like any
+    /// gray pixels. `options` apply to JPEG only.
     ///
     /// # Errors
-    /// `Sample`, naming `key`, when the bits are not those of such an image, and as
+    /// `Sample`, naming `key`, when the bits do not fit the image's size, and as for
     /// [`encode`](Self::encode).
     pub fn encode_bilevel(
         &mut self,
@@ -64,7 +65,7 @@ impl Encoder {
         }
     }
 
-    /// Encodes as a 1-bit BMP. The image has passed its check.
+    /// Encodes as a 1-bit BMP. The image has already been checked.
     pub(crate) fn bilevel_bmp(&mut self, key: &str, image: &Bilevel) -> Result<Encoded> {
         let wrote = bmp::encode_bilevel(image, &mut self.buffer);
         wrote.map_err(|what| Error::sample(key, format!("cannot be encoded as bmp: {what}")))?;
@@ -72,7 +73,7 @@ impl Encoder {
         Ok(Encoded::new(codec, width, height, Bytes::copy_from_slice(&self.buffer)))
     }
 
-    /// Encodes as a 1-bit PNG. The image has passed its check.
+    /// Encodes as a 1-bit PNG. The image has already been checked.
     pub(crate) fn bilevel_png(
         &mut self,
         key: &str,
@@ -96,8 +97,8 @@ impl Encoder {
         if pixels.data.len() as u64 != expected {
             return Err(format!("{} bytes where {expected} are due", pixels.data.len()));
         }
-        // What is written is copied out of the buffer once, at its exact length: the worst case
-        // that the buffer is made for is several times as long.
+        // The result is copied out of the buffer at its exact length: the buffer has room for the
+        // worst case, which is several times as long.
         match codec {
             Codec::Jpeg => {
                 let length = self.jpeg.encode(pixels, options, source, &mut self.buffer)?;

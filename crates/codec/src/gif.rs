@@ -1,11 +1,11 @@
-//! GIFs that the crate `gif` does not read, as ones that it reads: with zeros between their blocks,
-//! without a table of colours, and with a screen of no size.
+//! Rewrites GIFs that the crate `gif` does not read: with zeros between blocks, without a colour
+//! table, or with an empty screen.
 use fdconvert_core::{
     ImageHeader,
     probe::{GifFrame, gif_frame},
 };
 
-/// Rewrites such a file as one of its first frame; `None` where it is read as it is.
+/// Rewrites such a file with its first frame only; `None` if it can be read as it is.
 pub(crate) fn rewritten(bytes: &[u8], header: &ImageHeader) -> Result<Option<Vec<u8>>, String> {
     const SIZE: std::ops::Range<usize> = 6..10;
     const TABLE_OF_256: u8 = 0x87;
@@ -18,7 +18,7 @@ pub(crate) fn rewritten(bytes: &[u8], header: &ImageHeader) -> Result<Option<Vec
     let [flags, background, aspect] =
         *bytes.get(SIZE.end..).and_then(<[u8]>::first_chunk).ok_or("it is cut off")?;
     let table_from = SIZE.end + 3;
-    // In front of the frame stand the table and extensions, of which one says something of it.
+    // Before the frame come the colour table and extensions, one of which describes the frame.
     let table_bytes = if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
     let mut out = [bytes.get(..SIZE.start).unwrap_or_default(), &size].concat();
     if has_colors {

@@ -1,12 +1,12 @@
-//! A panic in a decoder is an error of the image that it was given.
+//! Turns panics of a decoder into errors of the image.
 
 use fdconvert_core::caught;
 use std::any::Any;
 
-/// Runs a decoder. The message of a panic is in the error, and not on the terminal.
+/// Runs a decoder. The message of a panic goes into the error, and not to the terminal.
 ///
-/// What a decoder was in the middle of must not matter to the next image: buffers are overwritten,
-/// and an instance of libjpeg is taken before it works and put back when it is done.
+/// The state of an interrupted decoder must not affect the next image: buffers are overwritten, and
+/// an instance of libjpeg is taken before use and put back afterwards.
 pub(crate) fn guarded<T>(decode: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     caught(decode).unwrap_or_else(|panic| {
         Err(format!("its decoder fails, which is a fault of the decoder: {}", first_line(&*panic)))

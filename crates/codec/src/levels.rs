@@ -1,4 +1,4 @@
-//! Images of one channel as their stored values: labels and depths, which no conversion may touch.
+//! Images of one channel as their stored values: labels and depths, which must not be converted.
 
 use crate::{Decoder, claim::claim, decode::undecodable, guard::guarded};
 use fdconvert_core::{
@@ -7,24 +7,24 @@ use fdconvert_core::{
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
 
-/// Cure in errors: the form in which the values of a channel are known.
-const CURE: &str = "store one channel as PNG: gray, or a palette whose indices are the values";
+/// Cure in errors: the forms with known values.
+const CURE: &str = "store one channel as PNG: gray, or a palette with the values as indices";
 
-/// Values of one channel, as they are stored.
+/// Stored values of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// 1, or 2 for values of 16 bits, in little endian.
+    /// Bytes per value: 1, or 2 for 16 bits in little endian.
     pub n_bytes: u8,
 }
 
-/// Returns whether an image holds gray values of 16 bits, by what it says of itself.
+/// Returns whether an image holds gray values of 16 bits, according to its header.
 #[must_use]
 pub fn is_gray16(image: &Encoded) -> bool {
-    // Bits and colour type in the header of a PNG: a transparent level makes values no others.
+    // Bits and colour type in the header of a PNG. A transparent level does not change the values.
     const BITS_AND_COLOR: std::ops::Range<usize> = 24..26;
     image.codec == Codec::Png
         && image.bytes.get(BITS_AND_COLOR) == Some(&[16, 0])
@@ -32,15 +32,14 @@ pub fn is_gray16(image: &Encoded) -> bool {
 }
 
 impl Decoder {
-    /// Decodes an image of one channel into `out`, replacing what it holds, with the values that are
-    /// stored: indices of a palette and not its colours, 0 and 1 where there is one bit, and all of
-    /// sixteen.
+    /// Decodes an image of one channel into `out`, replacing its content, with the stored values:
+    /// indices of a palette and not its colours, 0 and 1 for one bit, and 16 bits in full.
     ///
-    /// PNGs of gray or with a palette, and raw pixels of one channel.
+    /// Accepts PNGs of gray or with a palette, and raw pixels of one channel.
     ///
     /// # Errors
-    /// `Sample` or `Limit`, naming `key`; also for images of several channels, and for codecs whose
-    /// values are not what was stored. After an error the content of `out` is unspecified.
+    /// `Sample` or `Limit`, naming `key`; also for images of several channels, and for codecs that
+    /// do not keep stored values. After an error the content of `out` is unspecified.
     pub fn decode_levels_into(
         &mut self,
         key: &str,
@@ -78,7 +77,7 @@ impl Decoder {
     }
 }
 
-/// Decodes a PNG of one channel; returns the bytes of a value.
+/// Decodes a PNG of one channel; returns the bytes per value.
 fn decode_png(
     bytes: &[u8],
     header: &ImageHeader,
@@ -87,7 +86,7 @@ fn decode_png(
     out: &mut Vec<u8>,
 ) -> Result<u8, String> {
     let text = |error: png::DecodingError| error.to_string();
-    // The pixels are ours to bound; this bounds what chunks beside them may take.
+    // The pixels are bounded here; this bounds the memory for other chunks.
     let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
     let mut decoder =
         png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
@@ -112,7 +111,7 @@ fn decode_png(
     let target = if depth == BitDepth::Eight { &mut *out } else { &mut *scratch };
     target.resize(stored, 0);
     reader.next_frame(target).map_err(text)?;
-    // The rest of the file has to be there too.
+    // The rest of the file must be complete too.
     reader.finish().map_err(text)?;
     match depth {
         BitDepth::Eight => return Ok(1),

@@ -1,10 +1,10 @@
-//! Pixels: decoding, resizing, encoding, and the [`Policy`] that decides what becomes of an image.
+//! Pixels: decoding, resizing, encoding, and the [`Policy`] that decides how an image is stored.
 //!
-//! A policy turns every [`Image`](fdconvert_core::Image) a source yields into an
+//! A policy turns every [`Image`](fdconvert_core::Image) of a source into an
 //! [`Encoded`](fdconvert_core::Encoded) one that the format can hold, with the least work: bytes
-//! that may stay are never decoded. The policy is shared between threads; each thread brings a
-//! [`Worker`], which owns every handle and buffer. [`Decoder`], [`Resizer`] and [`Encoder`] are
-//! the same parts for those who only need one. A [`Thumbnailer`] makes small images, upright, and a
+//! that may stay are never decoded. The policy is shared between threads; each thread has a
+//! [`Worker`], which owns every handle and buffer. [`Decoder`], [`Resizer`] and [`Encoder`] are the
+//! same parts for separate use. A [`Thumbnailer`] makes small upright images, and a
 //! [`ContactSheet`] one picture of many of them.
 //!
 //! ```
@@ -28,9 +28,9 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Baseline JPEGs are decoded by `fdconvert-jpeg-decode`. All others are decoded, and all are
-//! encoded, by libjpeg-turbo with the default feature `turbo`, and by Rust alone without it;
-//! [`backend`] says which, because the two differ by a few levels in some pixels.
+//! `fdconvert-jpeg-decode` decodes baseline JPEGs. All others are decoded, and all are encoded, by
+//! libjpeg-turbo with the default feature `turbo`, and by Rust code without it; [`backend`] returns
+//! which, because the two differ by a few levels in some pixels.
 //!
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 

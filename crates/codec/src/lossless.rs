@@ -1,4 +1,4 @@
-//! PNG, read and written, and WebP without loss, written.
+//! Reading and writing of PNG, and writing of lossless WebP.
 
 use crate::{Notes, convert};
 use fdconvert_core::{ImageHeader, Limits, Pixels};
@@ -6,13 +6,13 @@ use image::{ExtendedColorType, codecs::webp::WebPEncoder};
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
 use std::io::Cursor;
 
-/// Fourteen bits hold a side less one (WebP lossless bitstream, section 3).
+/// A side less one has fourteen bits (WebP lossless bitstream, section 3).
 const MAX_WEBP_SIDE: u32 = 1 << 14;
 
 /// Decodes a PNG to 1, 3 or 4 channels of 8 bits.
 ///
 /// Palettes and fewer than 8 bits are expanded; 16 bits are rounded (libpng and the `png` crate
-/// would cut them, which darkens); gray with alpha becomes RGBA.
+/// would truncate them, which darkens); gray with alpha becomes RGBA.
 pub(crate) fn decode_png(
     bytes: &[u8],
     header: &ImageHeader,
@@ -21,7 +21,7 @@ pub(crate) fn decode_png(
     out: &mut Vec<u8>,
 ) -> Result<(u8, Notes), String> {
     let text = |error: png::DecodingError| error.to_string();
-    // The pixels are ours to bound; this bounds what chunks beside them may take.
+    // The pixels are bounded here; this bounds the memory for other chunks.
     let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
     let mut decoder =
         Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
@@ -45,7 +45,7 @@ pub(crate) fn decode_png(
     let target = if direct { &mut *out } else { &mut *scratch };
     target.resize(stored, 0);
     reader.next_frame(target).map_err(text)?;
-    // The rest of the file has to be there too.
+    // The rest of the file must be complete too.
     reader.finish().map_err(text)?;
     if wide {
         narrow_in_place(scratch);
@@ -74,7 +74,7 @@ fn narrow_in_place(samples: &mut Vec<u8>) {
     samples.truncate(n_samples);
 }
 
-/// Writes a WebP without loss, replacing `out`. Gray becomes RGB, which is all that WebP has.
+/// Writes a lossless WebP, replacing `out`. Gray becomes RGB, because WebP has no gray.
 pub(crate) fn encode_webp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), String> {
     out.clear();
     let color = match pixels.channels {
@@ -93,8 +93,8 @@ pub(crate) fn encode_webp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), Stri
 
 /// Writes a PNG, replacing `out`.
 ///
-/// With the fast compression: ten times the speed of the balanced one for 12 % more bytes on
-/// photos. Who stores PNG for training wants to read it fast, and reading is as fast either way.
+/// Uses the fast compression: ten times the speed of the balanced one for 12 % more bytes on
+/// photos. Both decode at the same speed, which matters for training.
 pub(crate) fn encode_png(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), String> {
     out.clear();
     let mut encoder = Encoder::new(out, pixels.width, pixels.height);

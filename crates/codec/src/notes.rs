@@ -1,74 +1,74 @@
 use std::{fmt, ops};
 
-/// Notes on what happened to an image on its way, as a set of flags.
+/// Notes on the treatment of an image, as a set of flags.
 ///
-/// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
+/// A policy returns exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
 /// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE), [`BASELINE`](Self::BASELINE) and
-/// [`STRIPPED`](Self::STRIPPED) is in what a policy returns, but for baseline JPEGs that were
-/// stripped, which have both; the others say more.
+/// [`STRIPPED`](Self::STRIPPED), except for baseline JPEGs that were stripped, which have both; all
+/// other flags add details.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Notes(u32);
 
 impl Notes {
-    /// Nothing to say.
+    /// No notes.
     pub const NONE: Self = Self(0);
     /// The source's bytes were stored as they are.
     pub const KEPT: Self = Self(1);
     /// The pixels were re-encoded.
     pub const REENCODED: Self = Self(1 << 1);
-    /// The format could not hold the source's bytes: the pixels were stored without loss instead.
+    /// The format could not hold the source's bytes: the pixels were stored without loss.
     pub const FELL_BACK: Self = Self(1 << 2);
     /// The image was made smaller.
     pub const RESIZED: Self = Self(1 << 3);
     /// The EXIF orientation was applied to the pixels.
     pub const ROTATED: Self = Self(1 << 4);
-    /// There is an EXIF orientation that was not applied to the pixels.
+    /// The EXIF orientation was not applied to the pixels.
     pub const ROTATION_LEFT: Self = Self(1 << 5);
     /// The alpha channel was dropped or blended away.
     pub const ALPHA_DROPPED: Self = Self(1 << 6);
     /// More than 8 bits per channel were rounded to 8.
     pub const DEPTH_REDUCED: Self = Self(1 << 7);
-    /// Four inks were converted to RGB.
+    /// CMYK was converted to RGB.
     pub const CMYK_CONVERTED: Self = Self(1 << 8);
-    /// A JPEG without its end marker whose pixels are all there.
+    /// A JPEG lacks its end marker, but has all pixels.
     pub const NO_END_MARKER: Self = Self(1 << 9);
     /// One gray channel became three equal ones.
     pub const GRAY_EXPANDED: Self = Self(1 << 10);
-    /// The source made the pixels and there were no stored bytes that could have been kept.
+    /// The source made the pixels, so there were no stored bytes to keep.
     pub const MADE: Self = Self(1 << 11);
     /// An image of two gray levels became a JPEG of the same size.
     pub const BILEVEL_JPEG: Self = Self(1 << 12);
-    /// Chosen to become BMP, but a BMP cannot hold it without loss, or is too large.
+    /// The image was chosen to become BMP, but a BMP cannot hold it without loss, or is too large.
     pub const STAYED_ENCODED: Self = Self(1 << 13);
-    /// Not chosen to become BMP, but its BMP is no larger than its encoded form.
+    /// The image was not chosen to become BMP, but its BMP is no larger than its encoded form.
     pub const BMP_SMALLER: Self = Self(1 << 14);
     /// A progressive JPEG became a baseline one with the same coefficients and markers.
     pub const BASELINE: Self = Self(1 << 15);
-    /// A progressive JPEG that ends, with its end marker, before every coefficient was sent.
+    /// A progressive JPEG ends, with its end marker, before every coefficient was sent.
     pub const COEFFICIENTS_LEFT_OUT: Self = Self(1 << 16);
-    /// An animation of which only the first frame was stored.
+    /// Only the first frame of an animation was stored.
     pub const FIRST_FRAME: Self = Self(1 << 17);
-    /// A TIFF of several pages of which only the first was stored.
+    /// Only the first page of a TIFF was stored.
     pub const FIRST_PAGE: Self = Self(1 << 23);
-    /// Channels beside colours and alpha were left out.
+    /// Channels other than colours and alpha were left out.
     pub const CHANNELS_LEFT_OUT: Self = Self(1 << 24);
-    /// Bytes were stored that cannot be decoded here, because their kind is not supported.
+    /// The stored bytes are of a kind that cannot be decoded here.
     pub const NOT_DECODED: Self = Self(1 << 25);
-    /// Bytes were stored that have more than 8 bits per channel.
+    /// The stored bytes have more than 8 bits per channel.
     pub const DEPTH_KEPT: Self = Self(1 << 26);
 
-    /// Metadata was taken out; the image data is that of the source byte for byte.
+    /// Metadata was removed; the image data is that of the source byte for byte.
     pub const STRIPPED: Self = Self(1 << 18);
-    /// Of the EXIF that was taken out the orientation stayed.
+    /// The orientation of the removed EXIF was kept.
     pub const ORIENTATION_KEPT: Self = Self(1 << 19);
-    /// Metadata that was taken out said where the image was taken.
+    /// The removed metadata contained a position.
     pub const GPS_REMOVED: Self = Self(1 << 20);
-    /// An EXIF was taken out as a whole, because what was asked for could not be found in it.
+    /// An EXIF was removed as a whole, because it could not be parsed.
     pub const EXIF_UNREADABLE: Self = Self(1 << 21);
-    /// Bytes behind the end of the image were taken off.
+    /// Bytes after the end of the image were removed.
     pub const TAIL_REMOVED: Self = Self(1 << 22);
 
-    /// Every note with its name in reports and one line for a person.
+    /// Every note with its name in reports and a line of explanation.
     pub const ALL: [(Self, &'static str, &'static str); 27] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "re-encoded"),
@@ -122,14 +122,14 @@ impl Notes {
         (
             Self::COEFFICIENTS_LEFT_OUT,
             "coefficients-left-out",
-            "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
+            "progressive JPEGs with scans that leave out coefficients (perhaps cut)",
         ),
         (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
         (Self::FIRST_PAGE, "first-page", "of several pages: only the first of each is stored"),
         (
             Self::CHANNELS_LEFT_OUT,
             "channels-left-out",
-            "stored without the channels besides their colours (infrared, say)",
+            "stored without their extra channels (such as infrared)",
         ),
         (
             Self::NOT_DECODED,
@@ -146,12 +146,12 @@ impl Notes {
         (
             Self::EXIF_UNREADABLE,
             "exif-unreadable",
-            "lost their EXIF as a whole, because the position in it cannot be told apart",
+            "lost their EXIF as a whole, because the position in it could not be isolated",
         ),
         (
             Self::TAIL_REMOVED,
             "tail-removed",
-            "had more behind the end of the image (previews, videos), which was removed",
+            "had data after the end of the image (previews, videos), which was removed",
         ),
     ];
 
@@ -161,25 +161,24 @@ impl Notes {
         self.0 & other.0 == other.0
     }
 
-    /// Returns whether there is nothing to say.
+    /// Returns whether there are no notes.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// All but those.
     #[must_use]
     pub(crate) fn without(self, those: Self) -> Self {
         Self(self.0 & !those.0)
     }
 
-    /// `self` where `condition` holds, else nothing.
+    /// Returns `self` if `condition` holds, else nothing.
     #[must_use]
     pub(crate) fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::NONE }
     }
 
-    /// The notes in the set: each with its name and its explanation, in a fixed order.
+    /// Yields the notes in the set, each with its name and its explanation, in a fixed order.
     pub fn iter(self) -> impl Iterator<Item = (Self, &'static str, &'static str)> {
         Self::ALL.into_iter().filter(move |(note, ..)| self.contains(*note))
     }

@@ -1,14 +1,15 @@
 use fdconvert_core::{Codec, Encoded, Pixels};
 
-/// Side of the square blocks in which a transposition walks: both sides of a block of RGBA fit
-/// into the first-level cache, so that neither reading nor writing misses on every pixel.
+/// Side of the square blocks of a transposition: input and output of a block of RGBA fit into the
+/// first-level cache, so that neither reading nor writing misses on every pixel.
 const BLOCK: usize = 32;
 
-/// The EXIF orientation of an image of any codec, 1 to 8; 1 where it has none. Reads headers only.
+/// Returns the EXIF orientation of an image of any codec, 1 to 8; 1 if it has none. Reads headers
+/// only.
 #[must_use]
 pub fn orientation(image: &Encoded) -> u8 {
     match image.codec {
-        // These have no EXIF.
+        // Codecs without EXIF.
         Codec::Raw | Codec::Bmp | Codec::Gif => 1,
         _ => fdconvert_core::probe::probe(&image.bytes).map_or(1, |header| header.orientation),
     }
@@ -16,8 +17,8 @@ pub fn orientation(image: &Encoded) -> u8 {
 
 /// Turns and mirrors pixels so that an image with this EXIF orientation stands upright.
 ///
-/// 1 is upright already; 2 to 8 are as in the EXIF standard; anything else counts as 1. Pixels
-/// whose data does not fit their size come back as they are.
+/// 1 is upright already; 2 to 8 are as in the EXIF standard; anything else counts as 1. Pixels with
+/// data that does not fit their size are returned unchanged.
 #[must_use]
 pub fn orient(pixels: Pixels, orientation: u8) -> Pixels {
     let mut data = Vec::new();
@@ -38,7 +39,7 @@ pub(crate) fn orient_into(
     if !(2..=8).contains(&orientation) || pixels.data.len() as u64 != expected {
         return None;
     }
-    // Every pixel is written below: only growth is filled.
+    // Every pixel is written below: only the added part is cleared.
     out.resize(pixels.data.len(), 0);
     match pixels.channels {
         1 => turn::<1>(&pixels.data, width, height, orientation, out),
@@ -78,7 +79,7 @@ fn mirror<const C: usize>(to: &mut [[u8; C]], from: &[[u8; C]]) {
 }
 
 /// Output row `y`, column `x` comes from input column `y` and row `x`, each counted from the other
-/// end where the orientation says so.
+/// end if the orientation requires it.
 fn transpose<const C: usize>(
     to: &mut [[u8; C]],
     from: &[[u8; C]],

@@ -30,7 +30,7 @@ pub(crate) fn decode_other(
     let mut bounds = image::Limits::default();
     bounds.max_image_width = Some(header.width);
     bounds.max_image_height = Some(header.height);
-    // Decoders keep a copy or two of the pixels beside the output, at up to 16 bits.
+    // Decoders keep one or two copies of the pixels, at up to 16 bits, besides the output.
     bounds.max_alloc = Some(limits.max_pixels.saturating_mul(24));
     reader.limits(bounds);
     let decoder = reader.into_decoder().map_err(text)?;
@@ -57,7 +57,7 @@ pub(crate) fn decode_other(
     }
     let target = if wide { &mut *scratch } else { &mut *out };
     if header.codec == Codec::Gif {
-        // Pixels whose colour is not in the table are left as they are: not those of another image.
+        // Pixels with a colour outside the table are not written: they must not show another image.
         target.clear();
     }
     target.resize(stored, 0);
@@ -73,7 +73,7 @@ pub(crate) fn decode_other(
             std::mem::swap(out, scratch);
             4
         }
-        // The decoder of GIF gives every image an alpha channel.
+        // The GIF decoder gives every image an alpha channel.
         4 if header.codec == Codec::Gif && out.as_chunks::<4>().0.iter().all(|p| p[3] == 255) => {
             convert::drop_alpha(out, false, scratch);
             std::mem::swap(out, scratch);

@@ -1,4 +1,4 @@
-//! Decoding only what a crop needs.
+//! Decoding only the part that a crop needs.
 
 use crate::{
     Decoder, Notes, Region, bmp::PlainBmp, claim::claim, decode::undecodable, guard::guarded,
@@ -6,7 +6,6 @@ use crate::{
 };
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
-/// All of an image.
 pub(crate) fn whole(header: &ImageHeader) -> Region {
     Region { x: 0, y: 0, width: header.width, height: header.height }
 }
@@ -16,45 +15,45 @@ pub(crate) fn whole(header: &ImageHeader) -> Region {
 pub struct Wanted<'a> {
     /// In pixels of the stored image.
     pub region: Region,
-    /// 1, 2, 4 or 8: how many times smaller the image is made; any other number is 1.
+    /// Factor by which to reduce the image: 1, 2, 4 or 8; any other number counts as 1.
     pub shrink: u8,
-    /// The stored entry points of a JPEG (`fdconvert_jpeg::stored_entry_points`), if there are
-    /// any. They must be those of this image, which the one who keeps them has a checksum for.
+    /// The stored entry points of a JPEG (`fdconvert_jpeg::stored_entry_points`), if any. They must
+    /// belong to this image, which their owner checks by a checksum.
     pub entry_points: Option<&'a [u8]>,
-    /// Only the luma is wanted of a JPEG, which then may have one channel instead of 3: where the
-    /// luma can be had alone, which is cheaper.
+    /// True if only the luma of a JPEG is needed, which may then have one channel instead of 3, if
+    /// it can be decoded alone, which is cheaper.
     pub luma: bool,
 }
 
-/// Part of an image, decoded.
+/// A decoded part of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The decoded region, in pixels of the reduced image: it contains what was asked for.
+    /// The decoded region, in pixels of the reduced image: it contains the wanted one.
     pub region: Region,
-    /// 1, 2, 4 or 8: pixel `i` of the reduced image stands for the pixels from `i * shrink` to
-    /// below `(i + 1) * shrink` of the stored one, as far as there are any.
+    /// Factor of the reduction, 1, 2, 4 or 8: pixel `i` of the reduced image stands for the pixels
+    /// from `i * shrink` to below `(i + 1) * shrink` of the stored one, as far as they exist.
     pub shrink: u8,
-    /// 1, 3 or 4.
+    /// Number of channels: 1, 3 or 4.
     pub channels: u8,
     /// Header of the encoded image.
     pub header: ImageHeader,
-    /// Notes on what was converted or found odd.
+    /// Notes on conversions and oddities.
     pub notes: Notes,
 }
 
 impl Decoder {
-    /// Decodes at least the `wanted` region of the stored image, made `shrink` (1, 2, 4 or 8)
-    /// times smaller, into `out`: rows of the part without gaps.
+    /// Decodes at least the `wanted` region of the stored image, reduced `shrink` (1, 2, 4 or 8)
+    /// times, into `out`: rows of the part without gaps.
     ///
-    /// The part may be larger than asked for and less reduced, depending on the codec: a baseline
-    /// JPEG is cut exactly, others at blocks, and rows and columns outside are neither transformed
-    /// nor converted (the entropy code above still has to be read); of raw pixels the rows are
-    /// copied, of most BMPs the region; other images are decoded whole. Pixels of a part are those
-    /// of the whole image, to the bit, at equal `shrink`. What is damaged in a JPEG below the region
-    /// may go unnoticed.
+    /// The part may be larger than wanted and less reduced, depending on the codec. A baseline JPEG
+    /// is cropped exactly, others at blocks, and rows and columns outside are neither transformed
+    /// nor converted (the entropy code above must still be read); of raw pixels only the rows are
+    /// copied, of most BMPs only the region; other images are decoded whole. The pixels of a part
+    /// equal those of the whole image bit for bit, at equal `shrink`. Damage of a JPEG below the
+    /// region may go unnoticed.
     ///
     /// # Errors
-    /// `Sample` or `Limit`, naming `key`; also for a region that is not in the image.
+    /// `Sample` or `Limit`, naming `key`; also for a region outside the image.
     pub fn decode_part(
         &mut self,
         key: &str,
@@ -68,12 +67,12 @@ impl Decoder {
         self.decode_part_with(key, encoded, limits, &wanted, out)
     }
 
-    /// As [`decode_part`](Self::decode_part), with entry points: they spare the entropy code of a
-    /// JPEG above the region, and let several places of the rest be read at once. The pixels are
-    /// the same, but damage above the region may go unnoticed too.
+    /// As [`decode_part`](Self::decode_part), with entry points: they save reading the entropy code
+    /// of a JPEG above the region, and allow several places of the rest to be read at once. The
+    /// pixels are the same, but damage above the region may go unnoticed too.
     ///
-    /// Entry points that are damaged or do not fit are ignored, and so they are for JPEGs that are
-    /// not baseline. Those of another image that fit by chance lead to wrong pixels.
+    /// Entry points that are damaged or do not fit are ignored, as are those of JPEGs that are not
+    /// baseline. Entry points of another image that fit by chance lead to wrong pixels.
     ///
     /// # Errors
     /// As for `decode_part`.
@@ -130,8 +129,8 @@ impl Decoder {
 }
 
 impl Part {
-    /// The part of an image that [`Decoder::decode_part`] gives for a region, where its pixels lie in
-    /// the stored image as they are and need no copy: that of raw pixels. `None` for all others.
+    /// Returns the part that [`Decoder::decode_part`] gives for a region, if its pixels are stored
+    /// as they are and need no copy: for raw pixels. `None` for all others.
     ///
     /// # Errors
     /// As for `decode_part`.
@@ -170,7 +169,7 @@ fn check_inside(key: &str, wanted: Region, header: &ImageHeader) -> Result<()> {
     Err(Error::sample(key, what))
 }
 
-/// The rows of a region of raw pixels, whole.
+/// Returns the rows of a region of raw pixels, in full width.
 fn raw_rows(encoded: &Encoded, header: ImageHeader, wanted: Region) -> (Part, &[u8]) {
     let channels = header.color.channels();
     let row = header.width as usize * usize::from(channels);

@@ -1,12 +1,12 @@
-//! Contact sheets: many small images in rows, as one picture.
+//! Contact sheets: one picture of many small images in rows.
 use crate::convert::{blend_alpha, gray_to_rgb};
 use fdconvert_core::Pixels;
 
-/// Between images, and around all of them.
+/// Width of the gap between images and around all of them.
 const GAP: u64 = 4;
-/// Its colour, which few images have at their edges.
+/// Colour of the gap, which few images have at their edges.
 const GAP_COLOR: [u8; 3] = [48, 64, 96];
-/// The colour of the cross that stands for an image that cannot be shown.
+/// Colour of the cross in place of an image that cannot be shown.
 const CROSS: [u8; 3] = [200, 48, 48];
 
 /// Rows and columns of square places, with gaps between them.
@@ -18,11 +18,11 @@ pub struct ContactSheet {
 }
 
 impl ContactSheet {
-    /// Pixels of a sheet at most: its encoder needs all of them at once.
+    /// Largest number of pixels of a sheet: its encoder needs all of them at once.
     pub const MAX_PIXELS: u64 = 100_000_000;
 
-    /// Places for so many images of `side` pixels, in rows of `columns`, or in about as many rows as
-    /// columns.
+    /// Lays out places for `n_images` of `side` pixels, in rows of `columns`, or in about as many
+    /// rows as columns.
     #[must_use]
     pub fn new(n_images: u64, columns: Option<u32>, side: u32) -> Self {
         let columns =
@@ -30,13 +30,13 @@ impl ContactSheet {
         Self { rows: n_images.div_ceil(columns), columns, side: side.into() }
     }
 
-    /// Rows of images.
+    /// Returns the number of rows of images.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Images in a row.
+    /// Returns the number of images in a row.
     #[must_use]
     pub fn columns(&self) -> u64 {
         self.columns
@@ -54,8 +54,7 @@ impl ContactSheet {
     }
 
     /// Makes the picture, in three channels: images in the middle of their places, a cross for each
-    /// that is missing. Images behind the last place are left out, and so is all of a sheet that is
-    /// too large.
+    /// missing one. Images after the last place are left out; a sheet that is too large is empty.
     pub fn lay_out(&self, images: impl IntoIterator<Item = Option<Pixels>>) -> Pixels {
         if self.is_too_large() {
             return Pixels { width: 0, height: 0, channels: 3, data: Vec::new() };
@@ -86,8 +85,8 @@ impl ContactSheet {
         Pixels { width: width as u32, height: height as u32, channels: 3, data }
     }
 
-    /// Returns an image as it stands on a sheet: gray as three equal channels, alpha blended over
-    /// the colour of the gaps.
+    /// Returns an image as shown on a sheet: gray as three equal channels, alpha blended over the
+    /// colour of the gaps.
     #[must_use]
     pub fn flattened(image: Pixels) -> Pixels {
         let mut data = Vec::new();
@@ -100,7 +99,7 @@ impl ContactSheet {
     }
 }
 
-/// Writes pixels from one on.
+/// Writes pixels from position `pixel` on.
 fn put(data: &mut [u8], pixel: usize, row: &[u8]) {
     if let Some(place) = data.get_mut(pixel * 3..pixel * 3 + row.len()) {
         place.copy_from_slice(row);
@@ -146,10 +145,10 @@ mod tests {
         let picture = ContactSheet::new(4, None, 4).lay_out(images);
         assert_eq!((picture.width, picture.height, picture.channels), (20, 20, 3));
         let at = |x: usize, y: usize| &picture.data[(y * 20 + x) * 3..][..3];
-        // Two pixels of gray, and nothing around them.
+        // Two gray pixels, with gaps around them.
         assert_eq!([at(5, 5), at(6, 5)], [[5; 3]; 2]);
         assert_eq!([at(4, 5), at(7, 5), at(5, 4), at(5, 6)], [GAP_COLOR; 4]);
-        // What is transparent shows the gaps, and what is missing is a cross.
+        // Transparent pixels show the gap's colour, and a missing image is a cross.
         assert_eq!(at(13, 5), GAP_COLOR);
         assert_eq!([at(4, 12), at(7, 12), at(5, 13), at(4, 15)], [CROSS; 4]);
         assert_eq!([at(12, 12), at(15, 15)], [[1, 2, 3]; 2]);

@@ -1,4 +1,4 @@
-/// Limit on the size of an image. No rule ever enlarges, and no side becomes 0.
+/// Limit on the size of an image. No limit enlarges an image, and no side becomes 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// The longer side is at most this many pixels, with FFCV's arithmetic: both sides are
@@ -10,7 +10,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The size that an image of `width` x `height` gets.
+    /// Returns the size that an image of `width` x `height` gets.
     #[must_use]
     pub fn target(self, width: u32, height: u32) -> (u32, u32) {
         let (limit, side) = match self {
@@ -21,7 +21,7 @@ impl Size {
         if ratio >= 1.0 || side == 0 {
             return (width, height);
         }
-        // A float that is cast is truncated toward zero.
+        // A cast truncates toward zero.
         let scale = |side: u32| match self {
             Self::MaxSide(_) => (ratio * f64::from(side)) as u32,
             Self::ShortSide(_) => (ratio * f64::from(side)).round() as u32,
@@ -62,7 +62,7 @@ mod tests {
             for size in [Size::MaxSide(limit), Size::ShortSide(limit)] {
                 let (w, h) = size.target(width, height);
                 prop_assert!((1..=width).contains(&w) && (1..=height).contains(&h));
-                // The rule is the same for an image that lies on its side.
+                // The rule is the same for a rotated image.
                 prop_assert_eq!(size.target(height, width), (h, w));
             }
         }

@@ -1,27 +1,26 @@
-//! Images decoded no larger than they are shown.
+//! Decoding of images no larger than they are shown.
 use crate::{Decoder, Filter, Region, Resizer, Size, Wanted, orient::orient};
 use fdconvert_core::{Encoded, ImageHeader, Limits, Pixels, Result};
 
-/// An image that was made smaller while it was decoded, as far as its codec allows.
+/// An image that was reduced while decoding, as far as its codec allows.
 #[derive(Debug, Clone)]
 pub struct Reduced {
-    /// In 1, 3 or 4 channels, not turned by EXIF.
+    /// Pixels in 1, 3 or 4 channels, not turned by EXIF.
     pub pixels: Pixels,
-    /// 1, 2, 4 or 8: how many times smaller it is.
+    /// Factor of the reduction: 1, 2, 4 or 8.
     pub shrink: u8,
     /// Header of the stored image.
     pub header: ImageHeader,
 }
 
-/// Returns the most that an image may be shrunk by so that it still `fits` what is needed: 8, 4, 2
-/// or 1.
+/// Returns the largest reduction of an image that still `fits`: 8, 4, 2 or 1.
 pub fn shrink_while(fits: impl Fn(u32) -> bool) -> u8 {
     [8, 4, 2].into_iter().find(|by| fits(u32::from(*by))).unwrap_or(1)
 }
 
 impl Decoder {
-    /// Decodes all of an image, made `shrink` (1, 2, 4 or 8) times smaller if its codec allows, in
-    /// memory that is used up and comes back with the pixels.
+    /// Decodes all of an image, reduced `shrink` (1, 2, 4 or 8) times if its codec allows, into
+    /// `memory`, which is returned with the pixels.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`.
@@ -36,8 +35,8 @@ impl Decoder {
         self.reduced(key, image, limits, (shrink, false), memory)
     }
 
-    /// As [`decode_reduced`](Self::decode_reduced), for those who only want to know how bright
-    /// everything is: of a JPEG the pixels are its luma, in one channel, where that can be had alone.
+    /// As [`decode_reduced`](Self::decode_reduced), if only brightness matters: the pixels of a
+    /// JPEG are its luma, in one channel, if that can be decoded alone.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`.
@@ -69,7 +68,7 @@ impl Decoder {
     }
 }
 
-/// Makes small images; keeps its handles from image to image.
+/// Makes small images; keeps its handles between images.
 #[derive(Default)]
 pub struct Thumbnailer {
     decoder: Decoder,
@@ -77,14 +76,15 @@ pub struct Thumbnailer {
 }
 
 impl Thumbnailer {
-    /// Makes one without any memory yet.
+    /// Creates a thumbnailer without memory.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Decodes an image as small as its codec allows, resizes it to a longer side of `side` at most,
-    /// and turns it upright. It has 1, 3 or 4 channels, and never more pixels than the stored image.
+    /// Decodes an image as small as its codec allows, resizes it to a longer side of at most
+    /// `side`, and turns it upright. It has 1, 3 or 4 channels, and never more pixels than the
+    /// stored image.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`.

@@ -1,5 +1,5 @@
-//! Measures the exact sampler: the coverage of one category with all 25 weights, at the size and
-//! the number of points of the published recipe, for every set of vector instructions.
+//! Measures the exact sampler: the coverage of one category with all 25 weights, with the size and
+//! number of points of the published recipe, for every set of vector instructions.
 //!
 //! `cargo run --release -p fdconvert-fractal --example exact_bench [CSV...]`
 //!
@@ -77,13 +77,13 @@ fn median(mut run: impl FnMut()) -> f64 {
     ms[ROUNDS / 2]
 }
 
-/// Time that this thread has run, where the system tells it: other programs do not count then.
+/// CPU time of this thread, if the system reports it, so that other programs do not count.
 fn cpu_ms() -> Option<f64> {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     line.split(' ').next()?.parse::<f64>().ok().map(|ns| ns / 1e6)
 }
 
-/// Categories that a search would look at, kept only if the maps contract on average.
+/// Random categories as a search tries them, kept only if the maps contract on average.
 fn random_systems() -> Result<Vec<System>, Box<dyn Error>> {
     let mut random = MersenneTwister::numpy(1);
     let mut systems = Vec::new();

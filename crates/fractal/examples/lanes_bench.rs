@@ -1,5 +1,5 @@
-//! Microseconds per image of the sampler `lanes64-v1` and of what follows it, at every
-//! level of vector instructions. Medians over the categories of a folder of CSV files.
+//! Measures microseconds per image of the sampler `lanes64-v1` and of the steps after it, at every
+//! level of vector instructions: medians over the categories of a folder of CSV files.
 //!
 //! `cargo run --release -p fdconvert-fractal --example lanes_bench -- FOLDER [REPETITIONS]`
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a tool for developers")]
@@ -83,7 +83,7 @@ fn main() {
     });
 }
 
-/// A system that the lanes do not draw, whose points stay finite.
+/// A system for the single orbit, with finite points.
 fn growing() -> System {
     let maps = vec![[0.8, -0.6, 0.6, 0.8, 0.1, 0.2], [0.8, 0.6, -0.6, 0.8, 0.1, 0.2]];
     System::new(maps, vec![0.5, 0.5]).unwrap()
@@ -96,10 +96,10 @@ fn drawn(sampler: &LanesSampler, system: &LanesSystem) -> Bitmap {
     out
 }
 
-/// Prints the median over all items and repetitions. A run is far shorter than the time slice of
-/// a busy machine, so the median is of runs that nothing interrupted.
+/// Prints the median over all items and repetitions. A run is far shorter than the time slice of a
+/// busy machine, so the median is that of uninterrupted runs.
 fn report<T>(name: &str, items: &[T], repetitions: usize, mut work: impl FnMut(&T, u32)) {
-    // Of the short ones several at a time, so that the clock does not count.
+    // Short runs are timed together, so that the clock's overhead does not count.
     const BATCH: u32 = 4;
     let mut times = Vec::new();
     for n in 0..repetitions as u32 {

@@ -1,11 +1,11 @@
 use crate::lanes::{Loop, expand, vectorized};
 use fdconvert_core::Pixels;
 
-/// A picture of two values. Bit `x % 64` of word `x / 64` of a row is pixel `x`; rows start at a
-/// word, and the bits beyond the last column are zero.
+/// A two-level picture. Bit `x % 64` of word `x / 64` of a row is pixel `x`; rows start at a word,
+/// and the bits beyond the last column are zero.
 ///
-/// Rows lie as they are computed, y upwards: the original turns its canvas top to bottom before
-/// it writes it (see [`Flip`]).
+/// Rows are in the order of computation, y upwards: the original turns its canvas top to bottom
+/// before it writes it (see [`Flip`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bitmap {
     width: u32,
@@ -13,47 +13,46 @@ pub struct Bitmap {
     words: Vec<u64>,
 }
 
-/// Bits of a word.
 pub(crate) const WORD: usize = 64;
 
 impl Bitmap {
-    /// An empty bitmap.
+    /// Creates an empty bitmap.
     #[must_use]
     pub fn new(width: u32, height: u32) -> Self {
         let words = vec![0; (width as usize).div_ceil(WORD) * height as usize];
         Self { width, height, words }
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// Words that a row takes.
+    /// Returns the number of words of a row.
     #[must_use]
     pub fn row_words(&self) -> usize {
         (self.width as usize).div_ceil(WORD)
     }
 
-    /// All rows.
+    /// Returns all rows.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// All rows, to write. The one who does leaves the bits beyond the last column zero.
+    /// Returns all rows for writing. The caller keeps the bits beyond the last column zero.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
 
-    /// Pixel (x, y); false outside.
+    /// Returns pixel (x, y); false outside.
     #[must_use]
     pub fn get(&self, x: u32, y: u32) -> bool {
         if x >= self.width || y >= self.height {
@@ -63,7 +62,7 @@ impl Bitmap {
         self.words.get(word).is_some_and(|word| word >> (x as usize % WORD) & 1 == 1)
     }
 
-    /// Sets pixel (x, y); nothing outside.
+    /// Sets pixel (x, y); does nothing outside.
     pub fn set(&mut self, x: u32, y: u32) {
         if x >= self.width || y >= self.height {
             return;
@@ -74,19 +73,19 @@ impl Bitmap {
         }
     }
 
-    /// Pixels that are set.
+    /// Returns the number of set pixels.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Share of the pixels that are set, 0 to 1.
+    /// Returns the share of set pixels, 0 to 1.
     #[must_use]
     pub fn fill(&self) -> f64 {
         self.count() as f64 / (f64::from(self.width) * f64::from(self.height)).max(1.0)
     }
 
-    /// The bitmap turned over into `out`, which is given the same size.
+    /// Writes the turned bitmap to `out`, which gets the same size.
     pub fn flip_into(&self, flip: Flip, out: &mut Self) {
         out.reshape(self.width, self.height);
         if flip.left_right() {
@@ -94,13 +93,13 @@ impl Bitmap {
         } else {
             out.words.copy_from_slice(&self.words);
         }
-        // All words in reverse are the rows in reverse, too.
+        // Reversing all words reverses the rows as well.
         if flip.left_right() != flip.top_bottom() {
             reverse_rows(&mut out.words, self.row_words());
         }
     }
 
-    /// Pixels of one channel: `on` where a bit is set, else 0.
+    /// Returns one channel of pixels: `on` where a bit is set, else 0.
     #[must_use]
     pub fn to_gray(&self, on: u8) -> Pixels {
         let mut data = Vec::new();
@@ -108,20 +107,20 @@ impl Bitmap {
         Pixels { width: self.width, height: self.height, channels: 1, data }
     }
 
-    /// The bitmap turned over, as bytes: `on` where a bit is set, else 0. `out` holds nothing else
-    /// afterwards.
+    /// Writes the turned bitmap as bytes: `on` where a bit is set, else 0. Replaces the content of
+    /// `out`.
     pub fn to_gray_into(&self, on: u8, flip: Flip, out: &mut Vec<u8>) {
         self.expand::<1>(on, flip, out);
     }
 
-    /// The bitmap turned over, as three equal bytes per pixel: `on` where a bit is set, else 0.
-    /// `out` holds nothing else afterwards.
+    /// Writes the turned bitmap as three equal bytes per pixel: `on` where a bit is set, else 0.
+    /// Replaces the content of `out`.
     pub fn to_rgb_into(&self, on: u8, flip: Flip, out: &mut Vec<u8>) {
         self.expand::<3>(on, flip, out);
     }
 
-    /// The bitmap turned over, as PNG stores one bit per pixel: rows of whole bytes, the leftmost
-    /// pixel in the highest bit. `out` holds nothing else afterwards.
+    /// Writes the turned bitmap as PNG stores one bit per pixel: rows of whole bytes, the leftmost
+    /// pixel in the highest bit. Replaces the content of `out`.
     pub fn to_msb_rows(&self, flip: Flip, out: &mut Vec<u8>) {
         let row_bytes = (self.width as usize).div_ceil(8);
         out.clear();
@@ -129,7 +128,7 @@ impl Bitmap {
         for y in 0..self.height as usize {
             let end = out.len() + row_bytes;
             for i in 0..self.row_words() {
-                // Turned around as bits, then as bytes: each byte stays where it was.
+                // Reversed by bits, then by bytes: each byte keeps its place.
                 let word = self.flipped_word(flip, y, i).reverse_bits();
                 out.extend_from_slice(&word.to_be_bytes());
             }
@@ -137,14 +136,13 @@ impl Bitmap {
         }
     }
 
-    /// Gives the bitmap a size. What it shows is not defined then, but that there are no bits
-    /// beyond the last column is up to the one who writes it.
+    /// Resizes the bitmap. Its content is then undefined, and the caller must clear the bits beyond
+    /// the last column.
     pub(crate) fn reshape(&mut self, width: u32, height: u32) {
         (self.width, self.height) = (width, height);
         self.words.resize(self.row_words() * height as usize, 0);
     }
 
-    /// Clears the bits beyond the last column.
     pub(crate) fn clear_spare(&mut self) {
         let (row_words, spare) = (self.row_words(), self.spare());
         if spare > 0 {
@@ -153,12 +151,12 @@ impl Bitmap {
         }
     }
 
-    /// Bits of a row beyond the last column.
+    /// Number of bits of a row beyond the last column.
     fn spare(&self) -> usize {
         self.row_words() * WORD - self.width as usize
     }
 
-    /// Word `i` of row `y` of the bitmap turned over.
+    /// Returns word `i` of row `y` of the turned bitmap.
     #[inline(always)]
     fn flipped_word(&self, flip: Flip, y: usize, i: usize) -> u64 {
         let row_words = self.row_words();
@@ -178,15 +176,15 @@ impl Bitmap {
     }
 }
 
-/// A word of pixels seen from the right: all of `word` but its spare bits, then of `before`, the
-/// one to its left, what there is room for.
+/// Returns a word of pixels in reverse: `word` without its spare bits, then as much of `before`,
+/// the word to its left, as fits.
 #[inline(always)]
 fn reversed(word: u64, before: u64, spare: usize) -> u64 {
-    // In two shifts, as one by all 64 bits is none.
+    // In two shifts, because a shift by all 64 bits is not allowed.
     word.reverse_bits() >> spare | before.reverse_bits() << 1 << (WORD - 1 - spare)
 }
 
-/// All words in reverse, bit by bit. The spare bits of a row, which are zero, are where the next
+/// Reverses all words, bit by bit. The spare bits of a row, which are zero, are where the next
 /// row's would run over into it.
 struct Reverse<'a> {
     words: &'a [u64],
@@ -215,7 +213,7 @@ fn reverse_rows(words: &mut [u64], row_words: usize) {
     }
 }
 
-/// The four files that the original writes of every image, in its order. It turns the canvas top
+/// The four files that the original writes for every image, in its order. It turns the canvas top
 /// to bottom once before it writes the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flip {
@@ -230,10 +228,10 @@ pub enum Flip {
 }
 
 impl Flip {
-    /// All four, in order.
+    /// All flips, in order.
     pub const ALL: [Self; 4] = [Self::Flip0, Self::Flip1, Self::Flip2, Self::Flip3];
 
-    /// Returns whether the canvas, whose y goes upwards, is turned top to bottom.
+    /// Returns whether the canvas is turned top to bottom (its y axis points upwards).
     #[must_use]
     pub fn top_bottom(self) -> bool {
         matches!(self, Self::Flip0 | Self::Flip2)

@@ -1,4 +1,4 @@
-//! What neighbouring samples share, kept between them: nothing here changes a bit of any image.
+//! Intermediate results shared by neighbouring samples. Caching changes no bit of any image.
 
 use fdconvert_core::GOLDEN;
 use lru::LruCache;
@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Buffers that threads take and give back, as many as were ever in use at the same time.
+/// Reusable buffers of threads, as many as were ever in use at the same time.
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Pool<T> {
@@ -15,7 +15,7 @@ impl<T: Default> Pool<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Runs `work` with a buffer of its own.
+    /// Runs `work` with a buffer that no other thread uses.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let mut buffer = lock(&self.0).pop().unwrap_or_default();
         let result = work(&mut buffer);
@@ -24,7 +24,8 @@ impl<T: Default> Pool<T> {
     }
 }
 
-/// The last few results of something that takes microseconds, found by a number. Threads that ask for the same at the same time wait for the first.
+/// The last few results that take microseconds each, by number. Threads that need the same one at
+/// the same time wait for the first.
 pub(crate) struct Recent<T>(Vec<Mutex<Option<(u64, T)>>>);
 
 impl<T: Clone> Recent<T> {
@@ -32,9 +33,9 @@ impl<T: Clone> Recent<T> {
         Self((0..n_slots.max(1)).map(|_| Mutex::new(None)).collect())
     }
 
-    /// The result for `number`, made by `make` if it is not here any more.
+    /// Returns the result for `number`, made by `make` if it is no longer kept.
     pub(crate) fn get(&self, number: u64, make: impl FnOnce() -> T) -> T {
-        // Numbers come in strides that would share a slot.
+        // Numbers come in strides, which would share a slot without this.
         let mixed = number.wrapping_mul(GOLDEN) >> 32;
         let slot = (mixed % self.0.len() as u64) as usize;
         let Some(slot) = self.0.get(slot) else { return make() };
@@ -50,11 +51,11 @@ impl<T: Clone> Recent<T> {
     }
 }
 
-/// Results that take milliseconds and memory, the most recently used ones.
+/// The most recently used results that take milliseconds and memory to make.
 ///
-/// A thread that wants one which another thread is making looks ahead: it makes the next that
-/// no one is at, and waits only then. So a run through a dataset keeps all cores busy although
-/// hundreds of its samples share a result.
+/// A thread that needs a result which another thread is making first makes the next one that no
+/// thread has started, and only then waits. So a run through a dataset keeps all cores busy
+/// although hundreds of its samples share a result.
 pub(crate) struct Shared<T> {
     slots: Mutex<LruCache<u32, Arc<Slot<T>>>>,
     capacity: usize,
@@ -62,7 +63,7 @@ pub(crate) struct Shared<T> {
 
 struct Slot<T> {
     value: OnceLock<T>,
-    /// Some thread is making the value.
+    /// True once a thread has started to make the value.
     taken: AtomicBool,
 }
 
@@ -73,7 +74,7 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T: Clone> Shared<T> {
-    /// Keeps up to `capacity` results, at least two.
+    /// Creates a cache of up to `capacity` results, at least two.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { slots: Mutex::new(LruCache::unbounded()), capacity: capacity.max(2) }
     }
@@ -82,16 +83,16 @@ impl<T: Clone> Shared<T> {
         self.capacity
     }
 
-    /// The result for `number`, if it is here.
     pub(crate) fn peek(&self, number: u32) -> Option<T> {
         lock(&self.slots).get(&number)?.value.get().cloned()
     }
 
-    /// The result for `number`; those up to `end` may be made ahead.
+    /// Returns the result for `number`, and may make those up to `end` in advance.
     pub(crate) fn get(&self, number: u32, end: u32, make: impl Fn(u32) -> T) -> T {
         let slot = self.slot(number);
         if slot.value.get().is_none() && !self.claim_and_make(number, &slot, &make) {
-            // Half of what is kept may lie ahead, else it would be gone before its time.
+            // Only half of the kept results may be made in advance, or some would be dropped before
+            // their use.
             let ahead =
                 number.saturating_add(1)..end.min(number.saturating_add(self.capacity as u32 / 2));
             ahead.into_iter().find(|&next| self.claim_and_make(next, &self.slot(next), &make));
@@ -99,7 +100,7 @@ impl<T: Clone> Shared<T> {
         slot.value.get_or_init(|| make(number)).clone()
     }
 
-    /// Makes the result unless it is there or in the making.
+    /// Makes the result unless it exists or is being made. Returns whether it did.
     fn claim_and_make(&self, number: u32, slot: &Slot<T>, make: &impl Fn(u32) -> T) -> bool {
         let mine = !slot.taken.swap(true, Ordering::Relaxed);
         if mine {
@@ -118,7 +119,7 @@ impl<T: Clone> Shared<T> {
     }
 }
 
-/// A panic elsewhere leaves nothing half done behind these locks.
+/// Ignores poisoning: a panic leaves no partial state under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

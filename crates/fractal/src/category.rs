@@ -1,29 +1,29 @@
 use crate::{LineClass, SpaceSystem, System, csv};
 
-/// A class of a dataset: a name, and what all its images are instances of.
+/// A class of a dataset: a name and a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Category {
-    /// Names the class, the folder of its images and its file; numbered from `00000` by the
-    /// originals.
+    /// Name of the class, of the folder of its images and of its file; the originals number classes
+    /// from `00000`.
     pub name: String,
-    /// Shape that its images are instances of.
+    /// The shape of which its images are instances.
     pub shape: Shape,
 }
 
-/// Shape that the images of a category are instances of.
+/// The shape of which the images of a category are instances.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// An iterated function system; an instance is an orbit of it.
     Ifs(System),
-    /// An iterated function system of space; an instance is a view of an orbit of it.
+    /// A three-dimensional iterated function system; an instance is a view of an orbit of it.
     Space(SpaceSystem),
     /// A figure of closed lines; an instance is noise on it.
     Lines(LineClass),
 }
 
 impl Category {
-    /// The text of its file: lines of seven columns for systems, of thirteen for those of space
-    /// (see [`read`](Self::read)), lines `name,value` for figures of lines.
+    /// Returns the text of its file: lines of seven columns for systems, of thirteen for
+    /// three-dimensional ones (see [`read`](Self::read)), lines `name,value` for figures of lines.
     #[must_use]
     pub fn to_csv(&self) -> String {
         match &self.shape {

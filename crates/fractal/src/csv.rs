@@ -1,6 +1,6 @@
-//! Categories as FractalDB keeps them: one file `NNNNN.csv` each, one line per map, seven columns
-//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double. MV-FractalDB has
-//! files `NNNNNN.csv` of thirteen columns `a,...,l,p`.
+//! Files of categories. FractalDB has one file `NNNNN.csv` for each, with one line per map and
+//! seven columns `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double.
+//! MV-FractalDB has files `NNNNNN.csv` of thirteen columns `a,...,l,p`.
 
 use crate::{Category, Shape, System};
 use fdconvert_core::{Error, Result};
@@ -10,10 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Name of the file format in errors.
 const FORMAT: &str = "category";
 
-/// Far more than the eight lines that a system has.
+/// Far more than the eight lines of the largest system.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// Columns of a map of the plane: six parameters and a probability.
@@ -30,7 +29,7 @@ impl Category {
     pub fn read(path: &Path) -> Result<Self> {
         let file = fs::File::open(path).map_err(Error::io("open", path))?;
         let mut text = String::new();
-        // One byte more tells a file that is too long from one that fits.
+        // One byte more distinguishes a file that is too long from one that fits.
         file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
         if text.len() as u64 > MAX_FILE_BYTES {
             let what = format!("more than {MAX_FILE_BYTES} bytes; a category has a few hundred");
@@ -40,12 +39,12 @@ impl Category {
         Ok(Self { name, shape: parse(&text, path)? })
     }
 
-    /// All categories in a folder, in the order of their names: files `NNNNN.csv` (any digits)
-    /// directly in it, or in folders `csv0`, `csv1`, ... as they are published. Other files, such
-    /// as tables of weights, are left alone.
+    /// Reads all categories in a folder, in the order of their names: files `NNNNN.csv` (any
+    /// digits) in the folder, or in its folders `csv0`, `csv1`, ... as published. Other files, such
+    /// as tables of weights, are ignored.
     ///
     /// # Errors
-    /// As for [`read`](Self::read), and `Usage` when there are none or two of the same name.
+    /// As for [`read`](Self::read), and `Usage` if there are none, or two with the same name.
     pub fn read_all(folder: &Path) -> Result<Vec<Self>> {
         let mut paths = list(folder)?;
         paths.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
@@ -63,7 +62,7 @@ impl Category {
     }
 }
 
-/// The text of a system's file, the same bytes as numpy's `savetxt` writes.
+/// Returns the text of a system's file, the same bytes that numpy's `savetxt` writes.
 pub(crate) fn to_csv<const N: usize>(system: &System<N>) -> String {
     let maps = system.maps().iter().zip(system.probabilities());
     let lines = maps.map(|(map, probability)| {
@@ -73,8 +72,8 @@ pub(crate) fn to_csv<const N: usize>(system: &System<N>) -> String {
     lines.collect()
 }
 
-/// Returns whether the first category of a folder, or that of a file, is one of space. What cannot
-/// be read is not: the one who reads it says why.
+/// Returns whether the first category of a folder, or that of a file, is three-dimensional. False
+/// for unreadable files: reading them later reports the error.
 pub(crate) fn is_of_space(path: &Path) -> bool {
     let first =
         || if path.is_dir() { list(path).ok()?.into_iter().min() } else { Some(path.into()) };
@@ -86,7 +85,7 @@ pub(crate) fn is_of_space(path: &Path) -> bool {
     first().and_then(read).unwrap_or(false)
 }
 
-/// The files of [`Category::read_all`], in any order.
+/// Lists the files of [`Category::read_all`], in any order.
 fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list the folder", folder))? {
@@ -122,7 +121,7 @@ fn parse(text: &str, path: &Path) -> Result<Shape> {
     parse_maps(text, path, COLUMNS).map(Shape::Ifs)
 }
 
-/// Columns of the first line with a map.
+/// Counts the columns of the first line with a map.
 fn columns(text: &str) -> usize {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.map_or(0, |line| line.split(',').count())
@@ -163,7 +162,7 @@ fn numbers(line: &str) -> Result<Vec<f64>, String> {
     line.split(',').enumerate().map(number).collect()
 }
 
-/// `%.18e` of C.
+/// Formats as C's `%.18e`.
 fn scientific(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().to_lowercase();
@@ -171,8 +170,7 @@ fn scientific(value: f64) -> String {
     c_exponent(format!("{value:.18e}"))
 }
 
-/// A number that Rust has printed, with the exponent that C and Python give it: a sign and two
-/// digits.
+/// Replaces Rust's exponent by that of C and Python: a sign and two digits.
 pub(crate) fn c_exponent(text: String) -> String {
     let Some((digits, exponent)) = text.split_once('e') else { return text };
     let (sign, exponent) = match exponent.strip_prefix('-') {

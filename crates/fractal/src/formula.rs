@@ -5,21 +5,21 @@ use crate::{
 use fdconvert_core::{Error, Result};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Everything that fixes every image of a dataset: the categories themselves, and how they are
-/// drawn. Two equal formulas make equal images, on every machine and in any order.
+/// A complete definition of a dataset: the categories themselves, and how they are drawn. Equal
+/// formulas make equal images, on every machine and in any order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// Name of the family, for people and for the names of files.
+    /// Name of the family, for messages and file names.
     pub family: String,
     /// The classes, in order.
     pub categories: Vec<Category>,
     /// Step of the table of 25 [`weights`]; with [`Sampler::MvFractaldbV1`] the reach of
-    /// [`space_weights`](crate::space_weights). `None` for one instance with no weights.
+    /// [`space_weights`](crate::space_weights). `None` for one unweighted instance.
     pub weight: Option<f64>,
-    /// Images of one class and one row of weights, before they are turned over; of systems of space
-    /// the views.
+    /// Number of images per class and row of weights, before flips; number of views for
+    /// three-dimensional systems.
     pub patches: u32,
-    /// True if each image comes in the four flips of the original, else only as its `flip0`.
+    /// True if each image comes in the four flips of the original, false for its `flip0` only.
     pub flips: bool,
     /// Size and number of points.
     pub frame: Frame,
@@ -27,35 +27,35 @@ pub struct Formula {
     pub draw: Draw,
     /// Generator of the points.
     pub sampler: Sampler,
-    /// Draws everything that is random in an instance.
+    /// Seed of everything random in an instance.
     pub seed: u64,
-    /// An image whose points cover less than this share is drawn again with other weights; 0 draws
-    /// every image as it is.
+    /// An image with points that cover less than this share is redrawn with other weights; 0
+    /// accepts every image.
     pub min_fill: f64,
-    /// The most degrees that a view is turned by at random; 0 where there are no views.
+    /// Largest random turn of a view, in degrees; 0 without views.
     pub turn: f64,
-    /// True if every epoch has instances of its own.
+    /// True if every epoch has different instances.
     pub varies: bool,
 }
 
-/// Generator of the points. The bits of a name never change once it is released.
+/// Generator of the points. The images of a released name never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sampler {
     /// FractalDB's own renderer, bit for bit: one orbit for each category and row of weights,
     /// from random numbers that are the same for all images.
     FractaldbV1,
-    /// Sixty-four orbits side by side, every instance from random numbers of its own.
+    /// Sixty-four parallel orbits; every instance has its own random numbers.
     Lanes64V1,
-    /// MV-FractalDB's points and renderer, for systems of space: every instance from random numbers
-    /// of its own, seen from around it.
+    /// MV-FractalDB's points and renderer, for three-dimensional systems: views of instances, which
+    /// have their own random numbers.
     MvFractaldbV1,
 }
 
 impl Sampler {
-    /// All of them.
+    /// All samplers.
     pub const ALL: [Self; 3] = [Self::FractaldbV1, Self::Lanes64V1, Self::MvFractaldbV1];
 
-    /// Its name in recipes and records.
+    /// Returns its name in recipes and records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,37 +65,37 @@ impl Sampler {
         }
     }
 
-    /// The sampler of that name.
+    /// Returns the sampler of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sampler| sampler.name() == name)
     }
 }
 
-/// Which image of a dataset: flips turn fastest, then patches, rows, and classes.
+/// Position of an image in a dataset: flips vary fastest, then patches, rows, and classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Position of the category.
     pub class: u32,
     /// Row of the weights, 0 when there are none.
     pub row: u32,
-    /// Number of the image of that row; of systems of space the view.
+    /// Number of the image of that row; for three-dimensional systems, of the view.
     pub patch: u32,
-    /// Its flip.
+    /// Flip of the image.
     pub flip: Flip,
 }
 
 impl Formula {
-    /// The most classes; a formula is read into memory as a whole.
+    /// Largest number of classes; a formula is read into memory as a whole.
     pub const MAX_CLASSES: usize = 1 << 22;
 
-    /// The most views of an instance.
+    /// Largest number of views of an instance.
     pub const MAX_VIEWS: u32 = 1000;
 
-    /// The most images of a class: they are numbered with 32 bits.
+    /// Largest number of images of a class, which have 32-bit numbers.
     pub const MAX_INSTANCES: u64 = 1 << 31;
 
-    /// Refuses formulas that mean nothing.
+    /// Checks the values against their bounds and each other.
     ///
     /// # Errors
     /// `Usage`, naming the key of the recipe.
@@ -167,19 +167,19 @@ impl Formula {
         Ok(())
     }
 
-    /// Returns whether its images are views of fractals of space.
+    /// Returns whether images are views of three-dimensional fractals.
     #[must_use]
     pub fn has_views(&self) -> bool {
         self.sampler == Sampler::MvFractaldbV1
     }
 
-    /// The gray of a lit pixel, where images have two levels.
+    /// Returns the gray of a lit pixel, for two-level images.
     #[must_use]
     pub fn level(&self) -> u8 {
         if self.has_views() { space::WHITE } else { GRAY }
     }
 
-    /// Rows of weights in use.
+    /// Returns the number of weight rows in use.
     #[must_use]
     pub fn n_rows(&self) -> u32 {
         if self.has_views() {
@@ -191,13 +191,13 @@ impl Formula {
         }
     }
 
-    /// The rows of weights in use, for systems of the plane.
+    /// Returns the weight rows in use, for systems of the plane.
     #[must_use]
     pub fn rows(&self) -> Vec<Weights> {
         self.weight.map_or_else(|| vec![NO_WEIGHTS], |step| weights(step).to_vec())
     }
 
-    /// The row that changes nothing.
+    /// Returns the row that changes nothing.
     #[must_use]
     pub fn base_row(&self) -> u32 {
         if self.has_views() {
@@ -210,25 +210,25 @@ impl Formula {
         if self.flips { Flip::ALL.len() as u32 } else { 1 }
     }
 
-    /// Images of a class.
+    /// Returns the number of images of a class.
     #[must_use]
     pub fn instances(&self) -> u64 {
         u64::from(self.n_rows()) * u64::from(self.patches) * u64::from(self.n_flips())
     }
 
-    /// Images of the dataset.
+    /// Returns the number of images of the dataset.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.categories.len() as u64 * self.instances()
     }
 
-    /// Never, once checked.
+    /// Returns false for every checked formula.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Which image `index` is; `None` beyond the last.
+    /// Returns the place of image `index`; `None` beyond the last.
     #[must_use]
     pub fn place(&self, index: u64) -> Option<Place> {
         if index >= self.len() {
@@ -241,14 +241,14 @@ impl Formula {
         Some(Place { class: class as u32, row, patch, flip })
     }
 
-    /// The instance that a place shows, the same for its four flips: what the random numbers of
-    /// the image are keyed by, beside seed and class.
+    /// Returns the instance at a place, the same for its four flips. With seed and class it keys
+    /// the random numbers of the image.
     #[must_use]
     pub fn instance(&self, place: &Place) -> u32 {
         place.row * self.patches + place.patch
     }
 
-    /// The name of the file, as the family's original program gives it.
+    /// Returns the file name that the family's original program gives to the image.
     #[must_use]
     pub fn key(&self, place: &Place) -> String {
         let Some(category) = self.categories.get(place.class as usize) else {
@@ -264,14 +264,14 @@ impl Formula {
         let category = &category.name;
         let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
         let patch = place.patch;
-        // Where each class has one image, 1p-frac repeats the class in place of the row.
+        // If each class has one image, 1p-frac repeats the class in place of the row.
         if self.family == "1p-frac" && self.n_rows() == 1 {
             return format!("{category}/{category}_{category}_count_{patch}_flip{flip}.png");
         }
         format!("{category}/{category}_{:02}_count_{patch}_flip{flip}.png", place.row)
     }
 
-    /// Sixteen bytes that change with anything that shapes an image or its name.
+    /// Returns a hash of everything that affects an image or its name.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 16] {
         let mut hash = Xxh3::new();

@@ -1,7 +1,7 @@
 use crate::bitmap::Bitmap;
 use fdconvert_core::{Error, Result};
 
-/// The square that an image is drawn on, and how densely.
+/// The square on which an image is drawn, and its number of points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame {
     size: u32,
@@ -10,23 +10,24 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Pixels that the original leaves free on every side.
+    /// Padding of the original, in pixels on every side.
     pub const DEFAULT_PAD: u32 = 6;
 
-    /// The smallest padding: patches reach three pixels beyond their point.
+    /// Smallest padding: patches reach three pixels beyond their point.
     pub const MIN_PAD: u32 = 4;
 
-    /// The longest side: what the original's 16-bit coordinates and an index of 32 bits allow
-    /// with room to spare.
+    /// Longest side: the original's 16-bit coordinates and a 32-bit index allow it with room to
+    /// spare.
     pub const MAX_SIZE: u32 = 16_384;
 
-    /// The fewest points: the lead-in of the fast sampler draws as many.
+    /// Fewest points: the lead-in of the fast sampler draws this many.
     pub const MIN_POINTS: u32 = 128;
 
-    /// The most points of one image; they take 16 bytes of memory each, of space 44.
+    /// Most points of one image. A point takes 16 bytes of memory, or 44 in three dimensions.
     pub const MAX_POINTS: u32 = 1 << 25;
 
-    /// A frame of `size` by `size` pixels, `pad` of them free on every side, for `points` points.
+    /// Creates a frame of `size` by `size` pixels, `pad` of them free on every side, for `points`
+    /// points.
     ///
     /// # Errors
     /// `Usage`, naming the value that is out of bounds.
@@ -48,25 +49,25 @@ impl Frame {
         Ok(Self { size, pad, points })
     }
 
-    /// Columns, which are as many as the rows.
+    /// Returns the number of columns and of rows.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Free pixels on every side.
+    /// Returns the number of free pixels on every side.
     #[must_use]
     pub fn pad(&self) -> u32 {
         self.pad
     }
 
-    /// Points of the orbit, the start included.
+    /// Returns the number of points of the orbit, including the start.
     #[must_use]
     pub fn points(&self) -> u32 {
         self.points
     }
 
-    /// An empty bitmap of this size.
+    /// Returns an empty bitmap of this size.
     #[must_use]
     pub fn bitmap(&self) -> Bitmap {
         Bitmap::new(self.size, self.size)
@@ -78,20 +79,20 @@ impl Frame {
 pub enum Draw {
     /// One pixel of gray per point.
     PointGray,
-    /// One pixel per point, of a hue that follows the point's number.
+    /// One pixel per point, in a hue that follows the point's number.
     PointColor,
     /// A 3x3 patch of random pixels per point, gray.
     PatchGray,
-    /// A 3x3 patch of random pixels per point, of a hue that follows the point's number.
+    /// A 3x3 patch of random pixels per point, in a hue that follows the point's number.
     PatchColor,
 }
 
 impl Draw {
-    /// All of them.
+    /// All draws.
     pub const ALL: [Self; 4] =
         [Self::PointGray, Self::PointColor, Self::PatchGray, Self::PatchColor];
 
-    /// Its name in recipes and in the original.
+    /// Returns its name in recipes and in the original.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +103,7 @@ impl Draw {
         }
     }
 
-    /// The draw of that name.
+    /// Returns the draw of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|draw| draw.name() == name)
@@ -114,7 +115,7 @@ impl Draw {
         matches!(self, Self::PatchGray | Self::PatchColor)
     }
 
-    /// Returns whether hues tell the points apart.
+    /// Returns whether points have hues.
     #[must_use]
     pub fn is_color(self) -> bool {
         matches!(self, Self::PointColor | Self::PatchColor)

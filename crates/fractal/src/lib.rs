@@ -1,11 +1,10 @@
-//! Images made by formulas: categories, samplers that draw them, and the source they make.
+//! Images made by formulas: categories, samplers that draw them, and datasets of them.
 //!
-//! A [`Category`] is a class: an iterated function system of the plane or of space, or a figure of
+//! A [`Category`] is a class: a two- or three-dimensional iterated function system, or a figure of
 //! lines. [`Recipe`] reads `fractal:FAMILY?key=value&...` and finds the categories of its family;
-//! with how they are drawn they make a [`Formula`], which fixes every pixel of every image.
-//! [`FractalSource`] is the dataset of a formula: a [`Source`](fdconvert_core::Source) like a
-//! folder, whose images are made when they are asked for, the same in any order and on any number
-//! of threads.
+//! with the way they are drawn they make a [`Formula`], which determines every pixel of every
+//! image. [`FractalSource`] is the dataset of a formula: a [`Source`](fdconvert_core::Source) like
+//! a folder, which makes images on demand, the same in any order and on any number of threads.
 //!
 //! ```
 //! use fdconvert_core::Source;
@@ -20,9 +19,9 @@
 //! ```
 //!
 //! Two samplers draw points: [`ExactSampler`] the original FractalDB's, bit for bit, and
-//! [`LanesSampler`] many times faster. Patches of random pixels are put on the points by
-//! [`patch`], in distribution as the original does. Fractals of space are drawn as MV-FractalDB's
-//! programs and OpenGL do, as views from around them.
+//! [`LanesSampler`] many times faster. [`patch`] puts patches of random pixels on the points, with
+//! the same distribution as the original. Three-dimensional fractals are drawn as views, as
+//! MV-FractalDB's programs and OpenGL do.
 //!
 //! Deliberately absent: files of images, codecs, and anything that waits for a GPU.
 

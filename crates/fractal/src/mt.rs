@@ -7,7 +7,7 @@
 const N: usize = 624;
 const M: usize = 397;
 
-/// One stream of random numbers. Cloning continues the same stream twice.
+/// A stream of random numbers. A clone continues from the same state.
 #[derive(Clone)]
 pub struct MersenneTwister {
     state: [u32; N],
@@ -15,7 +15,7 @@ pub struct MersenneTwister {
 }
 
 impl MersenneTwister {
-    /// The stream of `numpy.random.seed(seed)`.
+    /// Creates the stream of `numpy.random.seed(seed)`.
     #[must_use]
     pub fn numpy(seed: u32) -> Self {
         let mut state = [seed; N];
@@ -27,7 +27,7 @@ impl MersenneTwister {
         Self { state, next: N }
     }
 
-    /// The stream of Python's `random.seed(seed)` for a seed below 2^32.
+    /// Creates the stream of Python's `random.seed(seed)` for a seed below 2^32.
     #[must_use]
     pub fn python(seed: u32) -> Self {
         let mut state = Self::numpy(19_650_218).state;
@@ -56,7 +56,7 @@ impl MersenneTwister {
         Self { state, next: N }
     }
 
-    /// The next 32 bits.
+    /// Returns the next 32 bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.next == N {
@@ -67,15 +67,15 @@ impl MersenneTwister {
         temper(bits)
     }
 
-    /// The next double from 0 to below 1, of 53 bits.
+    /// Returns the next double from 0 to below 1, of 53 bits.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let (high, low) = (self.next_u32(), self.next_u32());
         to_f64(high, low)
     }
 
-    /// The next integer below `bound` as numpy's legacy `randint` draws it: masked, and drawn again
-    /// while too large. `bound` is at least 1.
+    /// Returns the next integer below `bound` as numpy's legacy `randint` draws it: masked, and
+    /// drawn again while too large. `bound` is at least 1.
     pub fn below(&mut self, bound: u32) -> u32 {
         let largest = bound.max(1) - 1;
         let mask = (u64::from(largest) + 1).next_power_of_two() as u32;
@@ -88,7 +88,7 @@ impl MersenneTwister {
         }
     }
 
-    /// The next mask of a patch: Python's `random.randrange(1, 512)`.
+    /// Returns the next mask of a patch: Python's `random.randrange(1, 512)`.
     #[inline]
     pub fn patch_mask(&mut self) -> u16 {
         loop {
@@ -99,7 +99,7 @@ impl MersenneTwister {
         }
     }
 
-    /// The next `out.len()` doubles.
+    /// Fills `out` with the next doubles.
     pub fn fill_f64(&mut self, out: &mut [f64]) {
         const AT_ONCE: usize = 256;
         let mut pairs = [[0; 2]; AT_ONCE];
@@ -112,7 +112,7 @@ impl MersenneTwister {
         }
     }
 
-    /// The next `out.len()` numbers of 32 bits.
+    /// Fills `out` with the next 32-bit numbers.
     pub fn fill_u32(&mut self, mut out: &mut [u32]) {
         while !out.is_empty() {
             if self.next == N {
@@ -129,7 +129,7 @@ impl MersenneTwister {
         }
     }
 
-    /// Passes over `n` numbers of 32 bits.
+    /// Skips `n` 32-bit numbers.
     pub fn skip(&mut self, mut n: usize) {
         while self.next + n > N {
             n -= N - self.next;
@@ -139,8 +139,8 @@ impl MersenneTwister {
         self.next += n;
     }
 
-    /// The next state, all of it. Written in runs without a dependency inside, so that the
-    /// compiler turns them into vector instructions.
+    /// Computes the next state in runs without inner dependencies, so that the compiler vectorises
+    /// them.
     fn twist(&mut self) {
         let state = &mut self.state;
         let step = |this: u32, next: u32, far: u32| {
@@ -167,10 +167,10 @@ fn temper(mut bits: u32) -> u32 {
     bits ^ bits >> 18
 }
 
-/// `genrand_res53`.
+/// `genrand_res53` of the reference implementation.
 #[inline]
 fn to_f64(high: u32, low: u32) -> f64 {
-    // Both have their top bit clear, and signed conversions are the ones that machines have.
+    // Both have their top bit clear, and machines convert signed integers.
     let (high, low) = (f64::from((high >> 5) as i32), f64::from((low >> 6) as i32));
     // A power of two: as exact as the division.
     (high * 67_108_864.0 + low) * (1.0 / 9_007_199_254_740_992.0)

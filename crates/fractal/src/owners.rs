@@ -2,20 +2,20 @@ use crate::bitmap::{Bitmap, Flip, WORD};
 use crate::exact::{N_HUES, PALETTE};
 use fdconvert_core::Pixels;
 
-/// Which point each pixel shows: for the draws in colour, where the hue follows the number of the
-/// point that came last. Rows lie as in [`Bitmap`](crate::Bitmap), y upwards.
+/// The point that each pixel shows, for colour draws: the hue follows the number of the last point.
+/// Rows are in the order of [`Bitmap`](crate::Bitmap), y upwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owners {
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
-    /// Row-major: 0 where no point fell, else 1 + the number of the last point there.
+    /// Row-major: 0 for a pixel without points, else 1 + the number of its last point.
     pub ordinals: Vec<u32>,
 }
 
 impl Owners {
-    /// The pixels where a point fell.
+    /// Returns the pixels with points.
     #[must_use]
     pub fn coverage(&self) -> Bitmap {
         let mut bitmap = Bitmap::new(self.width, self.height);
@@ -27,20 +27,20 @@ impl Owners {
         bitmap
     }
 
-    /// RGB pixels: every point in the hue of its number, as FractalDB's `point_color`
-    /// (hirokatsukataoka16/FractalDB-Pretrained-ResNet-PyTorch, MIT) has them.
+    /// Returns RGB pixels, every point in the hue of its number, as in FractalDB's `point_color`
+    /// (hirokatsukataoka16/FractalDB-Pretrained-ResNet-PyTorch, MIT).
     #[must_use]
     pub fn point_color(&self, flip: Flip) -> Pixels {
-        // Black where no point fell, whatever the coin says.
+        // Pixels without points are black, whatever the coin.
         self.paint(flip, |_| std::iter::repeat(u64::MAX))
     }
 
-    /// RGB pixels: every point as a patch of 3x3 random pixels in the hue of its number, in the
-    /// manner of FractalDB's `patch_color` (the same source).
+    /// Returns RGB pixels, every point as a patch of 3x3 random pixels in the hue of its number, in
+    /// the manner of FractalDB's `patch_color` (the same source).
     ///
-    /// A patch lies one to three pixels beyond its point, and each overwrites those before it. So
-    /// a pixel shows the last of the nine points that reach it, if the bit of that pixel in `coin`,
-    /// which is of the same size and not turned, is set. Pixels outside `coin` are black.
+    /// A patch is one to three pixels beyond its point, and overwrites earlier patches. So a pixel
+    /// shows the last of the nine points that reach it, if its bit in `coin`, which has the same
+    /// size and is not turned, is set. Pixels outside `coin` are black.
     #[must_use]
     pub fn patch_color(&self, coin: &Bitmap, flip: Flip) -> Pixels {
         let row_words = coin.row_words();
@@ -48,8 +48,8 @@ impl Owners {
         self.patches().paint(flip, |y| row(y).iter().copied().chain(std::iter::repeat(0)))
     }
 
-    /// The last point whose patch reaches each pixel: a maximum over the three columns before,
-    /// then over the three rows before.
+    /// Returns the last point with a patch that reaches each pixel: a maximum over the three
+    /// columns before, then over the three rows before.
     fn patches(&self) -> Self {
         let width = (self.width as usize).max(1);
         let mut wide = vec![0; self.ordinals.len()];
@@ -65,9 +65,10 @@ impl Owners {
         Self { width: self.width, height: self.height, ordinals }
     }
 
-    /// The hues of the owners where the bit of `coin` is set, which gives the words of a row.
+    /// Returns the hues of the owners where the bit of `coin`, which yields the words of a row, is
+    /// set.
     fn paint<I: Iterator<Item = u64>>(&self, flip: Flip, coin: impl Fn(usize) -> I) -> Pixels {
-        // Ordinals begin at 1, and 0 is black.
+        // Ordinals start at 1; 0 is black.
         let mut hues = [[0; 3]; N_HUES + 1];
         for (hue, color) in hues.iter_mut().skip(1).zip(&*PALETTE) {
             *hue = *color;
@@ -80,7 +81,7 @@ impl Owners {
             let y = if flip.top_bottom() { n_rows.saturating_sub(1 + y) } else { y };
             let bits = coin(y).flat_map(|word| (0..WORD).map(move |bit| word >> bit & 1));
             let row = self.rows().nth(y).unwrap_or(&[]);
-            // The coin is random, so this has no branch to be mispredicted.
+            // Without a branch, because the coin is random and would be mispredicted.
             let colors = row.iter().zip(bits).map(|(&ordinal, bit)| {
                 let shown = ordinal & (bit as u32).wrapping_neg();
                 let hue = shown.wrapping_sub(1) as usize % N_HUES + 1;
@@ -100,10 +101,10 @@ impl Owners {
     }
 }
 
-/// Columns and rows beyond its point where a patch ends.
+/// Distance in columns and rows from a point to the end of its patch.
 const REACH: usize = 3;
 
-/// Each of `ordinals` at least that of `others`, as far as both go.
+/// Raises each of `ordinals` to at least that of `others`, up to the shorter length.
 fn raise(ordinals: &mut [u32], others: &[u32]) {
     for (ordinal, &other) in ordinals.iter_mut().zip(others) {
         *ordinal = other.max(*ordinal);

@@ -1,17 +1,17 @@
 //! The draw "patch_gray", for all points at once.
 //!
-//! The original pastes a 3x3 block of random pixels for every point, its corner one pixel right of
-//! and above the point, and each paste overwrites what was there, black as well as gray. So of all
-//! the blocks that cover a pixel only the last one shows, and what it shows there is one random
-//! bit. The bits of a block are independent of each other, and every block draws its own:
-//! the picture has the distribution of *the pixels that any block covers, each lit by the toss of
-//! a coin of its own*. No order of points, no blocks: three shifts, three rows and a hash.
+//! The original pastes a 3x3 block of random pixels for every point, with its corner one pixel
+//! right of and above the point, and each paste overwrites the pixels below it, black as well as
+//! gray. So of all the blocks that cover a pixel only the last one shows, and it shows one random
+//! bit there. The bits of a block are independent of each other and of other blocks: the picture
+//! has the distribution of *the pixels that any block covers, each lit by the toss of a separate
+//! coin*. No order of points, no blocks: three shifts, three rows and a hash.
 //!
-//! What differs: the original draws a block as a number from 1 to 511, so never an empty one. Its
+//! The difference: the original draws a block as a number from 1 to 511, so never an empty one. Its
 //! coin is lit with probability 256/511 instead of 1/2, a fifth of a percent more, and the nine
-//! pixels of a block are not quite independent: at the most nine bits know of each other that they
-//! are not all black, an event of probability 1/512. Neither can be seen in pictures, nor measured
-//! in fewer than some hundreds of them.
+//! pixels of a block are not quite independent: they are never all black, as independent ones would
+//! be with probability 1/512. Neither is visible in pictures, nor measurable in fewer than some
+//! hundreds of them.
 use crate::bitmap::{Bitmap, WORD};
 use crate::lanes::{Hash, Loop, vectorized};
 
@@ -20,18 +20,18 @@ use crate::lanes::{Hash, Loop, vectorized};
 pub struct Coin(Hash);
 
 impl Coin {
-    /// The coins of any pair of words, such as those of a [`Key`](crate::Key), whose choice of
-    /// maps they have nothing in common with.
+    /// Creates the coins of any pair of words, such as those of a [`Key`](crate::Key). They are
+    /// independent of the key's choice of maps.
     ///
     /// The words, the first in the low half of 64 bits, plus `0x9e3779b97f4a7c15`, go through the
-    /// same mixture as a key; what comes out are the two words of the hash.
+    /// same mixture as a key, and give the two words of the hash.
     #[must_use]
     pub fn new(words: (u32, u32)) -> Self {
         Self(Hash::of_any(words))
     }
 
-    /// The tosses for word `index` of a bitmap, whose rows start at a word: numbers `2 index` of
-    /// the hash, in the low half, and `2 index + 1`.
+    /// Returns the tosses for word `index` of a bitmap, where rows start at a word: number `2
+    /// index` of the hash, in the low half, and `2 index + 1`.
     #[inline(always)]
     fn word(self, index: u32) -> u64 {
         let (low, high) = (index.wrapping_mul(2), index.wrapping_mul(2).wrapping_add(1));
@@ -39,18 +39,18 @@ impl Coin {
     }
 }
 
-/// Room for the steps of [`patch`], kept from one image to the next.
+/// Buffers of [`patch`], reused for the next image.
 #[derive(Debug, Clone, Default)]
 pub struct PatchScratch {
     smeared: Vec<u64>,
 }
 
-/// Rows that a patch reaches beyond its point, and columns.
+/// Rows and columns that a patch reaches beyond its point.
 const REACH: usize = 3;
 
-/// Draws in `out`, which is given the same size, a patch for every pixel of `coverage`: pixels one
-/// to three to the right of and above one that is set, each if its coin says so. What lies outside
-/// the bitmap is cut off.
+/// Draws a patch for every pixel of `coverage` into `out`, which gets the same size: the pixels one
+/// to three to the right of and above a set one, each if its coin is. Patches are cut off at the
+/// border.
 pub fn patch(coverage: &Bitmap, coin: Coin, out: &mut Bitmap, scratch: &mut PatchScratch) {
     out.reshape(coverage.width(), coverage.height());
     let row_words = coverage.row_words();
@@ -64,7 +64,7 @@ pub fn patch(coverage: &Bitmap, coin: Coin, out: &mut Bitmap, scratch: &mut Patc
     out.clear_spare();
 }
 
-/// The bitmap of all tosses: what [`patch`] lights of a picture that is covered everywhere.
+/// Returns the bitmap of all tosses: [`patch`] of a picture that is covered everywhere.
 #[must_use]
 pub fn coin_bitmap(coin: Coin, width: u32, height: u32) -> Bitmap {
     let mut tosses = Bitmap::new(width, height);
@@ -90,8 +90,8 @@ impl Loop for Patch<'_> {
         let Self { coverage, row_words, coin, smeared, out } = self;
         let (below, rows) = smeared.split_at_mut(REACH * row_words);
         below.fill(0);
-        // All rows as if they were one, which vector instructions take in long strides. What runs
-        // over from the end of one row into the next is put right afterwards.
+        // All rows as one, for long vectorised loops. Bits that run over from the end of one row
+        // into the next are fixed afterwards.
         for ((smeared, word), before) in rows.iter_mut().skip(1).zip(&coverage[1..]).zip(coverage) {
             *smeared =
                 smear(*word) | before >> (WORD - 1) | before >> (WORD - 2) | before >> (WORD - 3);
@@ -107,7 +107,7 @@ impl Loop for Patch<'_> {
     }
 }
 
-/// A word one to three pixels to the right.
+/// Smears a word one to three pixels to the right.
 #[inline(always)]
 fn smear(word: u64) -> u64 {
     word << 1 | word << 2 | word << 3

@@ -1,8 +1,8 @@
-//! Keys of random numbers: the same for any order and any number of threads.
+//! Keyed random numbers: the same for any order and any number of threads.
 use fdconvert_core::KeyedRandom;
 
-/// The random numbers of a class and an instance. `purpose` tells apart the uses of one seed, class
-/// and instance: it is a constant of the one who draws, different for each.
+/// Returns the random numbers of a class and an instance. `purpose` is a constant that differs
+/// between the uses of one seed, class and instance.
 pub(crate) fn keyed(seed: u64, purpose: u64, class: u32, instance: u32) -> KeyedRandom {
     let place = u64::from(class) << 32 | u64::from(instance);
     KeyedRandom::new(&[seed, purpose, place])

@@ -1,13 +1,12 @@
-//! `fractal:FAMILY?key=value&...`: the text from which a formula is made.
+//! `fractal:FAMILY?key=value&...`: the text of a formula.
 
 use crate::{Draw, Formula, Frame, Sampler, family::Family, recipe_help::RECIPE_KEYS, space};
 use fdconvert_core::{Error, Result};
 use std::{collections::BTreeMap, fmt::Display, io, ops::Not, path::Path, str::FromStr};
 
-/// Prefix of every recipe.
 pub(crate) const SCHEME: &str = "fractal:";
 
-/// A recipe, read but not yet carried out: the categories are still to be found.
+/// A parsed recipe, before its categories are found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
     family: Family,
@@ -17,13 +16,12 @@ pub struct Recipe {
     formula: Formula,
 }
 
-/// Keys that only families of points have.
+/// Keys of families with points.
 const POINT_KEYS: [&str; 7] = ["points", "draw", "weight", "flips", "sampler", "min_fill", "pad"];
 
-/// Those of them that views of fractals of space do not have.
+/// Keys among them that do not apply to views of three-dimensional fractals.
 const PLANE_KEYS: [&str; 4] = ["draw", "flips", "min_fill", "pad"];
 
-/// Keys that only views have.
 const VIEW_KEYS: [&str; 2] = ["views", "turn"];
 
 impl Recipe {
@@ -33,16 +31,16 @@ impl Recipe {
         text.starts_with(SCHEME)
     }
 
-    /// The recipe that stands in the place of a path, if it is one.
+    /// Returns the recipe that a path contains, if it is one.
     #[must_use]
     pub fn in_place_of(path: &Path) -> Option<&str> {
         path.to_str().filter(|text| Self::is_recipe(text))
     }
 
-    /// Reads a recipe.
+    /// Parses a recipe.
     ///
     /// # Errors
-    /// `Usage`, naming the key and what it may be.
+    /// `Usage`, naming the key and its allowed values.
     pub fn parse(text: &str) -> Result<Self> {
         let body = text.strip_prefix(SCHEME).ok_or_else(|| {
             Error::usage("fractal", format!("`{text}` does not begin with `{SCHEME}`"))
@@ -130,8 +128,8 @@ impl Recipe {
         Ok(Self { family, classes, says_size, formula })
     }
 
-    /// The recipe with everything said that it leaves to defaults, for records: it makes the same
-    /// images after a default has changed. A path is left out, as it shapes no bytes.
+    /// Returns the recipe with all defaults spelled out, for records: it makes the same images
+    /// after a default has changed. A path is left out, as it affects no bytes.
     #[must_use]
     pub fn name(&self) -> String {
         let formula = &self.formula;
@@ -166,24 +164,24 @@ impl Recipe {
         format!("{SCHEME}{}?{}", self.family.name(), keys.join("&"))
     }
 
-    /// Returns how many categories it asks for.
+    /// Returns the number of requested categories.
     #[must_use]
     pub fn classes(&self) -> usize {
         self.classes.unwrap_or(self.family.default_classes())
     }
 
-    /// Returns whether it says how large images are; else that is the family's default.
+    /// Returns whether it sets the size of images, instead of using the family's default.
     #[must_use]
     pub fn says_size(&self) -> bool {
         self.says_size
     }
 
-    /// Finds the categories. `progress` is told how many there are now and then, and stops the
-    /// search by returning false.
+    /// Finds the categories. `progress` gets their number now and then, and stops the search by
+    /// returning false.
     ///
     /// # Errors
     /// `Usage` when there are too few or none, `Io` and `Corrupt` for categories in files,
-    /// `Cancelled` when `progress` says so.
+    /// `Cancelled` when `progress` returns false.
     pub fn resolve(&self, progress: &mut dyn FnMut(usize) -> bool) -> Result<Formula> {
         let categories = self.family.categories(self.classes, progress)?;
         let formula = Formula { categories, ..self.formula.clone() };
@@ -192,10 +190,10 @@ impl Recipe {
     }
 
     /// As [`resolve`](Self::resolve), without a way to stop it, and on threads that end with it: a
-    /// process may be forked afterwards, and carry out recipes on both sides.
+    /// process may be forked afterwards, and resolve recipes on both sides.
     ///
     /// # Errors
-    /// As for `resolve`; `Io` when the system gives no threads.
+    /// As for `resolve`; `Io` when the system cannot start threads.
     pub fn resolve_apart(&self) -> Result<Formula> {
         let pool = rayon::ThreadPoolBuilder::new().build();
         let pool = pool.map_err(|cause| Error::io("start", "threads")(io::Error::other(cause)))?;
@@ -203,7 +201,7 @@ impl Recipe {
     }
 }
 
-/// The keys of a recipe that have not been read yet.
+/// The keys of a recipe that are not yet used.
 pub(crate) struct Keys(BTreeMap<String, String>);
 
 impl Keys {
@@ -222,12 +220,11 @@ impl Keys {
         self.0.contains_key(key)
     }
 
-    /// The text of a key, which is then read.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<String> {
         self.0.remove(key)
     }
 
-    /// A number, or the default when the key is absent.
+    /// Takes a number, or the default when the key is absent.
     pub(crate) fn or<T: FromStr<Err: Display>>(
         &mut self,
         key: &'static str,
@@ -259,14 +256,14 @@ impl Keys {
     fn nothing_left(&self) -> Result<()> {
         let Some(key) = self.0.keys().next() else { return Ok(()) };
         let known: Vec<_> = RECIPE_KEYS.iter().map(|key| key.name).collect();
-        // A key of another family is known, and still means nothing here.
+        // A key of another family is known, but has no meaning here.
         let what = format!("no key `{key}` for this family; there are: {}", known.join(", "));
         Err(Error::usage("fractal", what))
     }
 }
 
-/// Images of a class whose instances, as many as there are rows of weights, are seen from several
-/// sides.
+/// Returns the images of a class, with several views of each instance; the number of instances is
+/// that of the rows of weights.
 fn views_of_all(keys: &mut Keys, n_rows: u64) -> Result<u64> {
     let mut key = |name| keys.take(name).map(|text| number::<u64>(name, &text)).transpose();
     let (views, instances) = (key("views")?, key("instances")?);

@@ -1,14 +1,14 @@
-//! What a recipe may say, for people.
+//! Help texts for the keys of recipes.
 
-/// One key that recipes have, for the help.
+/// A key of recipes, for the help text.
 pub struct RecipeKey {
-    /// As written.
+    /// Name in a recipe.
     pub name: &'static str,
-    /// Its effect, with unit and default.
+    /// Effect of the key, with unit and default.
     pub about: &'static str,
 }
 
-/// All keys, in the order of the help. Families of space are those with views.
+/// All keys, in the order of the help text.
 pub const RECIPE_KEYS: &[RecipeKey] = &[
     RecipeKey { name: "classes", about: "how many categories [default: 1000; all of a folder]" },
     RecipeKey {

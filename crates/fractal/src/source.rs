@@ -1,4 +1,4 @@
-//! A formula as a dataset: any image of it, by its number, in any order and from any thread.
+//! A formula as a dataset: any image by its number, in any order and from any thread.
 
 use crate::{
     Bitmap, Category, Coin, Draw, ExactSampler, ExactScratch, Flip, Formula, Frame, Key,
@@ -18,49 +18,47 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-/// The gray of a point, FractalDB's; that of a point of space is white.
+/// Gray of a point, as in FractalDB; a point of a three-dimensional fractal is white.
 pub const GRAY: u8 = 127;
 
-/// An image whose points cover less than this share of the pixels is called degenerate.
+/// Share of covered pixels below which an image is called degenerate.
 pub const DEGENERATE_FILL: f64 = 0.01;
 
-/// Draws of other weights for an image that is too empty, before it gets the row that changes
-/// nothing.
+/// Number of redraws with other weights for an image that is too empty, before it gets the
+/// unweighted row.
 const MAX_REDRAWS: u32 = 8;
 
 /// Bytes of coverage that the exact sampler keeps: enough for all of FractalDB-1k, so that a
 /// shuffled run renders every orbit once.
 const CACHE_BYTES: usize = 512 << 20;
 
-/// Keeps the streams of [`KeyedRandom`] apart.
+/// Separates the streams of [`KeyedRandom`].
 const REDRAWS: u64 = 0x5244;
 const EPOCHS: u64 = 0x4550;
 
-/// The images of a [`Formula`], made when they are asked for.
+/// The images of a [`Formula`], made on demand.
 pub struct FractalSource {
     formula: Formula,
     name: String,
     schema: Schema,
     rows: Vec<Weights>,
-    /// The formula's, or the epoch's.
+    /// Seed of the formula, or of the epoch.
     seed: u64,
-    /// Made when it is first used: it holds a number for each point.
+    /// Created on first use, because it holds a number for each point.
     exact: OnceLock<ExactSampler>,
     lanes: LanesSampler,
-    /// Of formulas with views.
+    /// Present for formulas with views.
     space: Option<SpaceSampler>,
-    /// Coverage of all rows of a category, by the exact sampler.
+    /// Coverage of all rows of a category, from the exact sampler.
     coverages: Shared<Arc<[Arc<Bitmap>]>>,
-    /// Coverage of one image, by its number without flips.
+    /// Coverage of an image, by its number without flips.
     recent: Recent<(u32, Arc<Bitmap>)>,
     systems: Recent<Arc<LanesSystem>>,
     owners: Recent<Arc<Owners>>,
     scratches: Pool<Scratch>,
-    /// The class asked for last.
     last_class: AtomicU32,
 }
 
-/// Buffers of a thread that draws.
 #[derive(Default)]
 struct Scratch {
     exact: ExactScratch,
@@ -68,21 +66,21 @@ struct Scratch {
     patch: PatchScratch,
 }
 
-/// Facts about an image, known once it is drawn.
+/// Facts about a drawn image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
-    /// Which image it is.
+    /// Place of the image in the dataset.
     pub place: Place,
-    /// The row of weights that it was drawn with: another than the place's when that one was too
+    /// The row of weights it was drawn with, which differs from the place's if that one was too
     /// empty.
     pub row: u32,
-    /// Share of the pixels that are lit.
+    /// Share of lit pixels.
     pub fill: f64,
-    /// True if its points cover next to nothing.
+    /// True if its points cover almost nothing.
     pub degenerate: bool,
 }
 
-/// An image as it is drawn, still to be turned over.
+/// A drawn image, not yet turned.
 enum Drawing {
     /// Two values: 0 and the formula's level.
     Bits(Arc<Bitmap>),
@@ -91,10 +89,10 @@ enum Drawing {
 }
 
 impl FractalSource {
-    /// The dataset of a formula. `name` is what it is called in records, e.g. the recipe.
+    /// Creates the dataset of a formula. `name` is its name in records, e.g. the recipe.
     ///
     /// # Errors
-    /// `Usage` when the formula means nothing.
+    /// `Usage` for an invalid formula.
     pub fn new(formula: Formula, name: impl Into<String>) -> Result<Self> {
         formula.check()?;
         let names = formula.categories.iter().map(|category| category.name.clone()).collect();
@@ -124,8 +122,8 @@ impl FractalSource {
         })
     }
 
-    /// The same dataset with the instances of that epoch, where the formula says that epochs
-    /// differ; epoch 0 is the dataset itself. Categories and classes stay.
+    /// Returns the dataset with the instances of this epoch, if the formula's epochs differ; epoch
+    /// 0 is the dataset itself. Categories and classes stay.
     ///
     /// # Errors
     /// None that [`new`](Self::new) did not have.
@@ -138,8 +136,8 @@ impl FractalSource {
         Ok(source)
     }
 
-    /// The same dataset with its images drawn at another size. An image that would be too empty there
-    /// is drawn with other weights, as everywhere.
+    /// Returns the dataset with images drawn at another size. As always, an image that would be too
+    /// empty is drawn with other weights.
     ///
     /// # Errors
     /// `Usage` for a size that the frame cannot have.
@@ -150,7 +148,7 @@ impl FractalSource {
         Ok(Self { seed: self.seed, ..Self::new(formula, self.name.clone())? })
     }
 
-    /// The formula.
+    /// Returns the formula.
     #[must_use]
     pub fn formula(&self) -> &Formula {
         &self.formula
@@ -191,9 +189,9 @@ impl FractalSource {
         })
     }
 
-    /// Shares of the pixels that the points of a class light, for every row of weights: of the
-    /// first image of each row, and without drawing empty ones again; of systems of space of the
-    /// first view. None for figures of lines.
+    /// Returns the shares of pixels that the points of a class light, for every row of weights: for
+    /// the first image of each row without redraws, or the first view of three-dimensional systems.
+    /// Empty for figures of lines.
     ///
     /// # Errors
     /// `Usage` when there is no such class.
@@ -220,7 +218,7 @@ impl FractalSource {
         }))
     }
 
-    /// Draws image `index` in its smallest form: two levels where there are only two.
+    /// Draws image `index` in its smallest form, with two levels if possible.
     ///
     /// # Errors
     /// `Usage` when there is no such image.
@@ -238,8 +236,8 @@ impl FractalSource {
         Ok((facts, image))
     }
 
-    /// The numbers that image `index` is drawn from, for those who draw it elsewhere; `None` where the
-    /// lanes do not draw it, or it has more than one gray.
+    /// Returns the numbers from which image `index` can be drawn elsewhere; `None` if the lanes do
+    /// not draw it, or it has more than one gray.
     ///
     /// # Errors
     /// `Usage` when there is no such image.
@@ -272,7 +270,7 @@ impl FractalSource {
         }))
     }
 
-    /// The sample `index` around an image of it, in the schema's order.
+    /// Makes the sample `index` around its image, in the schema's order.
     #[must_use]
     pub fn sample<I>(&self, facts: &Facts, image: I) -> Sample<I> {
         let place = &facts.place;
@@ -284,12 +282,12 @@ impl FractalSource {
         Sample { key: self.formula.key(place), values }
     }
 
-    /// Returns what is recorded of every image: where it came from and how full it is.
+    /// Returns the metadata of an image: its origin and its fill.
     fn meta(&self, facts: &Facts) -> bytes::Bytes {
         let place = &facts.place;
         let category = self.category(place.class).map_or("", |category| category.name.as_str());
         let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
-        // Six decimals tell every pixel of the largest images people train on apart.
+        // Six decimals distinguish single pixels in the largest images used for training.
         let fill = (facts.fill * 1e6).round() / 1e6;
         if let Some(space) = &self.space {
             let meta = serde_json::json!({
@@ -415,7 +413,7 @@ impl FractalSource {
         (Facts { place, row, fill, degenerate }, drawing)
     }
 
-    /// The pixels that the points of an image cover, and the row of weights they come from.
+    /// Returns the pixels that the points of an image cover, and their row of weights.
     fn covered(
         &self,
         system: &System,
@@ -451,7 +449,7 @@ impl FractalSource {
     ) -> Arc<Bitmap> {
         match self.formula.sampler {
             Sampler::FractaldbV1 => self.exactly_covered(system, row, key.class, scratch),
-            // A checked formula has no systems of the plane with the sampler of space.
+            // A checked formula has no systems of the plane with the three-dimensional sampler.
             Sampler::Lanes64V1 | Sampler::MvFractaldbV1 => {
                 let mut bitmap = self.formula.frame.bitmap();
                 let prepared = self.prepared(system, row, key.class);
@@ -462,7 +460,7 @@ impl FractalSource {
     }
 
     /// The exact sampler draws all rows of a category in little more time than two of them, so it
-    /// does, unless the reads jump about in more categories than are kept.
+    /// draws all, unless reads alternate between more categories than are kept.
     fn exactly_covered(
         &self,
         system: &System,
@@ -560,10 +558,10 @@ impl Source for FractalSource {
     }
 }
 
-/// The fewest pixels that are at least that share of the square.
+/// Returns the fewest pixels that are at least this share of the square.
 fn least_pixels(side: u32, share: f64) -> u32 {
     let area = f64::from(side) * f64::from(side);
-    // The product may be rounded to either side of what a division finds.
+    // The product may be rounded to either side of the quotient.
     let mut least = ((share * area) as u32).saturating_sub(1);
     while f64::from(least) / area.max(1.0) < share && f64::from(least) < area {
         least += 1;

@@ -1,23 +1,21 @@
 use fdconvert_core::{Error, Result};
 
-/// One affine map of the plane: `x' = a x + b y + e`, `y' = c x + d y + f`, stored `[a, b, c, d, e, f]`
-/// as FractalDB's files have it.
+/// An affine map of the plane: `x' = a x + b y + e`, `y' = c x + d y + f`, stored `[a, b, c, d, e,
+/// f]` as in FractalDB's files.
 pub type Map = [f64; 6];
 
-/// One affine map of space: a matrix of three rows and what is added to x, y and z, stored
-/// `[a, b, c, d, e, f, g, h, i, j, k, l]` as MV-FractalDB's files have it.
+/// An affine map in three dimensions: three rows of a matrix, each followed by the addend of x, y
+/// or z, stored `[a, b, c, d, e, f, g, h, i, j, k, l]` as in MV-FractalDB's files.
 pub type SpaceMap = [f64; 12];
 
-/// An iterated function system of space.
+/// A three-dimensional iterated function system.
 pub type SpaceSystem = System<12>;
 
-/// The most maps of a system.
 const MAX_MAPS: usize = 8;
 
-/// An iterated function system: affine maps of `N` parameters each, and how often each is taken.
+/// An iterated function system: affine maps of `N` parameters each, and their probabilities.
 ///
-/// The values are whatever the category says, expanding maps, infinities and NaN included: every
-/// sampler has to cope.
+/// Values are not restricted: samplers must handle expanding maps, infinities and NaN.
 #[derive(Debug, Clone, PartialEq)]
 pub struct System<const N: usize = 6> {
     maps: Vec<[f64; N]>,
@@ -25,10 +23,10 @@ pub struct System<const N: usize = 6> {
 }
 
 impl<const N: usize> System<N> {
-    /// A system of these maps, each with its probability.
+    /// Creates a system of these maps and their probabilities.
     ///
     /// # Errors
-    /// `Usage` when there are none or too many, or when the probabilities are not as many.
+    /// `Usage` when there are no maps or too many, or another number of probabilities.
     pub fn new(maps: Vec<[f64; N]>, probabilities: Vec<f64>) -> Result<Self> {
         if maps.is_empty() || maps.len() > MAX_MAPS {
             let what = format!("a system has 1 to {MAX_MAPS} maps, not {}", maps.len());
@@ -41,20 +39,20 @@ impl<const N: usize> System<N> {
         Ok(Self { maps, probabilities })
     }
 
-    /// The maps.
+    /// Returns the maps.
     #[must_use]
     pub fn maps(&self) -> &[[f64; N]] {
         &self.maps
     }
 
-    /// Returns how often each map is taken; meant to sum to 1, though files may say otherwise.
+    /// Returns the probability of each map. They should sum to 1, though those from files may not.
     #[must_use]
     pub fn probabilities(&self) -> &[f64] {
         &self.probabilities
     }
 
-    /// The same with every map's parameters multiplied by those of `weights`. The probabilities
-    /// stay, as in the original.
+    /// Returns the system with every map's parameters multiplied by those of `weights`. The
+    /// probabilities stay, as in the original.
     #[must_use]
     pub fn weighted(&self, weights: &[f64; N]) -> Self {
         let weigh = |map: &[f64; N]| std::array::from_fn(|i| map[i] * weights[i]);
@@ -64,8 +62,8 @@ impl<const N: usize> System<N> {
         }
     }
 
-    /// Running sums of the probabilities, added in order: map `j` is the first with
-    /// `random <= sums[j]`.
+    /// Returns running sums of the probabilities, added in order: map `j` is the first with `random
+    /// <= sums[j]`.
     #[must_use]
     pub fn cumulative(&self) -> Vec<f64> {
         let mut sum = 0.0;
@@ -83,11 +81,11 @@ impl<const N: usize> System<N> {
 }
 
 impl System {
-    /// The most maps: what the fast sampler's tables hold. FractalDB has 2 to 7.
+    /// Largest number of maps: the size of the fast sampler's tables. FractalDB has 2 to 7.
     pub const MAX_MAPS: usize = MAX_MAPS;
 
-    /// A system whose maps are taken in proportion to how much area they leave: `|ad - bc|`, summed
-    /// in order and divided, as FractalDB's search does.
+    /// Creates a system with probabilities proportional to the area that each map leaves: `|ad -
+    /// bc|`, summed in order and divided, as in FractalDB's search.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -98,8 +96,8 @@ impl System {
 }
 
 impl SpaceSystem {
-    /// A system whose maps are taken in proportion to how much volume they leave: the size of the
-    /// determinant, summed in order and divided, as MV-FractalDB's search does.
+    /// Creates a system with probabilities proportional to the volume that each map leaves: the
+    /// absolute determinant, summed in order and divided, as in MV-FractalDB's search.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -112,22 +110,22 @@ impl SpaceSystem {
     }
 }
 
-/// Factors for the parameters a to f of every map; they turn one category into an instance of it.
+/// Factors for the parameters a to f of every map, which turn a category into one of its instances.
 pub type Weights = [f64; 6];
 
-/// The weights that change nothing.
+/// Weights that change nothing.
 pub const NO_WEIGHTS: Weights = [1.0; 6];
 
-/// Rows of [`weights`].
+/// Number of rows of [`weights`].
 pub const N_WEIGHT_ROWS: usize = 25;
 
 /// The row of [`weights`] that changes nothing.
 pub const BASE_ROW: usize = 2;
 
-/// FractalDB's table of 25 instances of a category for a step `s`: one parameter at a time times
-/// `1-2s`, `1-s`, `1+s`, `1+2s`, and once (row 2) nothing at all.
+/// Returns FractalDB's table of 25 instances of a category for a step `s`: one parameter at a time
+/// multiplied by `1-2s`, `1-s`, `1+s`, `1+2s`, and once (row 2) by nothing.
 ///
-/// Computed as the original's files have it: rounded to four decimals.
+/// Rounded to four decimals, as in the original's files.
 #[must_use]
 pub fn weights(step: f64) -> [Weights; N_WEIGHT_ROWS] {
     let mut rows = [NO_WEIGHTS; N_WEIGHT_ROWS];

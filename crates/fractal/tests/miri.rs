@@ -1,5 +1,5 @@
-//! Small enough for Miri, which sees every access that the compiler cannot prove: `make miri`.
-//! Portable code everywhere, as on a machine without vector instructions.
+//! Small enough for Miri, which checks every memory access: `make miri`. Portable code everywhere,
+//! as on a machine without vector instructions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_fractal::{
@@ -8,7 +8,7 @@ use fdconvert_fractal::{
     patch, weights,
 };
 
-/// Contracting, expanding, overflowing, without a number, and with useless probabilities.
+/// Contracting, expanding and overflowing systems, and some with NaN or useless probabilities.
 fn systems() -> Vec<System> {
     let half = |e, f| -> Map { [0.5, 0.0, 0.0, 0.5, e, f] };
     let gasket = vec![half(0.0, 0.0), half(0.5, 0.0), half(0.0, 0.5)];

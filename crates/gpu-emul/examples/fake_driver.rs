@@ -1,4 +1,4 @@
-//! Prints where the library is that takes the place of the driver, for programs that are told by
+//! Prints the path of the library that replaces the driver, for programs that read
 //! `FDCONVERT_CUDA_LIB`.
 #![allow(clippy::print_stdout, reason = "the answer")]
 

@@ -1,11 +1,11 @@
-//! What the host does for a batch, without any GPU: microseconds per image of one thread.
+//! Measures the host's work for a batch without a GPU: microseconds per image on one thread.
 //!
 //! ```sh
 //! cargo run --release -p fdconvert-gpu-emul --example host -- FOLDER [ROUNDS]
 //! ```
 //!
-//! *Read* is what the loader's threads do beforehand; *submit* is what is left for the thread that
-//! submits, plan and copy to pinned memory: for images as they are, read before, and stored.
+//! *Read* is the work of the loader's threads beforehand; *submit* is the rest for the submitting
+//! thread, planning and copying to pinned memory: for raw, prepared and stored images.
 #![allow(clippy::print_stdout, reason = "a measurement for people")]
 
 use fdconvert_gpu::{

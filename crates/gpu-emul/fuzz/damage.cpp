@@ -1,17 +1,17 @@
-// Damages images in every way the host does not rule out, and runs all kernels on them.
+// Damages images in every way that the host does not rule out, and runs all kernels on them.
 //
 //     damage SEED N
 //
 // Built with the address and undefined-behaviour sanitizers by `cargo xtask kernels`. Every array
-// of an image is memory of its own with exactly the size that the host would give it, so that a
-// read or a write one byte beside it is seen.
+// of an image is a separate allocation of the host's exact size, so that an access one byte outside
+// is detected.
 //
-// Each image starts as a sound one: a random size and sampling, random tables that are prefix
-// codes, a scan that an encoder here writes, and its true checkpoints. Most are then damaged: bits
-// and bytes of the scan, positions and blocks of checkpoints, restarts, counts and values of
-// tables, the crop, or all bytes at once. Sound ones must come out without a flag. Half of all
-// images are handed over as the host does it for a crop, with nothing but what that needs; of the
-// sound ones the output has to be that of decoding everything.
+// Each image starts out sound: a random size and sampling, random tables that are prefix codes, a
+// scan written by the encoder below, and its true checkpoints. Most are then damaged: bits and
+// bytes of the scan, positions and blocks of checkpoints, restarts, counts and values of tables,
+// the crop, or all bytes at once. Sound ones must come out without a flag. Half of all images are
+// passed as the host does for a crop, with only the data that it needs; for the sound ones the
+// output must equal that of decoding everything.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct Code {
     u32 bits = 0, code = 0;
 };
 
-// A table with codes for all values that the encoder needs, of random lengths.
+// A table with codes of random lengths for all values that the encoder needs.
 struct Table {
     RawTable raw;
     Code codes[256];
@@ -63,7 +63,7 @@ Table make_table(bool is_ac) {
         for (u32 value = 0; value < 12; ++value) values.push_back((u8)value);
     }
     std::shuffle(values.begin(), values.end(), generator);
-    // Room in units of 16-bit codes, one of which stays free; the rest must still fit.
+    // Room in units of 16-bit codes, one of which stays free; the remaining codes must still fit.
     u32 room = 65535, bits = 1 + below(6);
     for (u32 at = 0; at < values.size(); ++at) {
         const u32 left = (u32)values.size() - at - 1;
@@ -106,12 +106,12 @@ void put_value(Writer& writer, const Table& table, u32 run, i32 value) {
     writer.put((u32)(value < 0 ? value + (1 << size) - 1 : value), size);
 }
 
-// Of the DC values of each component.
+// Prediction of the DC values of each component.
 struct Prediction {
     u32 of[3] = {0, 0, 0};
 };
 
-// All that the kernels are given for one image.
+// Everything that the kernels receive for one image.
 struct Case {
     Image image;
     std::vector<u8> scan;
@@ -241,7 +241,8 @@ Case make_case() {
     return made;
 }
 
-// The MCUs of the window in one direction: with a sample more of each component that is enlarged.
+// The MCUs of the window in one direction, with one sample more for each component that is
+// enlarged.
 void margin(u32 first, u32 end, const u32* factors, u32 n, u32 largest, u32 n_mcus, u32& from, u32& to) {
     from = n_mcus, to = 0;
     for (u32 i = 0; i < n; ++i) {
@@ -253,8 +254,9 @@ void margin(u32 first, u32 end, const u32* factors, u32 n, u32 largest, u32 n_mc
     }
 }
 
-// Leaves what the crop needs: segments with blocks of the window, and those before them up to a
-// start of the DC prediction; or up to the first such segment, if its prediction is told.
+// Keeps the segments that the crop needs: those with blocks of the window, and those before them
+// back to a start of the DC prediction; or from the first such segment on, if its prediction is
+// given.
 void trim(Case& made) {
     Image& image = made.image;
     const Crop& crop = image.crop;
@@ -300,7 +302,7 @@ void trim(Case& made) {
     made.segments = kept;
 }
 
-// Damage that passes the checks of the host, or that none is made for.
+// Damage that passes the checks of the host, or that no check exists for.
 void damage(Case& made) {
     for (u32 n = 1 + below(4); n > 0; --n) {
         switch (below(10)) {
@@ -328,7 +330,7 @@ void damage(Case& made) {
     }
 }
 
-// Exactly as many values as asked for, so that the sanitizer knows the end.
+// Exactly as many values as requested, so that the sanitizer knows the end.
 template <typename T>
 struct Exact {
     std::unique_ptr<T[]> values;
@@ -389,7 +391,7 @@ Ran run(Case made) {
     fdconvert_unstuff(&batch, 1, 1);
     fdconvert_huffman(&batch, 1, 1);
     fdconvert_idct(&batch, divide_up(n_wanted(image), IDCT_BLOCKS), 1);
-    // Half of the damaged images go on as if nothing had been found.
+    // Half of the damaged images continue as if no fault had been found.
     const u32 flags = state.flags;
     if (flags != 0 && one_in(2)) state.flags = 0;
     fdconvert_pixels(&batch, divide_up(width * height, PIXEL_THREADS), 1);

@@ -1,9 +1,9 @@
-// Draws systems of any numbers, on any canvas that the host allows.
+// Draws systems of arbitrary numbers, on any canvas that the host allows.
 //
 //     fractal SEED N
 //
 // Built with the address and undefined-behaviour sanitizers by `cargo xtask kernels`. Bitmaps have
-// exactly the size that the host would give them.
+// the host's exact size.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@ std::mt19937_64 generator;
 u32 below(u32 bound) { return (u32)(generator() % bound); }
 bool one_in(u32 n) { return below(n) == 0; }
 
-// Mostly what contracts; also huge numbers, infinities and what is no number.
+// Mostly contracting values; also huge numbers, infinities and NaN.
 f32 parameter() {
     const u32 bits = (u32)generator();
     if (!one_in(100)) return (f32)((double)(i32)bits / 2147483648.0);
@@ -51,7 +51,7 @@ int main(int n_arguments, char** arguments) {
             image = {below(2), {(u32)generator(), (u32)generator()}, below(200), 9};
         }
         const u32 pad = 4 + below(10);
-        // Some beyond what fits into shared memory.
+        // Some exceed the shared memory.
         const u32 size = 2 * pad + 1 + below(one_in(50) ? 600 : 120);
         std::vector<u32> coverage(images.size() * divide_up(size, 64) * 2 * size);
         std::vector<u32> patches(coverage);

@@ -1,10 +1,10 @@
-// Changes images of whole levels with any numbers that the host hands over, shows parts of drawings,
-// and writes outputs of every kind.
+// Changes 8-bit images with any numbers that the host may pass, shows parts of drawings, and writes
+// outputs of every kind.
 //
 //     rows SEED N
 //
-// Built with the address and undefined-behaviour sanitizers by `cargo xtask kernels`. Every array has
-// exactly the size that the host would give it.
+// Built with the address and undefined-behaviour sanitizers by `cargo xtask kernels`. Every array
+// has the host's exact size.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +21,7 @@ u32 below(u32 bound) { return (u32)(generator() % bound); }
 bool one_in(u32 n) { return below(n) == 0; }
 u32 bits() { return (u32)generator(); }
 
-// Any number, also infinities and what is none.
+// Any number, including infinities and NaN.
 f32 any_float() {
     const u32 number = bits();
     f32 value;
@@ -29,7 +29,7 @@ f32 any_float() {
     return one_in(3) ? value : (f32)below(3000) / 1000.0f - 0.5f;
 }
 
-// Within what the host cuts off.
+// Within the host's limits.
 i32 step() {
     const i32 most = 1 << 28;
     return one_in(3) ? (i32)below(2u * most + 1) - most : (i32)below(1 << 18) - (1 << 17);
@@ -88,7 +88,7 @@ int main(int n_arguments, char** arguments) {
             states.push_back({9, 0});
             for (u32 word = 0; word < divide_up(size, 64) * 2 * size; ++word) bitmaps.push_back(bits());
         }
-        std::vector<u32> output((size_t)n_images * n_pixels * 3);  // Of the largest numbers.
+        std::vector<u32> output((size_t)n_images * n_pixels * 3);  // Sized for the largest sample type.
         batch.rows = rows.data(), batch.spare_rows = spare_rows.data();
         batch.row_table = table.data(), batch.changes = changes.data();
         batch.drawings = drawings.data(), batch.drawn = drawn.data();

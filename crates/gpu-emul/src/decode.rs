@@ -1,4 +1,4 @@
-//! A whole batch on the CPU.
+//! Decoding of a whole batch on the CPU.
 #![allow(unsafe_code, reason = "hands addresses to the kernels")]
 use crate::kernels;
 use fdconvert_gpu::{
@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Results of the kernels for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// The output, as [`Plan::place`] divides it.
+    /// The output, divided as [`Plan::place`] says.
     pub output: Vec<u8>,
     /// The kernels' findings about each image.
     pub states: Vec<StateLayout>,
@@ -19,9 +19,9 @@ pub struct Decoded {
     pub coefficients: Vec<[i16; 64]>,
 }
 
-/// Decodes a batch by running the kernels on the CPU. All memory holds garbage before, so that
-/// nothing depends on what was there. Images that are stored must be so by the
-/// [`FakeDriver`](crate::FakeDriver), whose memory is the host's.
+/// Decodes a batch by running the kernels on the CPU. All memory starts out with garbage, so that
+/// nothing can depend on its content. Stored images must be stored by the
+/// [`FakeDriver`](crate::FakeDriver), which uses the host's memory.
 #[must_use]
 pub fn decode(plan: &Plan, requests: &[Request<'_>]) -> Decoded {
     let mut upload = garbage(plan.upload_bytes());
@@ -51,12 +51,12 @@ pub fn decode(plan: &Plan, requests: &[Request<'_>]) -> Decoded {
     }
 }
 
-/// Memory, aligned for all that the kernels keep.
+/// Allocates memory aligned for all of the kernels' arrays.
 fn garbage(n_bytes: u64) -> Vec<u64> {
     vec![0xA5A5_A5A5_A5A5_A5A5; n_bytes.div_ceil(8) as usize + 1]
 }
 
-/// Private, because only [`decode`] makes the memory that it works on.
+/// Private, because it is sound only with memory that [`decode`] has allocated.
 struct Cpu;
 
 impl Machine for Cpu {

@@ -1,4 +1,4 @@
-// The kernels, compiled for the CPU, and what a test needs to compare their structures with Rust's.
+// The kernels, compiled for the CPU, and data for comparing their structures with Rust's.
 #include <cstddef>
 
 #include "fdconvert.cu"
@@ -6,7 +6,7 @@
 #define SIZES(type) (u32)sizeof(type), (u32)alignof(type)
 #define AT(type, field) (u32)offsetof(type, field)
 
-// Sizes, alignments and offsets, in the order in which `layout()` in src/layout.rs lists them.
+// Sizes, alignments and offsets, in the order of `layout()` in src/layout.rs.
 extern "C" const u32 fdconvert_layout[] = {
     SIZES(Crop),
     AT(Crop, step_x),
@@ -93,7 +93,7 @@ extern "C" const u32 fdconvert_layout[] = {
 
 extern "C" const u32 fdconvert_n_layout = sizeof fdconvert_layout / sizeof fdconvert_layout[0];
 
-// What the kernels' source says about blocks of threads, in the order of `Kernel::ALL`.
+// Threads per block in the kernels' source, in the order of `Kernel::ALL`.
 extern "C" const u32 fdconvert_n_threads[] = {TABLE_THREADS, UNSTUFF_THREADS, HUFFMAN_THREADS,
                                               IDCT_THREADS,  PIXEL_THREADS,   RESIZE_THREADS,
                                               RESIZE_THREADS, ROW_THREADS,    CHANGE_THREADS,

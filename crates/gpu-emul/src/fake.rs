@@ -1,4 +1,4 @@
-//! A library in the place of the driver, and what tests may ask of it.
+//! A library that replaces the driver, and its controls for tests.
 #![allow(unsafe_code, reason = "functions of a library are called by their address")]
 use libloading::{Library, Symbol};
 use std::{
@@ -6,16 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// One test at a time: the library is one for the whole process, and so is what it counts.
+/// Held by one test at a time: the library and its counters exist once per process.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The driver that is none. While a test has it, others wait.
+/// A fake driver. While a test holds it, others wait.
 pub struct FakeDriver {
     library: Library,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// A read that a stream is asked for.
+/// A read queued in a stream.
 struct Reading {
     address: u64,
     n_bytes: usize,
@@ -23,7 +23,8 @@ struct Reading {
 }
 
 /// # Safety
-/// As the library calls it: `reading` is one of [`FakeDriver::read_later`], and its memory is alive.
+/// Called by the library: `reading` is one of [`FakeDriver::read_later`], and its memory is
+/// allocated.
 unsafe extern "C" fn read(reading: *mut Reading) {
     // SAFETY: by the caller's promise; the memory of the GPU is the host's here.
     let (reading, bytes) = unsafe {
@@ -35,73 +36,74 @@ unsafe extern "C" fn read(reading: *mut Reading) {
 }
 
 /// # Safety
-/// As the library calls it, once.
+/// Called by the library, once.
 unsafe extern "C" fn forget(reading: *mut Reading) {
     // SAFETY: it was a box.
     drop(unsafe { Box::from_raw(reading) });
 }
 
-/// Counts of what is alive, and of what has happened since the test got its turn.
+/// Numbers of live resources, and of events since the test acquired the driver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counters {
-    /// Pieces of memory of the GPU.
+    /// Live allocations of the GPU.
     pub device_memory: u32,
-    /// Pieces of pinned memory.
+    /// Live allocations of pinned memory.
     pub host_memory: u32,
-    /// Streams.
+    /// Live streams.
     pub streams: u32,
-    /// Events.
+    /// Live events.
     pub events: u32,
-    /// Modules.
+    /// Live modules.
     pub modules: u32,
-    /// Times that the primary context is retained.
+    /// Number of times that the primary context is retained.
     pub contexts: u32,
-    /// Times that it is pushed.
+    /// Number of times that the context is pushed.
     pub pushed: u32,
-    /// Calls that may fail.
+    /// Number of calls that may fail.
     pub calls: u32,
-    /// Kernels that were launched.
+    /// Number of launched kernels.
     pub launches: u32,
-    /// Copies from or to memory that was gone when they were done.
+    /// Number of copies from or to memory that had been freed by their execution.
     pub violations: u32,
 }
 
 impl Counters {
-    /// Nothing is alive, and nothing was used that was gone.
+    /// Returns whether nothing is alive, and nothing was used after being freed.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         *self == Self { calls: self.calls, launches: self.launches, ..Self::default() }
     }
 }
 
-/// A machine to pretend.
+/// Properties of the pretended machine.
 #[derive(Debug, Clone, Copy)]
 pub struct FakeMachine {
-    /// As the driver tells it: 12040 for CUDA 12.4.
+    /// Version as the driver reports it: 12040 for CUDA 12.4.
     pub version: i32,
-    /// The number of GPUs there are.
+    /// Number of GPUs.
     pub n_devices: i32,
-    /// Their compute capability.
+    /// Compute capability of the GPUs.
     pub capability: (i32, i32),
-    /// The memory of each, and what of the host's may be pinned.
+    /// Memory of each GPU, and limit of pinned memory.
     pub memory_bytes: u64,
 }
 
 impl FakeMachine {
-    /// One GPU that can do all.
+    /// One GPU that supports everything.
     pub const DEFAULT: Self =
         Self { version: 12_040, n_devices: 1, capability: (9, 0), memory_bytes: 8 << 30 };
 }
 
 impl FakeDriver {
-    /// Returns where the library is: for [`fdconvert_gpu::Driver::load`].
+    /// Returns the path of the library, for [`fdconvert_gpu::Driver::load`].
     #[must_use]
     pub fn path() -> &'static Path {
         Path::new(env!("FDCONVERT_FAKE_CUDA"))
     }
 
-    /// Waits for its turn, and starts with a machine that can do all and never fails.
+    /// Waits until no other test holds the driver, and resets it to a machine that supports
+    /// everything and never fails.
     ///
     /// # Errors
     /// When the library cannot be loaded.
@@ -114,7 +116,7 @@ impl FakeDriver {
         Ok(fake)
     }
 
-    /// Counts calls from 0 again, and forgets failures and machines.
+    /// Restarts the count of calls, and clears failures and machines.
     pub fn reset(&self) {
         // SAFETY: the type is that of the function in `fake_cuda.cpp`; so below.
         if let Ok(reset) = unsafe { self.function::<unsafe extern "C" fn()>(b"fake_cuda_reset\0") }
@@ -124,7 +126,7 @@ impl FakeDriver {
         }
     }
 
-    /// Lets a call fail, counted from 1 since the last reset, with an error of the driver's.
+    /// Makes a call fail, counted from 1 since the last reset, with this error of the driver.
     pub fn fail(&self, call: u32, code: i32) {
         type Fail = unsafe extern "C" fn(u32, i32);
         // SAFETY: as above.
@@ -145,7 +147,7 @@ impl FakeDriver {
         }
     }
 
-    /// Returns what it has counted.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         type Count = unsafe extern "C" fn(*mut Counters);
@@ -158,11 +160,11 @@ impl FakeDriver {
         counters
     }
 
-    /// Asks a stream to read memory of the GPU, as another library does that was handed a batch:
-    /// what it finds there when the stream comes to it. 1 and 2 are the default streams.
+    /// Queues a read of the GPU's memory in a stream, like a foreign library that uses a batch. The
+    /// result has the content at the time of execution. 1 and 2 are the default streams.
     ///
     /// # Errors
-    /// When the library is not what it was built to be.
+    /// When the library lacks a function.
     pub fn read_later(
         &self,
         stream: u64,
@@ -180,7 +182,6 @@ impl FakeDriver {
         Ok(found)
     }
 
-    /// Returns where a function of the library is.
     pub(crate) fn address(&self, name: &[u8]) -> Result<usize, libloading::Error> {
         // SAFETY: nothing is called, only the address is taken.
         let symbol = unsafe { self.function::<*const ()>(name) }?;

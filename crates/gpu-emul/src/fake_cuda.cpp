@@ -1,11 +1,11 @@
-// A library in the place of the CUDA driver: memory of the host, kernels on the CPU.
+// A library that replaces the CUDA driver, with memory of the host and kernels on the CPU.
 //
-// It is strict where a GPU is merely likely to go wrong. Work is put off until somebody waits for
-// it, stream by stream, so that a missing wait is seen. Memory starts as garbage, and ranges are
-// checked. What is allocated is counted, and any call can be made to fail.
+// It is strict where a GPU would only probably fail. Work is deferred, stream by stream, until
+// something waits for it, so that a missing wait shows. Memory starts out with garbage, and ranges
+// are checked. Allocations are counted, and any call can be made to fail.
 //
-// Only what fdconvert-gpu calls is here. Failing calls do nothing. A failing wait loses all work
-// that is on its way, as a lost context does.
+// It has only the functions that fdconvert-gpu calls. Failing calls do nothing. A failing wait
+// discards all queued work, as a lost context does.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-// The other way round than in emulator.cpp, whose results have to be the same.
+// The other direction than in emulator.cpp, which must give the same results.
 #define FD_BACKWARDS
 #include "fdconvert.cu"
 
@@ -48,7 +48,7 @@ struct Mark {
     std::shared_ptr<Work> work;
     u64 position = 0;
     bool is_timed = false;
-    std::shared_ptr<Clock::time_point> passed;  // None before it is passed.
+    std::shared_ptr<Clock::time_point> passed;  // Null before it is reached.
 };
 
 struct Everything {
@@ -59,7 +59,7 @@ struct Everything {
     int version = 12040, n_devices = 1, major = 9, minor = 0;
     u64 memory_bytes = u64(8) << 30;
     u64 next_handle = 0x1000;
-    // 1 and 2 are the default streams, which nobody creates.
+    // 1 and 2 are the default streams, which exist without being created.
     std::map<u64, std::shared_ptr<Work>> streams = {{1, std::make_shared<Work>()},
                                                     {2, std::make_shared<Work>()}};
     std::map<u64, Mark> events;
@@ -74,7 +74,7 @@ Everything& state() {
 
 thread_local std::vector<uintptr_t> contexts;
 
-// A kernel with its argument, which is copied as the driver does it.
+// A kernel with its argument, which is copied as by the driver.
 typedef std::function<void()> (*Bind)(const void* argument, u32 x, u32 y);
 template <typename Argument, void (*kernel)(const Argument*, u32, u32)>
 std::function<void()> bind(const void* argument, u32 x, u32 y) {
@@ -127,7 +127,7 @@ bool inside(const std::map<u64, size_t>& memory, u64 address, size_t n_bytes) {
     return address - next->first <= next->second && n_bytes <= next->second - (address - next->first);
 }
 
-// Counts the call, and says whether it is to fail.
+// Counts the call, and returns an error if it is to fail.
 int enter(bool in_context, bool is_wait = false) {
     Everything& all = state();
     all.counters.calls += 1;
@@ -146,7 +146,7 @@ Work* issue(u64 stream, std::function<void()> work) {
     return found->second.get();
 }
 
-// A copy or clearing whose memory is looked up when it is asked for and again when it is done.
+// A copy or fill. Its memory is checked when it is queued and again when it runs.
 int issue_access(u64 stream, u64 device, const void* host, size_t n_bytes, std::function<void()> work) {
     auto good = [=] {
         return inside(state().device_memory, device, n_bytes) &&
@@ -192,7 +192,7 @@ int release(std::map<u64, size_t>& memory, u64 address, u32& count) {
     (void)all;                                                \
     if (int code = enter(__VA_ARGS__)) return code
 
-// Gives things back: never made to fail, because nobody could do anything about it.
+// Releases a resource. Never made to fail, because no caller could react.
 #define LEAVE()                                               \
     std::lock_guard<std::recursive_mutex> guard(state().lock); \
     Everything& all = state();                                     \
@@ -220,7 +220,7 @@ EXPORT void fake_cuda_counters(Counters* counters) {
     *counters = all.counters;
 }
 
-// For fake_nvjpeg.cpp.
+// Used by fake_nvjpeg.cpp.
 EXPORT int fake_cuda_in_context() { return !contexts.empty(); }
 EXPORT int fake_cuda_is_device_memory(u64 address, size_t n_bytes) {
     LEAVE();
@@ -228,7 +228,7 @@ EXPORT int fake_cuda_is_device_memory(u64 address, size_t n_bytes) {
 }
 EXPORT int fake_cuda_issue(u64 stream, void (*work)(void*), void (*forget)(void*), void* data) {
     LEAVE();
-    // Forgotten after it has run, and when it is lost.
+    // Forgotten after it has run, or when it is discarded.
     const std::shared_ptr<void> kept(data, forget);
     return issue(stream, [=] { work(kept.get()); }) ? SUCCESS : INVALID_HANDLE;
 }

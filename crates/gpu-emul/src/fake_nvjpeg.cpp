@@ -1,13 +1,14 @@
-// A library in the place of nvJPEG, which works in the streams of fake_cuda.cpp.
+// A library that replaces nvJPEG and works in the streams of fake_cuda.cpp.
 //
-// It is strict where the real one is merely likely to go wrong. Pixels are written when somebody
-// waits for the stream, and not before; into memory that is alive then; with the context current,
-// and by states that are prepared and not busy. What is created is counted, and any call can be
-// made to fail. One bad image fails its batch, with some of the others' pixels written and garbage
-// in the places of the rest. Images of kinds that it decodes wrongly are counted as violations.
-// The hardware decodes nothing but batches.
+// It is strict where the real one would only probably fail. Pixels are written when something waits
+// for the stream, not earlier; the memory must be allocated at that time, the context current, and
+// the states prepared and idle. Created objects are counted, and any call can be made to fail. One
+// bad image fails its batch, with pixels of some images written and garbage in the places of the
+// rest. Images of kinds that nvJPEG decodes wrongly count as violations. The hardware engine
+// decodes only batches.
 //
-// Only what fdconvert-gpu calls is here. Pixels come from a function that the test hands over.
+// It has only the functions that fdconvert-gpu calls. Pixels come from a function that the test
+// supplies.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,14 +42,14 @@ struct Counters {
     u32 calls, together, alone, violations;
 };
 
-// What fake_cuda.cpp is asked for.
+// Functions of fake_cuda.cpp in use.
 struct Driver {
     int (*in_context)();
     int (*is_device_memory)(u64 address, size_t n_bytes);
     int (*issue)(u64 stream, void (*work)(void*), void (*forget)(void*), void* data);
 };
 
-// Writes width * height * 3 bytes of an image; anything but 0 when it cannot.
+// Writes width * height * 3 bytes of an image; returns nonzero on failure.
 typedef int (*Decode)(const u8* bytes, size_t n_bytes, u32 width, u32 height, u8* rgb);
 
 struct Frame {
@@ -72,7 +73,7 @@ struct Everything {
     int version[3] = {12, 4, 0};
     u32 engines = 0xF;
     u64 next_handle = 0x70000;
-    std::map<u64, int> handles;  // The engine of each.
+    std::map<u64, int> handles;  // By handle: its engine.
     std::map<u64, std::shared_ptr<State>> states;
     std::map<u64, Frame> headers;
 };
@@ -124,7 +125,7 @@ bool issue(u64 stream, Work work) {
     return all().driver.issue(stream, run, forget, new Work(std::move(work))) == 0;
 }
 
-// Decodes into memory of its own, and has the pixels written when the stream comes to it.
+// Decodes into private memory, and queues the write of the pixels in the stream.
 int decode_one(std::shared_ptr<State> state, int engine, const u8* bytes, size_t n_bytes,
                const Image& to, u64 stream) {
     Frame frame;
@@ -132,7 +133,7 @@ int decode_one(std::shared_ptr<State> state, int engine, const u8* bytes, size_t
     const bool is_known = frame.kind <= 0xC2 && frame.precision == 8 &&
                           (frame.n_components == 1 || frame.n_components == 3);
     if (!is_known) {
-        // Nobody should have asked.
+        // This kind must never be passed to nvJPEG.
         all().counters.violations += 1;
         return NOT_SUPPORTED;
     }
@@ -149,7 +150,7 @@ int decode_one(std::shared_ptr<State> state, int engine, const u8* bytes, size_t
         for (size_t at = 0; at < pixels->size(); ++at) (*pixels)[at] = (u8)(at * 7 + n_bytes);
     }
     state->n_busy += 1;
-    // Until the work is done or lost.
+    // Busy until the work is done or discarded.
     const std::shared_ptr<void> busy(nullptr, [=](void*) { state->n_busy -= 1; });
     const bool issued = issue(stream, [=] {
         (void)busy;
@@ -208,7 +209,7 @@ EXPORT int nvjpegCreateEx(int engine, const void* device, const void* pinned, un
     return SUCCESS;
 }
 EXPORT int nvjpegDestroy(u64 handle) {
-    // What it made must be gone before.
+    // All of its objects must have been destroyed before.
     for (auto& state : all().states) {
         if (state.second->handle == handle) all().counters.violations += 1;
     }
@@ -266,7 +267,7 @@ EXPORT int nvjpegDecodeBatchedSupported(u64 handle, u64 headers, int* is_unsuppo
     ENTER(handle);
     auto found = all().headers.find(headers);
     if (found == all().headers.end() || found->second.kind == 0) return INVALID_PARAMETER;
-    // Progressive images by themselves; and a lie about lossless ones.
+    // Progressive images only singly; lossless ones are falsely reported as supported.
     *is_unsupported = found->second.kind == 0xC2;
     return SUCCESS;
 }
@@ -293,7 +294,7 @@ EXPORT int nvjpegDecodeBatched(u64 handle, u64 state, const u8* const* bytes, co
         const int engine = all().handles[handle];
         const int code = decode_one(it, engine, bytes[number], n_bytes[number], to[number], stream);
         if (code != SUCCESS) {
-            // Not to be used again as it is.
+            // Must be prepared again before its next use.
             it->is_prepared = false;
             return code;
         }

@@ -1,41 +1,41 @@
-//! A library in the place of nvJPEG, and what tests may ask of it.
+//! A library that replaces nvJPEG, and its controls for tests.
 #![allow(unsafe_code, reason = "functions of a library are called by their address")]
 use crate::FakeDriver;
 use libloading::{Library, Symbol};
 use std::path::Path;
 
-/// The nvJPEG that is none. It works in the streams and the memory of a [`FakeDriver`].
+/// A fake nvJPEG. It works in the streams and the memory of a [`FakeDriver`].
 pub struct FakeNvJpeg<'a> {
     library: Library,
     driver: &'a FakeDriver,
 }
 
-/// Makes the pixels of a JPEG: its bytes, how many, width, height, where three bytes for each pixel
-/// go. Returns 0 if it could.
+/// Makes the pixels of a JPEG, given its bytes, their number, width, height, and the destination of
+/// three bytes per pixel. Returns 0 on success.
 pub type FakeDecode = unsafe extern "C" fn(*const u8, usize, u32, u32, *mut u8) -> i32;
 
-/// Counts of what is alive, and of what has happened since the last reset.
+/// Numbers of live resources, and of events since the last reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LibraryCounters {
-    /// Handles of the library.
+    /// Live handles of the library.
     pub handles: u32,
-    /// States that decode.
+    /// Live decoding states.
     pub states: u32,
-    /// Parsers of headers.
+    /// Live parsers of headers.
     pub headers: u32,
-    /// Calls that may fail.
+    /// Number of calls that may fail.
     pub calls: u32,
-    /// Images that were decoded in batches.
+    /// Number of images decoded in batches.
     pub together: u32,
-    /// Images that were decoded by themselves.
+    /// Number of images decoded singly.
     pub alone: u32,
-    /// Pixels for memory that was gone, states that were busy, images that must not be asked for.
+    /// Number of writes to freed memory, uses of busy states, and forbidden images.
     pub violations: u32,
 }
 
 impl LibraryCounters {
-    /// Nothing is alive, and nothing was used that must not be.
+    /// Returns whether nothing is alive, and nothing was misused.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let Self { calls, together, alone, .. } = *self;
@@ -43,7 +43,7 @@ impl LibraryCounters {
     }
 }
 
-/// The functions of the stand-in for the driver that this one needs.
+/// The functions of the fake driver in use.
 #[repr(C)]
 struct Functions {
     in_context: usize,
@@ -52,13 +52,13 @@ struct Functions {
 }
 
 impl<'a> FakeNvJpeg<'a> {
-    /// Returns where the library is: for [`fdconvert_gpu::NvJpeg::load`].
+    /// Returns the path of the library, for [`fdconvert_gpu::NvJpeg::load`].
     #[must_use]
     pub fn path() -> &'static Path {
         Path::new(env!("FDCONVERT_FAKE_NVJPEG"))
     }
 
-    /// One that can do all and never fails.
+    /// Loads the library, which supports everything and never fails.
     ///
     /// # Errors
     /// When the library cannot be loaded.
@@ -70,10 +70,10 @@ impl<'a> FakeNvJpeg<'a> {
         Ok(fake)
     }
 
-    /// Counts calls from 0 again, and forgets failures, engines and the decoder.
+    /// Restarts the count of calls, and clears failures, engines and the decoder.
     ///
     /// # Errors
-    /// When one of the libraries is not what it was built to be.
+    /// When one of the libraries lacks a function.
     pub fn reset(&self) -> Result<(), libloading::Error> {
         let functions = Functions {
             in_context: self.driver.address(b"fake_cuda_in_context\0")?,
@@ -89,7 +89,7 @@ impl<'a> FakeNvJpeg<'a> {
         Ok(())
     }
 
-    /// Lets a call fail, counted from 1 since the last reset, with an error of nvJPEG's.
+    /// Makes a call fail, counted from 1 since the last reset, with this error of nvJPEG.
     pub fn fail(&self, call: u32, code: i32) {
         // SAFETY: as above.
         unsafe {
@@ -98,7 +98,7 @@ impl<'a> FakeNvJpeg<'a> {
         }
     }
 
-    /// The engines that there are, a bit for each number.
+    /// Sets the available engines, one bit for each number.
     pub fn engines(&self, engines: u32) {
         // SAFETY: as above.
         unsafe {
@@ -107,7 +107,7 @@ impl<'a> FakeNvJpeg<'a> {
         }
     }
 
-    /// Returns where pixels come from, until the next reset.
+    /// Sets the function that makes pixels, until the next reset.
     pub fn set_decoder(&self, decode: FakeDecode) {
         type Set = unsafe extern "C" fn(FakeDecode);
         // SAFETY: as above.
@@ -117,7 +117,7 @@ impl<'a> FakeNvJpeg<'a> {
         }
     }
 
-    /// Returns what it has counted.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> LibraryCounters {
         type Count = unsafe extern "C" fn(*mut LibraryCounters);

@@ -1,21 +1,21 @@
-//! Fractals on the CPU, by the kernel.
+//! Fractals on the CPU, drawn by the kernel.
 #![allow(unsafe_code, reason = "hands addresses to the kernel")]
 use crate::kernels::fdconvert_fractal;
 use fdconvert_gpu::layout::{FractalImageLayout, FractalSystemLayout, FractalsLayout};
 
-/// Images as the kernel has drawn them.
+/// Images drawn by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawn {
-    /// The pixels that points fall on, an image after the other: rows of whole words of 64 bits.
+    /// The pixels that contain points, image after image: rows of whole 64-bit words.
     pub coverage: Vec<u64>,
-    /// The same with patches.
+    /// The pixels of the patches, in the same layout.
     pub patches: Vec<u64>,
     /// For each image, whether the kernel has left it to the CPU.
     pub needs_orbit: Vec<bool>,
 }
 
-/// Draws images of `size` by `size` pixels, `pad` of them free on every side, from `points`
-/// points. All memory holds garbage before. `None` if an image is of a system that is not there.
+/// Draws images of `size` by `size` pixels, `pad` of them free on every side, from `points` points.
+/// All memory starts out with garbage. `None` if an image has an unknown system.
 #[must_use]
 pub fn draw(
     systems: &[FractalSystemLayout],
@@ -40,8 +40,8 @@ pub fn draw(
         n_steps: points.saturating_sub(128).div_ceil(64),
     };
     let n_images = images.len().try_into().ok()?;
-    // SAFETY: every address is that of an array of this function with the size that the kernel
-    // computes from `size`; the systems that the images name are there, as was just checked.
+    // SAFETY: every address is that of a local array with the size that the kernel computes from
+    // `size`; the systems of all images exist, as was just checked.
     unsafe { fdconvert_fractal(&raw const batch, 1, n_images) };
     let needs_orbit = images.iter().map(|image| image.left == 1).collect();
     Some(Drawn { coverage, patches, needs_orbit })

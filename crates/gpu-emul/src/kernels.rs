@@ -35,8 +35,8 @@ unsafe extern "C" {
 /// Runs all blocks of threads of a kernel, one after the other.
 ///
 /// # Safety
-/// The addresses in `batch` are those of live memory of this process, aligned to 8 bytes, that
-/// no one else uses meanwhile, laid out by a plan that `batch` was made from.
+/// The addresses in `batch` point to allocated memory of this process, aligned to 8 bytes and laid
+/// out by the plan of `batch`, which nothing else uses during the call.
 pub(crate) unsafe fn launch(kernel: Kernel, batch: &BatchLayout, n_items: u32, n_images: u32) {
     let function: Launch = match kernel {
         Kernel::Tables => fdconvert_tables,
@@ -54,35 +54,35 @@ pub(crate) unsafe fn launch(kernel: Kernel, batch: &BatchLayout, n_items: u32, n
     unsafe { function(batch, n_items, n_images) }
 }
 
-/// Half precision, as the kernels round to it.
+/// Rounds to half precision, as the kernels do.
 #[must_use]
 pub fn to_f16(value: f32) -> u16 {
     // SAFETY: a function of a number.
     unsafe { fdconvert_to_f16(value) }
 }
 
-/// The upper half of single precision, as the kernels round to it.
+/// Rounds to bfloat16, as the kernels do.
 #[must_use]
 pub fn to_bf16(value: f32) -> u16 {
     // SAFETY: a function of a number.
     unsafe { fdconvert_to_bf16(value) }
 }
 
-/// 255 divided by a number from 1 to 255, as the kernels divide it; `None` for others.
+/// Divides 255 by a number from 1 to 255, as the kernels do; `None` for 0.
 #[must_use]
 pub fn divided_255(divisor: u8) -> Option<f64> {
     // SAFETY: a function of a number that is not 0.
     (divisor > 0).then(|| unsafe { fdconvert_divided_255(divisor.into()) })
 }
 
-/// Threads per block of each of [`Kernel::ALL`], as C++ has them.
+/// Returns the threads per block of each of [`Kernel::ALL`], according to C++.
 #[must_use]
 pub fn threads_in_cpp() -> Vec<u32> {
     // SAFETY: a constant with one entry for each kernel.
     unsafe { fdconvert_n_threads }.to_vec()
 }
 
-/// Sizes, alignments and offsets of the structures, as C++ has them.
+/// Returns sizes, alignments and offsets of the structures, according to C++.
 #[must_use]
 pub fn layout_in_cpp() -> Vec<u32> {
     // SAFETY: a constant.
@@ -92,7 +92,7 @@ pub fn layout_in_cpp() -> Vec<u32> {
     (0..n).map(|at| unsafe { first.add(at).read() }).collect()
 }
 
-/// The same, as Rust has them.
+/// Returns the same numbers according to Rust.
 #[must_use]
 pub fn layout_in_rust() -> Vec<u32> {
     macro_rules! sizes {

@@ -1,11 +1,10 @@
 //! The kernels of `fdconvert-gpu` on the CPU: for tests only, never published.
 //!
-//! The same sources that become PTX are compiled by a C++ compiler. [`decode`] runs them over a
-//! whole batch, thread after thread, and what comes out has to be what a GPU gives, bit for bit:
-//! the kernels compute with integers, and with floating point whose roundings are spelt out.
-//! [`FakeDriver`] is a library in the place of the driver that runs them too, so that the host's
-//! part of `fdconvert-gpu` is tested without a GPU, failures of the driver included. [`FakeNvJpeg`]
-//! is one in the place of nvJPEG.
+//! A C++ compiler compiles the sources that otherwise become PTX. [`decode`] runs them over a whole
+//! batch, thread after thread, and the result must equal that of a GPU, bit for bit: the kernels
+//! use integers, and floating point with explicit rounding. [`FakeDriver`] is a library that
+//! replaces the driver and also runs the kernels, so that the host's part of `fdconvert-gpu` is
+//! tested without a GPU, including failures of the driver. [`FakeNvJpeg`] replaces nvJPEG.
 
 mod decode;
 mod fake;

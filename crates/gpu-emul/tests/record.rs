@@ -1,4 +1,4 @@
-//! The record that is taken on machines with a GPU, on machines without.
+//! The record of machines with a GPU, run on a machine without one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[allow(dead_code, unreachable_pub, reason = "a program; the test calls what is below its `main`")]
@@ -13,7 +13,7 @@ fn settings(more: &[&str]) -> Settings {
     let driver = FakeDriver::path().to_str().unwrap();
     let tiny =
         ["--images", "3", "--sides", "48", "--batches", "2,3", "--warm-up", "1", "--points", "700"];
-    // Never one that is installed: it would not know this driver.
+    // Never an installed one: it would not know this driver.
     let nvjpeg = ["--nvjpeg", "no/such/library.so"];
     let rest = ["--rounds", "2", "--seconds", "60", "--driver", driver];
     let nvjpeg = if more.contains(&"--nvjpeg") { &[][..] } else { &nvjpeg[..] };
@@ -58,7 +58,7 @@ fn engines_of_nvjpeg_are_rivals() {
     ] {
         assert!(report.text.contains(part), "{part} is missing:\n{}", report.text);
     }
-    // Its pixels are none, and far from those that they should be.
+    // The fake makes no real pixels, so they are far from the expected ones.
     let native =
         report.text.lines().find(|line| line.starts_with("| auto | repeated | 48x48 q50 | u8"));
     let cells: Vec<_> = native.unwrap().split('|').map(str::trim).collect();

@@ -1,5 +1,5 @@
-//! What there is to decode with, as `fdconvert gpu probe` finds it: also a test that machines
-//! without a driver, a library or a GPU are told so, in programs in which a panic is the end.
+//! Prints the decoders of this machine, as `fdconvert gpu probe` does. Built with `panic=abort`, it
+//! also tests that a machine without a driver, a library or a GPU gets an error and no panic.
 //!
 //! ```sh
 //! cargo rustc -p fdconvert-gpu --example probe -- -C panic=abort

@@ -3,11 +3,11 @@
 // The same text is compiled for the GPU and, with any C++ compiler, for the CPU, where tests,
 // sanitizers and a stand-in driver run it. Nothing is included, no library is called.
 //
-// A kernel is a sequence of phases. In a phase every thread of a block does its part without
-// looking at what the others do in the same phase; between two phases is a barrier. On the GPU
-// the threads of a phase run side by side, on the CPU one after the other. What a thread wants to
-// remember from phase to phase it keeps in the shared memory of its block. Whatever decides which
-// phase comes next must be the same for all threads of the block.
+// A kernel is a sequence of phases with a barrier between them. Within a phase, a thread reads
+// nothing that another thread writes in the same phase. On the GPU the threads of a phase run in
+// parallel, on the CPU one after the other. State that a thread needs in a later phase goes into
+// the shared memory of its block. A condition that selects the next phase must have the same value
+// for all threads of the block.
 //
 //     FD_KERNEL(name, n_threads, Shared)          // { shared, batch, block } are given
 //     {
@@ -15,8 +15,9 @@
 //         FD_PHASE(n_threads, second_part(shared, batch, block, thread));
 //     }
 //
-// `block.item` says which part of an image a block works on, `block.image` which image of the
-// batch. All kernels take one argument: the `Batch` of layout.cuh, or what FD_KERNEL_OF names.
+// `block.item` is the part of an image that a block works on, `block.image` the position of the
+// image in the batch. Every kernel takes one argument: the `Batch` of layout.cuh, or the type named
+// by FD_KERNEL_OF.
 #pragma once
 
 typedef unsigned char u8;
@@ -72,8 +73,8 @@ FD_DEVICE u32 count_bits(u32 word) { return (u32)__popc((int)word); }
 #define FD_CONSTANT static const
 #define FD_UNROLL
 
-// Within a phase the order of the threads must not matter. Running a program that goes through
-// them backwards beside one that does not, shows it.
+// Within a phase the order of the threads must not matter. Tests compare a build that runs them
+// backwards with one that does not.
 #ifdef FD_BACKWARDS
 #define FD_THREAD(turn, n_threads) ((n_threads) - 1 - (turn))
 #else
@@ -88,7 +89,7 @@ FD_DEVICE u32 count_bits(u32 word) { return (u32)__popc((int)word); }
         }                                                      \
     } while (0)
 
-// Shared memory starts out as garbage, as on the GPU, so that nobody relies on zeros.
+// Shared memory starts out as garbage, as on the GPU, so that no kernel relies on zeros.
 #define FD_KERNEL_OF(name, n_threads, Shared, Argument)                            \
     FD_DEVICE void name##_block(Shared& shared, const Argument& batch, Block block); \
     extern "C" void fdconvert_##name(const Argument* batch, u32 n_items, u32 n_images) { \

@@ -1,9 +1,9 @@
-// Changes to images of whole levels: the operations of crates/loader/src/transform/augment, which
-// are Pillow's, bit for bit. The host has drawn which, and computed their numbers.
+// Changes to 8-bit images: the operations of crates/loader/src/transform/augment, which match
+// Pillow bit for bit. The host has chosen them and computed their parameters.
 //
-// A block of threads makes all changes of an image, one after the other, at the output's size. What
-// looks at a pixel alone is a table per channel, or is done in place; what looks at other pixels
-// (`warp`, `sharpness`) reads one half of the memory and writes the other.
+// One block of threads applies all changes of an image in order, at the output's size. A change
+// that depends on one pixel is a table per channel, or is done in place; one that reads other
+// pixels (`warp`, `sharpness`) reads one half of the memory and writes the other.
 //
 //     clear, count, sum   levels of each channel are counted, where a table depends on them
 //     table               a thread per level
@@ -16,9 +16,9 @@
 constexpr u32 CHANGE_THREADS = 512;
 
 struct ChangeShared {
-    f64 scale[3], offset[3];      // Of stretching: 1 and 0 if nothing is to be done.
-    u32 counts[3][256];           // After `sum`: how many are darker.
-    u32 step[3];                  // Of equalizing: pixels per level; 0 if nothing is to be done.
+    f64 scale[3], offset[3];      // For stretching: 1 and 0 for no change.
+    u32 counts[3][256];           // After `sum`: the number of darker pixels.
+    u32 step[3];                  // For equalizing: pixels per level; 0 for no change.
     u32 mean;                     // Of the gray image.
     u8 table[3][256];
 };
@@ -32,16 +32,16 @@ FD_DEVICE u32 luma_of(const u8* pixel) {
     return (pixel[0] * 19595u + pixel[1] * 38470u + pixel[2] * 7471u + 0x8000u) >> 16;
 }
 
-// At factor 0 `dull`, at 1 `level`, above 1 more than it; stopped at 0 and 255, and cut off.
+// At factor 0 `dull`, at 1 `level`, above 1 beyond it; clamped to 0 to 255, then truncated.
 FD_DEVICE u32 mix(u32 dull, u32 level, f32 factor) {
     const f32 from = (f32)dull, to = (f32)level;
     const f32 mixed = from + factor * (to - from);
-    // Comparisons that what is no number does not pass.
+    // These comparisons are false for NaN.
     return mixed > 0.0f ? (mixed < 255.0f ? (u32)mixed : 255) : 0;
 }
 
-// Every pixel is the one that it comes from, whose position is counted in 2^-16 pixels; black from
-// outside.
+// Copies each pixel from its source position, in units of 2^-16 pixels. Positions outside the image
+// give black.
 FD_DEVICE void warp(const Batch& batch, const Change& change, const u8* from, u8* to, u32 thread) {
     const u32 width = batch.out_width, n_pixels = width * batch.out_height;
     for (u32 number = thread; number < n_pixels; number += CHANGE_THREADS) {
@@ -57,8 +57,8 @@ FD_DEVICE void warp(const Batch& batch, const Change& change, const u8* from, u8
     }
 }
 
-// Away from, or towards, a blurred image, in which a pixel counts five and each of its neighbours
-// one. The outermost pixels stay.
+// Moves each pixel away from, or towards, a blurred image that weighs a pixel by five and each of
+// its neighbours by one. The outermost pixels stay.
 FD_DEVICE void sharpness(const Batch& batch, const Change& change, const u8* from, u8* to,
                          u32 thread) {
     const u32 width = batch.out_width, n_pixels = width * batch.out_height;
@@ -79,13 +79,13 @@ FD_DEVICE void sharpness(const Batch& batch, const Change& change, const u8* fro
             const u32 sides = here[(i32)channel - 3] + here[channel + 3];
             const u32 total = above[-3] + above[0] + above[3] + below[-3] + below[0] + below[3] +
                               sides + 5 * level;
-            // The thirteenth part, rounded; halves cannot occur.
+            // Divided by 13 and rounded; halves cannot occur.
             out[channel] = (u8)mix((2 * total + 13) / 26, level, change.factor);
         }
     }
 }
 
-// Away from, or towards, gray.
+// Moves each pixel away from, or towards, gray.
 FD_DEVICE void color(const Batch& batch, const Change& change, u8* image, u32 thread) {
     const u32 n_pixels = batch.out_width * batch.out_height;
     for (u32 number = thread; number < n_pixels; number += CHANGE_THREADS) {
@@ -103,7 +103,7 @@ FD_DEVICE void clear_counts(ChangeShared& shared, u32 thread) {
     }
 }
 
-// The contrast counts gray levels, as its first channel.
+// Contrast counts gray levels, in the first channel.
 FD_DEVICE void count_levels(ChangeShared& shared, const Batch& batch, const Change& change,
                             const u8* image, u32 thread) {
     const u32 n_pixels = batch.out_width * batch.out_height;
@@ -119,8 +119,8 @@ FD_DEVICE void count_levels(ChangeShared& shared, const Batch& batch, const Chan
     }
 }
 
-// 255 divided by 1 to 255, to the nearest number, ties to even: bit after bit, because what compilers
-// make of a division in double precision takes registers from all threads.
+// 255 divided by 1 to 255, to the nearest number, ties to even. Computed bit by bit: the code that
+// compilers emit for a division in double precision takes registers from all threads.
 FD_DEVICE f64 divided_255(u32 divisor) {
     const u64 most = (u64)1 << 52;
     u64 digits = 255 / divisor;
@@ -137,7 +137,7 @@ FD_DEVICE f64 divided_255(u32 divisor) {
     return (f64)(digits + is_up) * unit;
 }
 
-// A thread for each channel.
+// One thread for each channel.
 FD_DEVICE void sum_counts(ChangeShared& shared, const Batch& batch, u32 thread) {
     if (thread >= 3) return;
     const u32 n_pixels = batch.out_width * batch.out_height;
@@ -158,17 +158,17 @@ FD_DEVICE void sum_counts(ChangeShared& shared, const Batch& batch, u32 thread) 
     const f64 scale = brightest > darkest ? divided_255(brightest - darkest) : 1.0;
     shared.scale[thread] = scale;
     shared.offset[thread] = brightest > darkest ? -(f64)darkest * scale : 0.0;
-    // The brightest level is not to be spread.
+    // The brightest level is not spread.
     shared.step[thread] = (n_pixels - smaller(n_brightest, n_pixels)) / 255;
-    // To the nearest whole level. Fractions of a half are exact in double precision, where Pillow
-    // computes it, and others are farther from it than that rounds. A division of 64 bits would
+    // Rounds to the nearest level. Fractions of a half are exact in double precision, which Pillow
+    // uses, and all others are farther from a half than its rounding error. A 64-bit division would
     // take registers from all threads.
     u32 mean = 0;
     while (mean < 255 && (u64)(2 * mean + 1) * n_pixels <= 2 * sum) ++mean;
     if (thread == 0) shared.mean = mean;
 }
 
-// Stretches what occurs over 0 to 255.
+// Stretches the levels in use over 0 to 255.
 FD_DEVICE u32 stretched(u32 level, f64 scale, f64 offset) {
     const f64 value = (f64)level * scale + offset;
     return value > 0.0 ? (value < 255.0 ? (u32)value : 255) : 0;

@@ -14,7 +14,7 @@ OPTIONS = ["-std=c++17", "--fmad=false", "--prec-div=true", "--ftz=false"]
 
 
 class Nvrtc:
-    """The few functions of the library that a compilation takes."""
+    """The functions of NVRTC that a compilation needs."""
 
     def __init__(self, library: str) -> None:
         self.library = ctypes.CDLL(library)

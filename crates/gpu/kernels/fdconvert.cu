@@ -1,4 +1,4 @@
-// All kernels as one program: what becomes fdconvert.ptx.
+// All kernels as one program, compiled to fdconvert.ptx.
 #include "base.cuh"
 #include "layout.cuh"
 #include "unstuff.cuh"

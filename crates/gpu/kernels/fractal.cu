@@ -1,4 +1,4 @@
-// Images that are made by formulas: nothing to do with JPEGs.
+// Images made by formulas; no JPEG is involved.
 
 FD_KERNEL_OF(fractal, FRACTAL_THREADS, FractalShared, Fractals) {
     FractalImage& image = batch.images[block.image];

@@ -1,9 +1,9 @@
 // Images of iterated function systems: the sampler `lanes64-v1` of crates/fractal, bit for bit.
 //
-// crates/fractal/src/lanes/mod.rs defines it; the names are those used there. A block of threads
-// draws an image, a thread one of the 64 lanes. The points are computed twice, because the bounds
-// of all must be known before the first is drawn, and computing them again is cheaper than keeping
-// 800 KB per image. Hits are bits: setting one is the same in any order.
+// crates/fractal/src/lanes/mod.rs defines it; the names are the same. A block of threads draws an
+// image, a thread one of the 64 lanes. The points are computed twice, because the bounds of all
+// must be known before the first is drawn, and computing them again is cheaper than keeping 800 KB
+// per image. Hits are bits: setting one is the same in any order.
 //
 //     load     the table of the system comes into shared memory, all hits go
 //     lead     one thread computes the points that the lanes start from
@@ -14,8 +14,8 @@
 //     judge    one thread says whether they are enough
 //     patch    3x3 patches of coin tosses
 //
-// Bitmaps lie as in crates/fractal: row after row, each a multiple of 64 bits, the first pixel in
-// the lowest bit. Those that do not fit into shared memory are drawn where they stay.
+// The layout of bitmaps is that of crates/fractal: row after row, each a multiple of 64 bits, the
+// first pixel in the lowest bit. Bitmaps that do not fit into shared memory are drawn in place.
 #pragma once
 
 #define FRACTAL_LANES 64
@@ -23,7 +23,8 @@
 #define FRACTAL_SLOTS 8
 #define FRACTAL_LEAD_IN 128
 #define FRACTAL_LEAD_IN_COUNTER 0xF0000000u
-// Hits that are kept in shared memory: 256x256 of them, so that blocks still fill the GPU.
+// Size of the bitmap kept in shared memory, 256x256 hits, small enough that blocks still fill the
+// GPU.
 #define FRACTAL_WORDS 2048
 
 struct FractalSystem {
@@ -31,16 +32,16 @@ struct FractalSystem {
     u32 words[FRACTAL_SLOTS];   // Threshold and alias of each slot.
 };
 
-// Why an image is left to the CPU.
+// Reason for which an image is left to the CPU.
 enum FractalLeft : u32 {
     FRACTAL_ORBIT = 1,  // Only the single orbit draws it.
-    FRACTAL_EMPTY = 2,  // Its points cover too little, so that it is drawn with other weights.
+    FRACTAL_EMPTY = 2,  // Its points cover too little; it is redrawn with other weights.
 };
 
 struct FractalImage {
     u32 system;
     u32 key[2];
-    u32 least;  // Pixels that its points have to cover.
+    u32 least;  // Pixels that its points must cover.
     u32 left;   // Written: 0, or a `FractalLeft`.
 };
 
@@ -48,7 +49,7 @@ struct Fractals {
     const FractalSystem* systems;
     FractalImage* images;
     u32* coverage;  // A bitmap for each image.
-    u32* patches;   // Likewise, or none.
+    u32* patches;   // Likewise, or null.
     u32 first_image;
     u32 size, pad;
     u32 n_steps;    // Points of every lane.
@@ -87,7 +88,7 @@ FD_DEVICE FractalHash fractal_hash_of(const FractalImage& image) {
     return FractalHash{image.key[0], image.key[1]};
 }
 
-// The hash of the coins: the words of the key, mixed once more.
+// Hash of the coins: the words of the key, mixed once more.
 FD_DEVICE FractalHash fractal_coin(const FractalImage& image) {
     u64 z = ((u64)image.key[1] << 32 | image.key[0]) + 0x9E3779B97F4A7C15ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
@@ -136,7 +137,7 @@ FD_DEVICE void fractal_lead(FractalShared& shared, const FractalImage& image, u3
     }
 }
 
-// Calls `use` for every point of a lane: two of the lead-in, then those of the steps.
+// Calls `use` for every point of a lane: the two of the lead-in, then those of the steps.
 template <typename Use>
 FD_DEVICE void fractal_points(const FractalShared& shared, const Fractals& batch,
                               const FractalImage& image, u32 lane, Use use) {
@@ -152,7 +153,7 @@ FD_DEVICE void fractal_points(const FractalShared& shared, const Fractals& batch
     }
 }
 
-// Comparisons, because they pass over what is not a number.
+// Written as a comparison so that NaN is ignored.
 FD_DEVICE f32 fractal_least(f32 so_far, f32 value) { return value < so_far ? value : so_far; }
 FD_DEVICE f32 fractal_most(f32 so_far, f32 value) { return value > so_far ? value : so_far; }
 
@@ -197,7 +198,7 @@ FD_DEVICE void fractal_map(FractalShared& shared, const Fractals& batch, Fractal
     image.left = shared.is_drawn ? 0 : (u32)FRACTAL_ORBIT;
 }
 
-// Inside of the bounds this is what cutting gives; elsewhere it is a number all the same.
+// Inside the bounds this equals a cast; outside it still returns a number.
 FD_DEVICE u32 fractal_cut(f32 value) {
     return value > 0.0f ? (u32)(i32)(value < 65535.0f ? value : 65535.0f) : 0;
 }
@@ -250,7 +251,7 @@ FD_DEVICE void fractal_judge(const FractalShared& shared, FractalImage& image, u
     if (shared.is_drawn && n_hits < image.least) image.left = FRACTAL_EMPTY;
 }
 
-// A word of a row, one to three pixels to the right.
+// A word of a row, shifted one to three pixels to the right.
 FD_DEVICE u32 fractal_smeared(const u32* row, u32 word) {
     const u32 here = row[word], before = word == 0 ? 0 : row[word - 1];
     return shift_pair(here, before, 1) | shift_pair(here, before, 2) | shift_pair(here, before, 3);
@@ -266,7 +267,7 @@ FD_DEVICE void fractal_patch(const Fractals& batch, const FractalImage& image, c
         for (u32 above = 1; above <= 3 && above <= row; ++above) {
             lit |= fractal_smeared(coverage + (row - above) * row_words, word);
         }
-        // Behind the last pixel of a row all bits are 0.
+        // All bits after the last pixel of a row are 0.
         const u32 n_before = word * 32;
         const u32 n_bits = batch.size > n_before ? batch.size - n_before : 0;
         const u32 mask = n_bits >= 32 ? ~0u : (1u << n_bits) - 1;

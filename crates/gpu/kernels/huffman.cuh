@@ -2,20 +2,21 @@
 //
 //     load:   the tables of the image go to shared memory
 //     decode: each thread decodes the segments of its run; DC values stay differences
-//     sum:    what the DC predictions of each thread start from, given the sums of all before it
+//     sum:    the start of each DC prediction, from the sums of all threads before it
 //     add:    each thread turns its differences into values
 //
-// A thread has consecutive segments, so that what it must know of the others is one sum per
-// component. At a restart predictions start from 0: nothing before it counts.
+// A thread has consecutive segments, so that all it needs from the others is one sum per component.
+// At a restart, predictions start from 0: nothing before it counts.
 //
-// Of a crop the host hands over the segments that it needs and those before them whose DC
-// differences count. Where restarts let it leave out some in between, one entry that is marked as
-// skipped stands for these. Blocks are counted from `base_block` on.
+// For a crop, the host passes the segments that the crop needs and the earlier ones that the DC
+// prediction needs. Segments between two restarts that can be left out are replaced by one entry
+// marked as skipped. Blocks are counted from `base_block`.
 //
-// The loop over codes does one code per turn for every lane, whatever its block: lanes part only
-// where a block ends or a code is long. Reads are clamped to the words there are, places to the
-// 64 of a block, and blocks to those of the image, so damaged data leads to wrong values at worst.
-// A segment has to end at the very bit where the next one starts; damage hardly ever does that.
+// The loop decodes one code per turn in every lane, whatever its block: lanes diverge only where a
+// block ends or a code is long. Reads are clamped to the available words, coefficient positions to
+// the 64 of a block, and blocks to those of the image, so damaged data leads to wrong values at
+// worst. A segment must end at the exact bit where the next one starts, which damage rarely
+// preserves.
 #pragma once
 
 constexpr u32 HUFFMAN_THREADS = 128;
@@ -30,14 +31,14 @@ FD_CONSTANT u8 ZIGZAG[64] = {
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
 struct HuffmanShared {
-    // Of each pair, DC and AC.
+    // For each pair: DC, then AC.
     u32 lookups[MAX_PAIRS * 2 * FIRST_ENTRIES];
     u8 zigzag[64];
-    // Where the tables of each block of an MCU start in `lookups`, and its component.
+    // Start of the tables of each block of an MCU in `lookups`, and its component.
     u16 slot_lookup[MAX_SLOTS];
     u8 slot_component[MAX_SLOTS];
-    // Per component and thread: the sum of DC differences since the last restart, then the sum
-    // that the thread starts from.
+    // Per component and thread: the sum of the DC differences since the last restart, later the
+    // thread's starting sum.
     u32 sums[3][HUFFMAN_THREADS];
     u8 resets[HUFFMAN_THREADS];
 };
@@ -57,8 +58,8 @@ struct Blocks {
     u32 first, n;
 };
 
-// The blocks of a segment; none if they are not all among those that are decoded. `base_block` is
-// the first of an MCU, so that slots can be told from numbers that count from there.
+// The blocks of a segment; none if any of them is outside the decoded range. `base_block` is the
+// first block of an MCU, so that a number counted from it determines the slot.
 FD_DEVICE Blocks blocks_of(const Image& image, const Segment* segment) {
     const u32 first = segment[0].block & ~(RESETS | SKIPPED);
     const u32 end = segment[1].block & ~(RESETS | SKIPPED);
@@ -87,12 +88,12 @@ FD_DEVICE void huffman_load(HuffmanShared& shared, const Batch& batch, const Ima
     }
 }
 
-// Decodes `blocks` from `bit` on. Returns where they end; `bad` gets bit 30 set where bits are no
-// code.
+// Decodes `blocks` from `bit` on and returns the bit after them. Sets bit 30 of `bad` where the
+// bits are no code.
 FD_DEVICE u32 decode_blocks(const HuffmanShared& shared, const u32* second, const u32* words,
                             u32 n_words, u32 blocks_per_mcu, Blocks blocks, u32 bit,
                             i16* coefficients, u32* bad) {
-    // `high` and `low` hold the bits from word `at` on, `next` is on its way.
+    // `high` and `low` hold the bits from word `at` on; `next` is being loaded.
     u32 at = bit / 32, shift = bit % 32;
     u32 high = at < n_words ? swap_bytes(words[at]) : 0;
     u32 low = at + 1 < n_words ? swap_bytes(words[at + 1]) : 0;
@@ -109,7 +110,7 @@ FD_DEVICE u32 decode_blocks(const HuffmanShared& shared, const u32* second, cons
             entry = second[(entry & ~ENTRY_SECOND) + within];
         }
         seen |= entry;
-        // The bits behind the code: values of `size` bits, of which the lower half is negative.
+        // The bits after the code: a value of `size` bits, the lower half of which is negative.
         const u32 size = entry >> 11 & 15;
         const u32 rest = bits << (entry >> 6 & 31);
         const u32 below_half = ~(u32)((i32)rest >> 31);
@@ -127,7 +128,7 @@ FD_DEVICE u32 decode_blocks(const HuffmanShared& shared, const u32* second, cons
             next = at + 2 < n_words ? swap_bytes(words[at + 2]) : 0;
         }
         if (place >= 64) {
-            // A run that leaves the block, unless it is the end of the block.
+            // A run beyond the end of the block, unless it is the end-of-block code.
             if (place > 64 && (entry >> 16 & WHOLE_BLOCK) == 0) {
                 seen |= ENTRY_NO_CODE;
             }
@@ -141,7 +142,7 @@ FD_DEVICE u32 decode_blocks(const HuffmanShared& shared, const u32* second, cons
     return at * 32 + shift;
 }
 
-// A sum per component, in registers: arrays that are indexed by a variable are not.
+// One sum per component, in registers, where an array indexed by a variable cannot be.
 struct Sums {
     u32 y, cb, cr;
 };

@@ -1,5 +1,5 @@
 // From coefficients to samples: dequantisation and the inverse DCT of libjpeg's "islow", bit for
-// bit (Loeffler, Ligtenberg and Moschytz, constants of 13 bits). Eight threads do a block: each a
+// bit (Loeffler, Ligtenberg and Moschytz, 13-bit constants). Eight threads do a block: each a
 // column, then each a row. Arithmetic wraps, because damaged data may hold any number.
 #pragma once
 
@@ -38,7 +38,7 @@ FD_DEVICE void transform(const u32 (&in)[8], u32 (&out)[8]) {
     }
 }
 
-// Blocks of the MCUs that are wanted; no other is transformed.
+// Blocks of the wanted MCUs; no other is transformed.
 FD_DEVICE u32 n_wanted(const Image& image) {
     const Mcus& mcus = image.mcus;
     return (mcus.end_x - mcus.first_x) * (mcus.end_y - mcus.first_y) * image.blocks_per_mcu;

@@ -1,13 +1,14 @@
-// What the host hands to the kernels. `src/layout.rs` says the same in Rust; a test compares the
-// offsets. All numbers are little-endian; every array lies in memory that the host has sized.
+// The structures that the host passes to the kernels. `src/layout.rs` declares them in Rust; a test
+// compares the offsets. All numbers are little-endian; the host has sized the memory of every
+// array.
 #pragma once
 
-// Why an image of the batch has no pixels; several may be set.
+// Reasons for which an image of the batch has no pixels; several may be set.
 enum Flag : u32 {
-    FLAG_CODE = 1,      // Bits that are no code of the table, or a run that leaves its block.
+    FLAG_CODE = 1,      // Bits that are no code of the table, or a run beyond its block.
     FLAG_SEGMENT = 2,   // A segment that does not end where the next one starts.
-    FLAG_RESTART = 4,   // Restart markers that are missing, too many, or elsewhere.
-    FLAG_LENGTH = 8,    // A scan that is shorter or longer than its checkpoints say.
+    FLAG_RESTART = 4,   // Restart markers that are missing, additional, or misplaced.
+    FLAG_LENGTH = 8,    // A scan of another length than its checkpoints say.
     FLAG_RANGE = 16,    // A checkpoint outside of the image.
 };
 
@@ -15,17 +16,18 @@ enum Color : u32 { COLOR_GRAY = 0, COLOR_YCBCR = 1, COLOR_RGB = 2 };
 enum DType : u32 { DTYPE_U8 = 0, DTYPE_F16 = 1, DTYPE_BF16 = 2, DTYPE_F32 = 3 };
 enum Order : u32 { ORDER_NCHW = 0, ORDER_NHWC = 1 };
 
-// What of an image is wanted, in its pixels. The window holds all pixels that the crop touches;
-// only it is converted to RGB.
+// The wanted part of an image, in image pixels. The window contains every pixel that the crop
+// touches; only it is converted to RGB.
 struct Crop {
-    f32 left, top;             // Of the first output pixel's edge.
+    f32 left, top;             // Edge of the first output pixel.
     f32 step_x, step_y;        // Image pixels per output pixel.
     u32 first_x, end_x;        // The window.
     u32 first_y, end_y;
     u32 flip;                  // Mirrored left to right if not 0.
 };
 
-// MCUs that hold the window of the crop, with the samples beside it that upsampling blends in.
+// The MCUs that contain the window of the crop, with the neighbouring samples that upsampling
+// blends in.
 struct Mcus {
     u32 first_x, end_x;
     u32 first_y, end_y;
@@ -40,52 +42,51 @@ struct Image {
     u32 h[3], v[3];                              // Sampling factors.
     u32 slot_component, slot_x, slot_y;          // Two bits for each block of an MCU.
     u32 n_pairs;                                 // Different pairs of tables, 1 to 3.
-    u32 pair[3];                                 // Of each component.
-    u32 dc_table[3], ac_table[3];                // Of each pair, among all tables of the batch.
-    u32 quantisation[3];                         // Of each component, likewise.
-    u32 scan_bytes;                              // With stuffing and markers.
+    u32 pair[3];                                 // Pair of tables of each component.
+    u32 dc_table[3], ac_table[3];                // Of each pair, an index into the batch's tables.
+    u32 quantisation[3];                         // Of each component; index likewise.
+    u32 scan_bytes;                              // Including stuffing and markers.
     u32 total_bits;                              // Of the un-stuffed scan, padding left out.
-    u32 needed_bytes;                            // Un-stuffing stops behind so many.
+    u32 needed_bytes;                            // Un-stuffing stops after this many.
     u32 words_at;                                // The un-stuffed scan, in words.
     u32 first_segment, n_segments;               // One entry more says where the last one ends.
-    u32 first_restart, n_restarts;               // Of the whole scan.
-    u32 base_block, end_block;                   // What the segments decode; from a whole MCU on.
+    u32 first_restart, n_restarts;               // In the whole scan.
+    u32 base_block, end_block;                   // Range of decoded blocks, from a whole MCU on.
     u32 first_dc[3];                             // Predictions that the first segment starts from.
-    u32 coefficients_at;                         // Of `base_block`, in blocks within the chunk.
+    u32 coefficients_at;                         // Block number of `base_block` in the chunk.
     u32 samples_at;                              // In blocks within the chunk.
     Mcus mcus;
     Crop crop;
     const u8* scan;
-    u64 pixels_at;                               // RGB or gray bytes of the window.
-    u64 across_at;                               // Rows of the window at the width of the output.
+    u64 pixels_at;                               // Place of the window's RGB or gray bytes.
+    u64 across_at;                               // Place of its rows at the output's width.
     u64 output_at;                               // In samples of the output.
 };
 
-// Where a segment starts. Its end is the start of the next one.
+// Start of a segment, which is also the end of the one before.
 struct Segment {
     u32 bit;
-    // Bit 31: the DC prediction starts again from 0. Bit 30: nobody needs it, it is not decoded;
+    // Bit 31: the DC prediction starts again from 0. Bit 30: the segment is skipped, not decoded;
     // the next one starts the DC prediction again.
     u32 block;
 };
 
-// A Huffman table as the file has it, and where its second tables go.
+// A Huffman table as stored in the file, and the place of its second tables.
 struct RawTable {
     u8 counts[16];
     u8 values[256];
     u32 is_ac;
     u32 second_at;       // In entries.
-    u32 n_second;        // Tables of 64 entries that are reserved.
+    u32 n_second;        // Number of reserved tables of 64 entries.
 };
 
-// What the kernels say about an image; zeros before the first one runs.
+// Findings of the kernels about an image; zeros before the first one runs.
 struct State {
     u32 flags;
-    u32 n_bytes;         // Of the un-stuffed scan.
+    u32 n_bytes;         // Length of the un-stuffed scan.
 };
 
-// What becomes of an image of whole levels. What the numbers of a change mean is said where it is
-// made, in change.cuh.
+// Kinds of changes to an 8-bit image. change.cuh explains their parameters.
 enum ChangeKind : u32 {
     CHANGE_WARP = 0,
     CHANGE_BRIGHTNESS = 1,
@@ -102,13 +103,13 @@ enum ChangeKind : u32 {
 struct Change {
     u32 kind;
     f32 factor;                   // Brightness, color, contrast, sharpness.
-    u32 level;                    // Posterize: bits that stay. Solarize: the first to be inverted.
+    u32 level;                    // Posterize: mask of kept bits. Solarize: first inverted level.
     u32 unused;
     i32 right[2], down[2];        // Warp: x and y of a step to the right and of one down.
     i64 start[2];                 // Warp: x and y of the first pixel.
 };
 
-// An image of whole levels on its way to the output.
+// An 8-bit image on its way to the output.
 struct Row {
     u32 first_change, n_changes;
     u32 is_moved;                 // Not 0 if the changes leave it in `spare_rows`.
@@ -116,24 +117,24 @@ struct Row {
     u64 output_at;                // In samples of the output.
 };
 
-struct FractalImage;              // Of fractal.cuh.
+struct FractalImage;              // Defined in fractal.cuh.
 
-// An image that was drawn as a bitmap, and what of it is shown.
+// An image drawn as a bitmap, and the visible part of it.
 struct Drawing {
     u64 bitmap_at;                // In words.
     u32 row;
     u32 size;                     // Columns and rows of the bitmap.
-    u32 left, top;                // Of what is shown, in the image, which may be the bitmap turned.
-    u32 mirror, turn;             // Left to right and top to bottom, if not 0.
-    u32 level;                    // Of the bits that are 1.
+    u32 left, top;                // Of the visible part, in the (perhaps turned) image.
+    u32 mirror, turn;             // Left to right and top to bottom, unless 0.
+    u32 level;                    // Level of the bits that are 1.
     u32 unused;
 };
 
-// The one argument of every kernel but the one that draws.
+// The argument of every kernel except the drawing one.
 struct Batch {
     const Image* images;
     const Segment* segments;
-    const u32* restarts;          // The byte of the un-stuffed scan behind each restart marker.
+    const u32* restarts;          // The byte of the un-stuffed scan after each restart marker.
     const RawTable* tables;
     const u16* quantisation;      // 64 values each, in natural order.
     u32* words;
@@ -145,21 +146,21 @@ struct Batch {
     u16* across;
     u8* output;
     State* states;
-    u32 first_image;              // Of the chunk: block.image counts from here.
+    u32 first_image;              // First of the chunk: block.image counts from here.
     u32 n_tables;
     u32 out_width, out_height;
     u32 dtype, order;
     f32 factor[3], offset[3];     // Per channel: output = sample * factor + offset.
-    // Images of whole levels, all of the output's size, as RGB bytes, pixel by pixel.
+    // 8-bit images, all of the output's size, as interleaved RGB bytes.
     u8* rows;
-    u8* spare_rows;               // As large: what changes a pixel by others needs both.
+    u8* spare_rows;               // Of the same size, for changes that read other pixels.
     const Row* row_table;
     const Change* changes;
     const Drawing* drawings;
-    const FractalImage* drawn;    // What the drawing kernel says about each.
+    const FractalImage* drawn;    // Results of the drawing kernel.
     const u32* bitmaps;
-    u32 n_decoded;                // Images; states of drawings come after theirs.
-    f32 mean[3], deviation[3];    // Per channel, of what `rows` become.
+    u32 n_decoded;                // Number of decoded images; states of drawings follow theirs.
+    f32 mean[3], deviation[3];    // Per channel, for normalising `rows`.
 };
 
 FD_DEVICE u32 slot_component(const Image& image, u32 slot) {

@@ -1,4 +1,4 @@
-// From samples to what was asked for.
+// From samples to the requested output.
 
 FD_KERNEL(pixels, PIXEL_THREADS, PixelShared) {
     const Image& image = batch.images[block.image];

@@ -1,9 +1,9 @@
 // From planes of samples to RGB, as libjpeg-turbo does it, bit for bit.
 //
 // Components with fewer samples are enlarged. Where the factor is 2 across, 2 down or both, each
-// new sample is 3/4 of the nearer and 1/4 of the farther old one ("fancy" upsampling); but not
-// across planes of one or two columns, which libjpeg leaves to the simple method. Any other whole
-// factor repeats samples. Factors that are not whole are refused by the host, as by libjpeg.
+// new sample is 3/4 of the nearer and 1/4 of the farther old one ("fancy" upsampling), except
+// across planes of one or two columns, for which libjpeg uses the simple method. Any other whole
+// factor repeats samples. The host refuses fractional factors, as libjpeg does.
 #pragma once
 
 constexpr u32 PIXEL_THREADS = 256;
@@ -25,7 +25,7 @@ FD_DEVICE u32 sample_at(const Batch& batch, const Image& image, u32 component, u
     const u8* samples = batch.samples + plane.at;
     const u32 h = image.max_h / image.h[component], v = image.max_v / image.v[component];
     const u32 near_x = x / h, near_y = y / v;
-    // Neighbours are looked for in the image, and then found in the plane, which has a margin.
+    // Neighbours are chosen in the image, then mapped to the plane, which has a margin.
     const u8* near_row = samples + (u64)(near_y - plane.y) * plane.stride;
     const u32 near_at = near_x - plane.x;
     if (h == 1 && v == 1) {

@@ -1,4 +1,5 @@
-// Before decoding: plain words out of each scan, tables for decoding out of those of the file.
+// Before decoding: removes stuffing from each scan, and makes decoding tables from those of the
+// file.
 
 FD_KERNEL(unstuff, UNSTUFF_THREADS, UnstuffShared) {
     const Image& image = batch.images[block.image];
@@ -16,7 +17,7 @@ FD_KERNEL(unstuff, UNSTUFF_THREADS, UnstuffShared) {
     FD_PHASE(UNSTUFF_THREADS, unstuff_end(shared, batch, image, state, thread));
 }
 
-// Items are tables of the batch here, whatever the image.
+// Here an item is a table of the batch, independent of the image.
 FD_KERNEL(tables, TABLE_THREADS, TableShared) {
     const RawTable& table = batch.tables[block.item];
     u32* lookup = batch.lookups + (u64)block.item * FIRST_ENTRIES;

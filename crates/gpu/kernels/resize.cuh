@@ -1,10 +1,10 @@
-// From the window of an image to the output: a crop is resized with a triangle filter, as wide as
-// an output pixel where the image is made smaller and as an image pixel where it is enlarged
-// ("antialiased bilinear"), first across and then down; then normalised and written as the batch
-// wants it. What lies outside of the window does not exist, as after cropping.
+// From the window of an image to the output. A crop is resized with a triangle filter, which is as
+// wide as an output pixel when the image shrinks and as an image pixel when it grows ("antialiased
+// bilinear"), first across and then down; then it is normalised and written in the batch's layout.
+// Pixels outside the window are ignored, as after cropping.
 //
-// Floating point is the same on every machine: products and sums are fused where it says so and
-// nowhere else, divisions are exact.
+// Floating point is the same on every machine: products and sums are fused only where the code says
+// so, and divisions are exact.
 #pragma once
 
 constexpr u32 RESIZE_THREADS = 256;
@@ -13,7 +13,7 @@ struct ResizeShared {
     u32 unused;
 };
 
-// Image pixels that count for an output pixel, and how to weigh them.
+// The image pixels that contribute to an output pixel, and their weights.
 struct Filter {
     u32 first, end;
     f32 center, narrow;
@@ -24,12 +24,12 @@ FD_DEVICE Filter filter_of(f32 start, f32 step, u32 number, u32 first, u32 end) 
     filter.center = multiply_add((f32)number + 0.5f, step, start);
     const f32 support = step > 1.0f ? step : 1.0f;
     filter.narrow = 1.0f / support;
-    // Clamped before the conversion, which has no meaning outside of the integers.
+    // Clamped before the conversion, which is undefined outside the range of integers.
     const f32 low = (f32)first, high = (f32)end;
     const f32 from = filter.center - support + 0.5f, to = filter.center + support + 0.5f;
     filter.first = from > low ? (from < high ? (u32)from : end) : first;
     filter.end = to < high ? (to > low ? (u32)to : first) : end;
-    // At least the nearest pixel, whatever the rounding did.
+    // At least the nearest pixel, however the rounding went.
     if (filter.first >= filter.end) {
         filter.first = filter.first >= end ? end - 1 : filter.first;
         filter.end = filter.first + 1;
@@ -43,7 +43,7 @@ FD_DEVICE f32 weight_of(const Filter& filter, u32 at) {
     return weight > 0.0f ? weight : 0.0f;
 }
 
-// The total is above 0 for every crop inside of its window.
+// The total is above 0 for every crop inside its window.
 FD_DEVICE f32 mean_of(f32 sum, f32 total) { return total > 0.0f ? sum / total : 0.0f; }
 
 // One pixel of a row of the window at the width of the output, in 256ths, as planes.
@@ -80,7 +80,7 @@ FD_DEVICE void resize_across(const Batch& batch, const Image& image, u32 item, u
     }
 }
 
-// To the nearest, ties to even. The machines that have an instruction for bfloat16 are not all.
+// To the nearest, ties to even. Not all GPUs have an instruction for bfloat16.
 FD_DEVICE u16 to_bf16(f32 value) {
     const u32 bits = f32_bits(value);
     return (u16)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);

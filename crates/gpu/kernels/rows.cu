@@ -1,4 +1,4 @@
-// Images of whole levels: drawn, changed, and written to the output.
+// 8-bit images: drawn, changed, and written to the output.
 
 FD_KERNEL(expand, ROW_THREADS, RowShared) {
     const Drawing& drawing = batch.drawings[block.image];
@@ -8,7 +8,7 @@ FD_KERNEL(expand, ROW_THREADS, RowShared) {
     FD_PHASE(ROW_THREADS, expand_pixel(batch, drawing, drawn, state, block.item, thread));
 }
 
-// One item per image: changes follow each other.
+// One item per image, because its changes follow each other.
 FD_KERNEL(change, CHANGE_THREADS, ChangeShared) {
     const Row& row = batch.row_table[block.image];
     u8* image = batch.rows + block.image * row_bytes(batch);

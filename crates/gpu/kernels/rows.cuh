@@ -1,4 +1,4 @@
-// From bitmaps to images of whole levels, and from these to the output.
+// From bitmaps to 8-bit images, and from these to the output.
 #pragma once
 
 constexpr u32 ROW_THREADS = 256;
@@ -7,13 +7,13 @@ struct RowShared {
     u32 unused;
 };
 
-// Bytes of an image of whole levels.
+// Bytes of an 8-bit image.
 FD_DEVICE u64 row_bytes(const Batch& batch) {
     return (u64)batch.out_width * batch.out_height * 3;
 }
 
-// One pixel of what is shown of a drawing: gray, as three equal channels. Where the drawing kernel
-// has left it to the CPU it is black, and its state says so.
+// Writes one pixel of the visible part of a drawing: gray, as three equal channels. A drawing that
+// is left to the CPU is black, and its state says so.
 FD_DEVICE void expand_pixel(const Batch& batch, const Drawing& drawing, const FractalImage& drawn,
                             State& state, u32 item, u32 thread) {
     const u32 number = item * ROW_THREADS + thread;
@@ -30,7 +30,7 @@ FD_DEVICE void expand_pixel(const Batch& batch, const Drawing& drawing, const Fr
     out[0] = out[1] = out[2] = level;
 }
 
-// As torchvision computes it, operation by operation, and so as the CPU's tables have it.
+// Computed as torchvision does, operation by operation, and so equal to the CPU's tables.
 FD_DEVICE void store_level(const Batch& batch, u64 at, u32 level, u32 channel) {
     if (batch.dtype == DTYPE_U8) {
         batch.output[at] = (u8)level;

@@ -1,5 +1,5 @@
-// Makes tables for decoding out of those in the file, one block of threads per table. Entries are
-// those of the crate jpeg-index (`Code` in huffman.rs):
+// Makes decoding tables from those of the file, one block of threads per table. The layout of an
+// entry is that of the crate fdconvert-jpeg (`Code` in huffman.rs):
 //
 //     bits 0 to 5    bits of code and value together, 1 to 31
 //     bits 6 to 10   bits of the code, 1 to 16
@@ -8,12 +8,12 @@
 //     bit 30         no code
 //     bit 31         the rest is where the 64 entries of a second table start
 //
-// The first ten bits find an entry, or the second table that the next six bits index. Codes are
-// given out in order of their lengths, so those of more than ten bits share the prefixes from some
+// The first ten bits select an entry, or a second table that the next six bits index. Codes are
+// assigned in order of their lengths, so codes of more than ten bits share the prefixes from some
 // `lead` on: the second tables are consecutive, and their number follows from the counts.
 //
-// Every entry takes at least one bit and fills at least one place, whatever the table says: no
-// decoder can be caught in a loop.
+// Every entry takes at least one bit and fills at least one place, whatever the table says, so no
+// decoder can loop forever.
 #pragma once
 
 constexpr u32 TABLE_THREADS = 128;
@@ -30,7 +30,7 @@ constexpr u32 NO_CODE = ENTRY_NO_CODE | WHOLE_BLOCK << 16 | 1 << 6 | 1;
 struct TableShared {
     u8 counts[16];
     u8 values[256];
-    // By length: the first code, and the place of its value.
+    // By length: the first code, and the index of its value.
     u32 first_code[MAX_CODE_BITS + 2];
     u32 first_value[MAX_CODE_BITS + 2];
     u32 lead;
@@ -42,7 +42,7 @@ FD_DEVICE u32 make_entry(u32 bits, u32 value, bool is_ac) {
     if (is_ac && value == 0) {
         places = WHOLE_BLOCK;
     } else if (is_ac ? size == 0 && run < 15 : run != 0) {
-        // Runs without a value mean something in progressive scans only.
+        // Runs without a value have a meaning in progressive scans only.
         return NO_CODE;
     }
     return (bits + size) | bits << 6 | size << 11 | places << 16;

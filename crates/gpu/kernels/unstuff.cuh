@@ -2,14 +2,15 @@
 // plain words. One block of threads per image goes over the scan in tiles:
 //
 //     count:  each thread counts the bytes it keeps of its 16, and the markers it meets
-//     sum:    two levels of prefix sums tell each where its bytes go
+//     sum:    two levels of prefix sums give the place of each thread's bytes
 //     write:  each thread writes its bytes, and checks the markers against the checkpoints
 //
-// Whether a byte stays can be told from its neighbours: FF stays before 00 only, and what follows
-// an FF goes if it is 00 or a restart marker.
+// The neighbours of a byte decide whether it stays: FF stays only before 00, and the byte after an
+// FF is removed if it is 00 or a restart marker.
 //
-// Where a crop needs only the beginning of a scan, it stops behind the tile that has its end. Where
-// in a file a bit of the un-stuffed scan lies is not known, so the beginning is always read.
+// For a crop that needs only the beginning of a scan, the kernel stops after the tile that has its
+// end. The position in the file of a bit of the un-stuffed scan is unknown, so reading always
+// starts at the beginning.
 #pragma once
 
 constexpr u32 UNSTUFF_THREADS = 256;
@@ -19,8 +20,8 @@ constexpr u32 UNSTUFF_GROUPS = 16;
 constexpr u32 UNSTUFF_GROUP = UNSTUFF_THREADS / UNSTUFF_GROUPS;
 
 struct UnstuffShared {
-    // Kept bytes in the lower half, markers in the upper half: before each thread's own, within
-    // its group. A tile has at most 4096 of them.
+    // Kept bytes in the lower half, markers in the upper half: those before each thread, within its
+    // group. A tile has at most 4096 of them.
     u32 counts[UNSTUFF_THREADS];
     u32 groups[UNSTUFF_GROUPS];
     // Before this tile.
@@ -129,8 +130,8 @@ FD_DEVICE void unstuff_next_tile(UnstuffShared& shared, u32 thread) {
     }
 }
 
-// Fills the last word with zeros. Where the whole scan was read, it compares the length with the
-// checkpoints: at most 7 bits are left behind the last block.
+// Fills the last word with zeros. If the whole scan was read, compares its length with the
+// checkpoints: at most 7 bits are left after the last block.
 FD_DEVICE void unstuff_end(UnstuffShared& shared, const Batch& batch, const Image& image,
                            State& state, u32 thread) {
     if (thread != 0) {

@@ -9,10 +9,11 @@ use crate::{
 use std::sync::Arc;
 use zerocopy::FromBytes;
 
-/// A batch on its way. Dropping it waits for the work, and forgets what came out.
+/// A batch in progress. Dropping it waits for the work and discards the output.
 pub struct Pending {
     gpu: Gpu,
-    /// Before the target, and before the stored images of the plan: it waits for the work.
+    /// Declared before the target and the plan's stored images: dropping it waits for the work on
+    /// them.
     slab: InFlight,
     plan: Plan,
     rest: Option<Rest>,
@@ -20,7 +21,6 @@ pub struct Pending {
     laps: Option<Laps>,
 }
 
-/// Destination of the output.
 pub(crate) enum Target {
     Own(Keep<OutputMemory>),
     Foreign(u64),
@@ -74,9 +74,8 @@ impl Pending {
         Ok(Batch { gpu, plan, rest, statuses, target, timings })
     }
 
-    /// Lets a stream of the caller's wait for the batch, so that the host need not: what is asked
-    /// of the stream afterwards finds the output. Which images it holds is known after
-    /// [`Pending::wait`].
+    /// Makes a stream of the caller wait for the batch, so that the host need not: work queued in
+    /// the stream afterwards finds the output. [`Pending::wait`] tells which images were decoded.
     ///
     /// # Errors
     /// When the driver fails.
@@ -90,7 +89,7 @@ impl Pending {
     }
 }
 
-/// A slab that work may be using: dropping it waits for the work.
+/// A slab that the GPU may be using: dropping it waits for the work.
 struct InFlight {
     keep: Keep<Slab>,
     is_done: bool,
@@ -105,7 +104,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A batch that is done.
+/// A finished batch.
 pub struct Batch {
     gpu: Gpu,
     plan: Plan,
@@ -116,42 +115,42 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns what became of each image, in the order of the requests.
+    /// Returns the status of each image, in the order of the requests.
     #[must_use]
     pub fn statuses(&self) -> &[Status] {
         &self.statuses
     }
 
-    /// Returns where the output lies in the memory of the GPU. Memory of the decoder's own is used
-    /// again once the batch is dropped: work on other streams that reads it must be done by then.
+    /// Returns the address of the output in the GPU's memory. The decoder reuses memory that it
+    /// allocated itself once the batch is dropped: work on other streams that reads it must be done
+    /// by then.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.target.as_ref().map_or(0, Target::address)
     }
 
-    /// Returns how long the GPU took, where [`Decoder::diagnose`](crate::Decoder::diagnose) asked
-    /// for it.
+    /// Returns the GPU's times, if [`Decoder::diagnose`](crate::Decoder::diagnose) enabled them.
     #[must_use]
     pub fn timings(&self) -> Option<&Timings> {
         self.timings.as_ref()
     }
 
-    /// The bytes of the output.
+    /// Returns the size of the output.
     #[must_use]
     pub fn n_bytes(&self) -> u64 {
         self.plan.output_bytes() + self.rest.as_ref().map_or(0, Rest::n_bytes)
     }
 
-    /// Returns where in the output an image lies; `None` where it has no place: in the native
-    /// output only what the kernels or nvJPEG were asked for has one, all of the kernels' before
-    /// all of nvJPEG's.
+    /// Returns the place of an image in the output, or `None` if it has none: in the native output,
+    /// only images given to the kernels or nvJPEG have a place, all of the kernels' before all of
+    /// nvJPEG's.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
         let by_library = || self.rest.as_ref()?.place(request);
         self.plan.place(request).or_else(by_library)
     }
 
-    /// Copies the output to the host. `None` if it was written to memory of the caller's.
+    /// Copies the output to the host, or returns `None` if the caller supplied its memory.
     ///
     /// # Errors
     /// When the driver fails.
@@ -169,11 +168,12 @@ impl Batch {
         Ok(host.bytes().get(..n_bytes as usize).map(<[u8]>::to_vec))
     }
 
-    /// Writes bytes to places of the output, for images that were decoded elsewhere, and waits for
-    /// it. `false` if the output is memory of the caller's, who can write there.
+    /// Writes bytes to places in the output, for images that were decoded elsewhere, and waits for
+    /// the copy. Returns `false` if the caller supplied the memory of the output and can write
+    /// there.
     ///
     /// # Errors
-    /// [`GpuError::OutputSize`] for what does not lie in the output, or when the driver fails.
+    /// [`GpuError::OutputSize`] for parts outside the output, or when the driver fails.
     pub fn write(&self, parts: &[(u64, &[u8])]) -> Result<bool, GpuError> {
         let Some(Target::Own(Keep { item: Some(OutputMemory { memory, .. }), spare })) =
             &self.target
@@ -207,12 +207,12 @@ impl Batch {
         })
     }
 
-    /// Says that what `stream` was asked for up to now still reads the output: memory of the
-    /// decoder's own is not written again before that is done. To be said before the batch is
-    /// dropped, once for each stream; 1 and 2 are the driver's default streams.
+    /// Declares that work queued in `stream` so far still reads the output, so that memory of the
+    /// decoder is not overwritten before it is done. Call it before dropping the batch, once for
+    /// each stream; 1 and 2 are the driver's default streams.
     ///
     /// # Errors
-    /// When the driver fails; the output must then not be read any more.
+    /// When the driver fails; the output must not be read any more then.
     ///
     /// # Safety
     /// `stream` is a stream (`CUstream`) of this GPU's primary context.
@@ -227,7 +227,7 @@ impl Batch {
     }
 }
 
-/// Memory that becomes spare again when dropped.
+/// Memory that can be reused once this is dropped.
 pub(crate) struct Keep<T: Reusable> {
     item: Option<T>,
     spare: Arc<Spare>,

@@ -1,4 +1,4 @@
-//! How a batch is laid out: each image's parts one behind the other, array by array.
+//! Layout of a batch: the parts of each image, one after the other in each array.
 use crate::{
     Change, Fallback, Limits, Output, Plan, Request, Source, Stored, Tensor,
     drawings::{DrawingPlan, Drawings},
@@ -23,15 +23,12 @@ pub(crate) const SCAN_UNIT: u64 = 16;
 const ALIGNMENT: u64 = 256;
 /// Blocks of threads count images in a dimension that has 65535 at most.
 pub(crate) const MAX_CHUNK_IMAGES: u32 = 1 << 15;
-/// The most that positions of 32 bits can count, with room for one image more: no image has more
-/// than half of it.
+/// Limit of 32-bit positions, with room for one more image: no image has more than half of it.
 const MAX_COUNT: u64 = 1 << 31;
 
-/// A batch that grows image by image.
 pub(crate) struct Builder {
     output: Output,
     limits: Limits,
-    /// True if what no crop needs is left out.
     only_needed: bool,
     images: Vec<ImageLayout>,
     chunks: Vec<Chunk>,
@@ -81,7 +78,6 @@ impl Builder {
         self.finish(outcomes)
     }
 
-    /// Adds the image of a request and returns where it is.
     fn add_request(&mut self, number: usize, request: &Request<'_>) -> Result<Made, Fallback> {
         if let Some(&Tensor { width, height, .. }) = self.output.tensor()
             && ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side))
@@ -89,7 +85,7 @@ impl Builder {
             return Err(Fallback::OutputSize { width, height });
         }
         if matches!(self.output, Output::Changed(_)) {
-            // All of them, so that the number of the row is that of the request.
+            // All of them, so that a row has the number of its request.
             self.add_row(number, request);
         }
         let max_blocks = self.limits.max_image_blocks;
@@ -119,7 +115,7 @@ impl Builder {
         Ok(Made::Image(self.images.len() - 1))
     }
 
-    /// Adds an image that is drawn into a row of whole levels, whatever comes out.
+    /// Adds an image drawn into an 8-bit row, whatever the outcome.
     fn add_drawing(
         &mut self,
         number: usize,
@@ -136,7 +132,7 @@ impl Builder {
         Ok(Made::Drawing(drawing))
     }
 
-    /// Adds a row of whole levels, with what becomes of it.
+    /// Adds an 8-bit row, with its changes and its output.
     fn add_row(&mut self, number: usize, request: &Request<'_>) {
         let n_samples = self.output.tensor().map_or(0, Tensor::n_samples);
         let first_change = self.changes.len();
@@ -152,7 +148,7 @@ impl Builder {
         });
     }
 
-    /// Adds an image whose scan travels with the batch.
+    /// Adds an image and uploads its scan with the batch.
     fn add_scan(&mut self, number: usize, mut layout: ImageLayout, scan: Range<usize>) {
         layout.scan = self.scan_bytes;
         self.scan_bytes += u64::from(layout.scan_bytes).next_multiple_of(SCAN_UNIT);
@@ -160,7 +156,7 @@ impl Builder {
         self.scans.push(Some((number, scan)));
     }
 
-    /// Adds all of an image to the arrays but its scan.
+    /// Adds an image to all arrays except that of scans.
     fn add(
         &mut self,
         number: usize,
@@ -190,8 +186,8 @@ impl Builder {
         Ok(layout)
     }
 
-    /// Adds the segments that the crop needs. An entry that is marked as skipped stands for those
-    /// that are left out between two others.
+    /// Adds the segments that the crop needs. One entry marked as skipped replaces those left out
+    /// between two others.
     fn add_segments(&mut self, image: &Parsed, layout: &mut ImageLayout) {
         let n_segments = image.segments.len().saturating_sub(1);
         let is_part = self.only_needed && self.output.tensor().is_some();
@@ -205,7 +201,7 @@ impl Builder {
             if let Some(skipped) = self.segments.get_mut(first..).and_then(<[_]>::last_mut) {
                 skipped.block |= SKIPPED;
             }
-            // One more tells where the last one ends; it is the one that is skipped.
+            // One more gives the end of the last one; it is the skipped entry.
             let with_end = image.segments.get(run.start..=run.end).unwrap_or_default();
             self.segments.extend_from_slice(with_end);
             self.work.n_decoded_segments += run.len() as u64;
@@ -223,7 +219,7 @@ impl Builder {
         self.work.n_segments += n_segments as u64;
     }
 
-    /// Gives the image its place in what is used again by every chunk, and in the output.
+    /// Gives the image its place in the memory that every chunk reuses, and in the output.
     fn add_to_chunk(&mut self, request: usize, layout: &mut ImageLayout) {
         let n_decoded = layout.end_block - layout.base_block;
         let n_blocks = u64::from(self.chunk.n_blocks) + u64::from(n_decoded);
@@ -343,7 +339,6 @@ impl Builder {
     }
 }
 
-/// Arrays one behind the other.
 #[derive(Default)]
 struct Places {
     end: u64,

@@ -1,50 +1,50 @@
 use crate::layout::ChangeLayout;
 
-/// One change to an image of whole levels, with its numbers: the operations of the loader's
-/// augmentations, whose pixels the kernels make bit for bit.
+/// A change to an 8-bit image, with its parameters: an operation of the loader's augmentations,
+/// which the kernels reproduce bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// Shears, shifts and rotations.
+    /// Shears, shifts or rotates.
     Warp(Warp),
-    /// Drawn away from black by this factor: at 0 it is black, at 1 the image.
+    /// Moves away from black by this factor: 0 gives black, 1 the image.
     Brightness(f32),
-    /// Likewise from gray.
+    /// Likewise, away from gray.
     Color(f32),
-    /// Likewise from the mean of the gray image.
+    /// Likewise, away from the mean of the gray image.
     Contrast(f32),
-    /// Likewise from a blurred image.
+    /// Likewise, away from a blurred image.
     Sharpness(f32),
-    /// Keeps the bits of a level that are set here.
+    /// Keeps only the bits of each level that are set here.
     Posterize(u8),
     /// Inverts from this level upwards; 256 inverts nothing.
     Solarize(u16),
     /// Stretches every channel to 0 to 255.
     AutoContrast,
-    /// Gives every channel an even histogram.
+    /// Equalizes the histogram of every channel.
     Equalize,
-    /// The negative.
+    /// Inverts all levels.
     Invert,
 }
 
-/// From which pixel each pixel comes: positions are x and y in the image as it was, in units of 2^-16
-/// pixels.
+/// A mapping from each pixel to its source position: x and y in the image before the change, in
+/// units of 2^-16 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Warp {
-    /// Source position of the first pixel; at most 2^50 to either side.
+    /// Source position of the first pixel; at most 2^50 in either direction.
     pub start: [i64; 2],
-    /// Step of the source position for a pixel to the right.
+    /// Step of the source position per pixel to the right.
     pub right: [i32; 2],
-    /// Step of the source position for a pixel below.
+    /// Step of the source position per pixel down.
     pub down: [i32; 2],
 }
 
-/// As `kernels/layout.cuh` numbers them.
+/// The numbers are those of `kernels/layout.cuh`.
 const WARP: u32 = 0;
 const SHARPNESS: u32 = 4;
 
 impl ChangeLayout {
-    /// Returns whether it writes the other half of the memory, because it looks at other pixels
-    /// than the one it makes.
+    /// Returns whether it writes the other half of the memory, because it reads more than the pixel
+    /// that it makes.
     pub(crate) fn moves(&self) -> bool {
         matches!(self.kind, WARP | SHARPNESS)
     }

@@ -1,7 +1,4 @@
-#![allow(
-    unsafe_code,
-    reason = "memory whose address the caller gives, and the stream that works on it"
-)]
+#![allow(unsafe_code, reason = "the caller supplies addresses of memory and of streams")]
 use crate::{
     Addresses, Batch, Diagnostics, Gpu, GpuError, LibraryUse, Limits, NvJpeg, Output, Plan,
     Request,
@@ -12,7 +9,7 @@ use crate::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Decodes batches of JPEGs on one GPU, in the order they come.
+/// Decodes batches of JPEGs on one GPU, in order of submission.
 ///
 /// ```text
 ///   host          pinned slab          GPU, copy stream      GPU, work stream
@@ -24,21 +21,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///   wait <--------'
 /// ```
 ///
-/// While the kernels of one batch run, the next one can be filled and copied. Memory is kept from
-/// batch to batch: as much as the largest so far has taken.
+/// While the kernels of one batch run, the next can be filled and copied. Memory is kept from batch
+/// to batch, as much as the largest one so far has taken.
 pub struct Decoder {
     gpu: Gpu,
     limits: Limits,
     copies: Stream,
     work: Stream,
-    /// Working memory of the kernels: one for all batches, because these follow each other.
+    /// Working memory of the kernels. One suffices, because batches follow each other.
     workspace: Option<DeviceMemory>,
     spare: Arc<Spare>,
     diagnostics: Diagnostics,
     library: Option<Library>,
 }
 
-/// Memory that no batch uses at the moment.
+/// Memory that no batch is using.
 #[derive(Default)]
 pub(crate) struct Spare {
     slabs: Mutex<Vec<Slab>>,
@@ -46,14 +43,13 @@ pub(crate) struct Spare {
     staging: Mutex<Option<PinnedMemory>>,
 }
 
-/// Memory for what comes out.
 pub(crate) struct OutputMemory {
     pub(crate) memory: DeviceMemory,
-    /// Behind what still reads the batch that it last held.
+    /// Events after all work that still reads the previous batch in it.
     pub(crate) readers: Vec<Event>,
 }
 
-/// Buffers in which a batch is uploaded, and the kernels' findings about it come back.
+/// Buffers for uploading a batch and for the kernels' findings.
 pub(crate) struct Slab {
     pub(crate) host: PinnedMemory,
     device: DeviceMemory,
@@ -61,11 +57,11 @@ pub(crate) struct Slab {
     pub(crate) done: Event,
 }
 
-/// Pieces of memory that are kept for later, of a sort. More are freed.
+/// Kept pieces of memory of each kind. More are freed.
 const MAX_SPARE: usize = 4;
 
 impl Decoder {
-    /// A decoder without memory yet.
+    /// Creates a decoder without memory.
     ///
     /// # Errors
     /// When the driver fails.
@@ -82,22 +78,22 @@ impl Decoder {
         })
     }
 
-    /// Returns what is done beside decoding, from the next batch on.
+    /// Sets the extra work that is done from the next batch on.
     pub fn diagnose(&mut self, diagnostics: Diagnostics) {
         self.diagnostics = diagnostics;
     }
 
-    /// Lets nvJPEG decode what the kernels leave, or all images, from the next batch on. Without
-    /// this, the kernels alone decode.
+    /// Makes nvJPEG decode the images that the kernels refuse, or all, from the next batch on.
+    /// Without this, only the kernels decode.
     ///
-    /// [`Decoder::submit`] then comes back when nvJPEG is done with its part, which continues beside
-    /// the kernels. It takes memory of its own: twice what [`Limits::chunk_blocks`] of pixels take
-    /// (192 bytes for each), or more where one image does. The times of [`Decoder::diagnose`] leave
-    /// its part out.
+    /// [`Decoder::submit`] then returns when nvJPEG has done its part, which runs in parallel with
+    /// the kernels. It takes additional memory: twice the pixels of [`Limits::chunk_blocks`] (192
+    /// bytes for each), or more if one image needs it. The times of [`Decoder::diagnose`] do not
+    /// include its part.
     ///
     /// # Errors
-    /// [`GpuError::Library`] if nvJPEG does not start, on a GPU without the engine for one, or
-    /// when the driver fails. Who decoded before continues to.
+    /// [`GpuError::Library`] if nvJPEG does not start, for one on a GPU without the requested
+    /// engine, or when the driver fails. The previous decoder then stays in use.
     pub fn use_library(&mut self, library: &NvJpeg, how: LibraryUse) -> Result<(), GpuError> {
         let library = Library::new(&self.gpu, library, how)?;
         self.without_library();
@@ -105,37 +101,36 @@ impl Decoder {
         Ok(())
     }
 
-    /// Lets the kernels alone decode again.
+    /// Decodes with the kernels alone again.
     pub fn without_library(&mut self) {
         if let Some(library) = self.library.take() {
-            // Batches that are on their way use its memory. If waiting fails, so have they.
+            // Running batches use its memory. If waiting fails, they have failed as well.
             let _ = self.work.wait();
             drop(library);
         }
     }
 
-    /// Returns how many decoders the GPU has beside its multiprocessors, and how many cores each,
-    /// as nvJPEG tells; `None` where it is not in use, or does not tell.
+    /// Returns the number of hardware decoders of the GPU and the cores of each, as nvJPEG reports
+    /// them; `None` if it is not in use or does not report them.
     #[must_use]
     pub fn hardware_decoders(&self) -> Option<(u32, u32)> {
         self.library.as_ref().and_then(Library::hardware)
     }
 
-    /// Decodes a batch and waits for it.
+    /// Decodes a batch and waits for the result.
     ///
-    /// # Errors
-    /// When the driver fails. Images that cannot be decoded are no error: see
+    /// When the driver fails. An image that cannot be decoded is no error: see [`Batch::statuses`].
     /// [`Batch::statuses`].
     pub fn decode(&mut self, requests: &[Request<'_>], output: Output) -> Result<Batch, GpuError> {
         self.submit(requests, output)?.wait()
     }
 
-    /// Starts a batch, into memory of the decoder's own. The requests are copied: they may go, and
-    /// stored images stay as long as the batch needs them.
+    /// Starts a batch, into memory of the decoder. Requests are copied and may be dropped; stored
+    /// images are kept as long as the batch needs them.
     ///
     /// # Errors
-    /// When the driver fails, or [`GpuError::OtherGpu`]; nothing of the batch is left then, and the
-    /// next one may succeed.
+    /// When the driver fails, or [`GpuError::OtherGpu`]; the batch is then discarded, and the next
+    /// one may succeed.
     pub fn submit(
         &mut self,
         requests: &[Request<'_>],
@@ -150,16 +145,16 @@ impl Decoder {
         self.start((plan, rest), requests, Target::Own(Keep::new(memory, &self.spare)))
     }
 
-    /// Starts a batch, into memory of the caller's: a tensor of PyTorch, for one.
+    /// Starts a batch, into memory of the caller, such as a tensor of PyTorch.
     ///
     /// # Errors
-    /// [`GpuError::OutputSize`] if `n_bytes` is not what the output takes, or when the driver
+    /// [`GpuError::OutputSize`] if `n_bytes` is not the size of the output, or when the driver
     /// fails.
     ///
     /// # Safety
-    /// `address` is that of `n_bytes` bytes of memory of this GPU, aligned to 16 bytes, that live
-    /// and that no one else uses until the [`Pending`] has been waited for or dropped. Work on
-    /// other streams that still uses them must have been waited for.
+    /// `address` points to `n_bytes` bytes of memory of this GPU, aligned to 16 bytes, which stay
+    /// allocated and are used by nothing else until the [`Pending`] has been waited for or dropped.
+    /// Earlier work on other streams that uses them must have finished.
     pub unsafe fn submit_into(
         &mut self,
         requests: &[Request<'_>],
@@ -175,7 +170,7 @@ impl Decoder {
         self.start((plan, rest), requests, Target::Foreign(address))
     }
 
-    /// Returns what the kernels do, and what nvJPEG does where it is in use.
+    /// Plans the kernels' part, and nvJPEG's if it is in use.
     fn divide(&self, requests: &[Request<'_>], output: Output) -> (Plan, Option<Rest>) {
         match &self.library {
             None => (Plan::new(requests, output, self.limits), None),
@@ -201,8 +196,8 @@ impl Decoder {
             None => Ok(None),
         };
         let laps = started.inspect_err(|_| {
-            // Some of the work may be on its way, with the slab in its hands. Should waiting fail
-            // as well, the context is lost, and no work with it is left.
+            // Some work that uses the slab may be running. If waiting fails as well, the context is
+            // lost, and no work with it is left.
             let _ = self.copies.wait();
             let _ = self.work.wait();
             let _ = self.library.as_ref().map(Library::wait);
@@ -231,7 +226,7 @@ impl Decoder {
         let workspace = match self.workspace.take_if(|it| it.n_bytes() < plan.workspace_bytes()) {
             None => self.workspace.take(),
             Some(small) => {
-                // Batches before this one may still use it.
+                // Earlier batches may still use it.
                 self.work.wait()?;
                 drop(small);
                 None
@@ -248,9 +243,9 @@ impl Decoder {
             workspace: workspace.address(),
             output: target.address(),
         };
-        // SAFETY: slab, workspace and the decoder's own output are kept until the work is done,
-        // and have the sizes that the plan asks for; `submit_into` asks that of foreign output.
-        // An image's bytes are not trusted by the kernels, all else the plan has laid out. The
+        // SAFETY: slab, workspace and the decoder's own output are kept until the work is done, and
+        // have the sizes that the plan requires; `submit_into` requires the same of the caller's
+        // output. The kernels do not trust an image's bytes; all else was laid out by the plan. The
         // plan keeps stored images alive, and `check_gpu` has found them in this GPU's memory.
         let mut machine = unsafe { StreamMachine::new(&self.work) };
         if self.diagnostics.garbage {
@@ -288,13 +283,13 @@ impl Decoder {
 
 impl Drop for Decoder {
     fn drop(&mut self) {
-        // The workspace must not go before the work is done. If waiting fails, so has the work.
+        // The workspace must outlive the work. If waiting fails, the work has failed too.
         let _ = self.copies.wait();
         let _ = self.work.wait();
     }
 }
 
-/// Neither black nor white, nor what the kernels count from.
+/// Neither black nor white, nor a start value of the kernels' counts.
 const GARBAGE: u8 = 0xA5;
 
 fn output_bytes(plan: &Plan, rest: Option<&Rest>) -> u64 {
@@ -304,7 +299,7 @@ fn output_bytes(plan: &Plan, rest: Option<&Rest>) -> u64 {
 const STATE_BYTES: u64 = size_of::<crate::layout::StateLayout>() as u64;
 
 impl Spare {
-    /// A slab with room for so much; a spare one if there is one that is large enough.
+    /// Returns a slab of at least this size, a spare one if possible.
     fn slab(&self, gpu: &Gpu, upload_bytes: u64, host_bytes: u64) -> Result<Slab, GpuError> {
         let fits = |slab: &Slab| {
             slab.device.n_bytes() >= upload_bytes && slab.host.bytes().len() as u64 >= host_bytes
@@ -312,7 +307,7 @@ impl Spare {
         if let Some(slab) = take(&self.slabs, fits) {
             return Ok(slab);
         }
-        // Batches differ a little: an eighth more keeps the next one from needing a new slab.
+        // Batches differ a little: an eighth more avoids a new slab for the next one.
         let host_bytes = usize::try_from(host_bytes + host_bytes / 8).unwrap_or(usize::MAX);
         Ok(Slab {
             host: PinnedMemory::new(gpu, host_bytes)?,
@@ -322,10 +317,10 @@ impl Spare {
         })
     }
 
-    /// Lends pinned memory of at least that size.
+    /// Lends pinned memory of at least this size.
     ///
     /// # Errors
-    /// When there is none left, or `work` fails.
+    /// When no such memory is left, or `work` fails.
     pub(crate) fn with_staging<T>(
         &self,
         gpu: &Gpu,
@@ -353,9 +348,8 @@ impl Spare {
     }
 }
 
-/// Memory that goes back to be spare.
 pub(crate) trait Reusable: Sized {
-    /// Keeps it for later, or frees it.
+    /// Keeps it for reuse, or frees it.
     fn give_back(self, spare: &Spare);
 }
 
@@ -371,7 +365,8 @@ impl Reusable for OutputMemory {
     }
 }
 
-/// The first that fits. Without one, the oldest goes, so that small ones do not stay for ever.
+/// Takes the first that fits. If none does, drops the oldest, so that small ones do not stay
+/// forever.
 fn take<T>(spare: &Mutex<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<T> {
     let mut spare = spare.lock().unwrap_or_else(PoisonError::into_inner);
     let found = spare.iter().position(fits).map(|at| spare.swap_remove(at));

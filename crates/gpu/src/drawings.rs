@@ -1,5 +1,4 @@
-//! Images that are drawn, of a batch: those of one canvas one after the other, because a launch
-//! draws on one.
+//! The drawn images of a batch, grouped by canvas, because one launch draws on one canvas.
 use crate::{
     Canvas, Fallback, Tensor,
     layout::{DrawingLayout, FractalImageLayout, FractalSystemLayout, FractalsLayout},
@@ -7,20 +6,19 @@ use crate::{
 use fdconvert_core::LanesImage;
 use std::ops::Range;
 
-/// Bytes of the bitmaps of a batch; images beyond are left to the caller.
+/// Bytes of the bitmaps of a batch; further images are left to the caller.
 const MAX_BITMAP_BYTES: u64 = 1 << 30;
 
-/// Key of a kind of images: side, padding, number of points, and whether points become patches.
+/// Side, padding, number of points, and whether points become patches.
 type Kind = (u32, u32, u32, bool);
 
-/// Images to be drawn, as they come.
+/// Images to draw, in the order of their addition.
 #[derive(Default)]
 pub(crate) struct Drawings {
     images: Vec<(LanesImage, DrawingLayout)>,
     bitmap_bytes: u64,
 }
 
-/// The same, laid out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DrawingPlan {
     pub(crate) systems: Vec<FractalSystemLayout>,
@@ -28,11 +26,10 @@ pub(crate) struct DrawingPlan {
     pub(crate) drawings: Vec<DrawingLayout>,
     pub(crate) groups: Vec<Group>,
     pub(crate) bitmap_bytes: u64,
-    /// For each image, in the order in which they came, where it is.
+    /// Position of each image, in the order of addition.
     pub(crate) positions: Vec<usize>,
 }
 
-/// Images of one canvas.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     images: Range<usize>,
@@ -41,7 +38,6 @@ pub(crate) struct Group {
     patches_at: Option<u64>,
 }
 
-/// Addresses of the arrays of a batch that the drawing kernel uses.
 pub(crate) struct DrawingAddresses {
     pub(crate) systems: u64,
     pub(crate) images: u64,
@@ -49,7 +45,7 @@ pub(crate) struct DrawingAddresses {
 }
 
 impl Drawings {
-    /// Adds an image whose pixels, from a corner on, become a row. Returns its number.
+    /// Adds an image and returns its number. `row` gets its pixels from `(left, top)` on.
     pub(crate) fn add(
         &mut self,
         image: &LanesImage,
@@ -84,7 +80,7 @@ impl Drawings {
 
     pub(crate) fn finish(self) -> DrawingPlan {
         let mut order: Vec<_> = self.images.iter().enumerate().collect();
-        // Stable: images of one kind stay in the order in which they came.
+        // Stable: images of one kind keep their order.
         order.sort_by_key(|(_, (image, _))| kind(image));
         let mut plan =
             DrawingPlan { positions: vec![0; self.images.len()], ..DrawingPlan::default() };
@@ -121,7 +117,7 @@ impl DrawingPlan {
         self.groups.push(Group { images, canvas, coverage_at, patches_at });
     }
 
-    /// The launches that draw, each with at most so many images.
+    /// Yields the launches that draw, each with a limited number of images.
     pub(crate) fn launches(
         &self,
         at: &DrawingAddresses,

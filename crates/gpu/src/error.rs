@@ -1,98 +1,98 @@
-/// Why there is no decoding on the GPU. Images that cannot be decoded are no such error: they are
-/// in the [`Status`](crate::Status) of a batch.
+/// Reasons for which the GPU cannot be used. Images that cannot be decoded are not among them: they
+/// have a [`Status`](crate::Status) in their batch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// No driver is installed, or it cannot be loaded.
     #[error("no CUDA driver: {}", tried.join("; "))]
     NoDriver {
-        /// Each library that was looked for, with the loader's answer.
+        /// Each library that was tried, with the loader's answer.
         tried: Vec<String>,
     },
     /// nvJPEG is not installed, or it cannot be loaded.
     #[error("no nvJPEG: {}", tried.join("; "))]
     NoLibrary {
-        /// Each library that was looked for, with the loader's answer, and each folder that was
-        /// looked into.
+        /// Each library that was tried, with the loader's answer, and each folder that was
+        /// searched.
         tried: Vec<String>,
     },
-    /// nvJPEG does not start: on a GPU without the engine that was asked for, for one.
+    /// nvJPEG does not start, for one on a GPU without the requested engine.
     #[error("{function} failed: {name} ({code})")]
     Library {
-        /// The function of nvJPEG.
+        /// The function of nvJPEG that failed.
         function: &'static str,
-        /// Its answer.
+        /// Number of the status that it returned.
         code: i32,
-        /// nvJPEG's name for it.
+        /// nvJPEG's name for the status.
         name: &'static str,
     },
-    /// The driver cannot run these kernels.
+    /// The driver is too old for these kernels.
     #[error("the CUDA driver is for {found}, and {needed} or newer is needed")]
     TooOld {
-        /// The driver's version, or the function that it lacks.
+        /// The driver's version, or the missing function.
         found: String,
-        /// The version that is needed.
+        /// The required version.
         needed: String,
     },
-    /// The driver is there, but no GPU.
+    /// The driver works, but finds no GPU.
     #[error("the CUDA driver finds no GPU")]
     NoDevice,
-    /// There are fewer GPUs.
+    /// There is no GPU with this number.
     #[error("no GPU {ordinal}: there are {n_devices}")]
     NoSuchDevice {
-        /// The number that was asked for, from 0.
+        /// The requested number, from 0.
         ordinal: u32,
         /// Number of GPUs.
         n_devices: u32,
     },
-    /// The GPU is of a generation that the kernels are not made for.
+    /// The kernels do not support this generation of GPUs.
     #[error("{name} has compute capability {major}.{minor}, and 7.5 is needed")]
     OldDevice {
-        /// The GPU.
+        /// Name of the GPU.
         name: String,
-        /// Its compute capability.
+        /// Major number of its compute capability.
         major: i32,
-        /// Its compute capability.
+        /// Minor number of its compute capability.
         minor: i32,
     },
     /// No memory is left, on the GPU or for pinned pages. A smaller batch, or smaller chunks, may
     /// fit.
     #[error("out of memory: {function} of {n_bytes} bytes")]
     OutOfMemory {
-        /// The function of the driver.
+        /// The function of the driver that failed.
         function: &'static str,
-        /// The bytes that were asked for; 0 where the driver needed them for itself.
+        /// The requested size; 0 if the driver needed memory for itself.
         n_bytes: u64,
     },
-    /// Any other failure of the driver. Some of them ("launch failed", "illegal address") end all
-    /// work of this process on the GPU.
+    /// Any other failure of the driver. Some ("launch failed", "illegal address") end all work of
+    /// this process on the GPU.
     #[error("{function} failed: {name} ({code})")]
     Driver {
-        /// The function of the driver.
+        /// The function of the driver that failed.
         function: &'static str,
-        /// Its answer.
+        /// Number of the error that it returned.
         code: i32,
-        /// The driver's name for it.
+        /// The driver's name for the error.
         name: String,
     },
-    /// The process was forked after the GPU was opened: the driver works in the parent only.
+    /// The process was forked after the GPU was opened; the driver works in the parent only.
     #[error("the GPU was opened before this process was forked; open it in the child")]
     Forked,
-    /// A [`Stored`](crate::Stored) image lies in the memory of another GPU.
+    /// A [`Stored`](crate::Stored) image is in the memory of another GPU.
     #[error("an image of the batch is stored on another GPU")]
     OtherGpu,
     /// Fractals that cannot be drawn.
     #[error("cannot draw: {what}")]
     Fractal {
-        /// The fault in them.
+        /// The invalid property.
         what: &'static str,
     },
-    /// The memory for the output has another size than the output.
+    /// The supplied memory does not have the size of the output.
     #[error("the output has {expected} bytes, and its memory {found}")]
     OutputSize {
-        /// Bytes of the batch's output.
+        /// Size of the batch's output.
         expected: u64,
-        /// Bytes of the memory that was given.
+        /// Size of the supplied memory.
         found: u64,
     },
 }

@@ -1,4 +1,4 @@
-#![allow(unsafe_code, reason = "launches a kernel over memory of its own")]
+#![allow(unsafe_code, reason = "launches a kernel on memory that it owns")]
 use crate::{
     Gpu, GpuError,
     driver::{DeviceMemory, PinnedMemory, Stream},
@@ -7,8 +7,8 @@ use crate::{
 use std::ops::Range;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// A system made ready for the sampler `lanes64-v1`: what `LanesSystem` of `fdconvert-fractal`
-/// tells. Systems that are drawn as a single orbit are not for the GPU.
+/// A system prepared for the sampler `lanes64-v1`, with the numbers of a `LanesSystem` of
+/// `fdconvert-fractal`. Systems drawn as a single orbit cannot be drawn on the GPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FractalSystem {
     /// Parameter `k` of the map in slot `j` is `[k][j]`.
@@ -17,23 +17,23 @@ pub struct FractalSystem {
     pub words: [u32; 8],
 }
 
-/// An image of a system.
+/// An image of a system, identified by a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FractalImage {
-    /// The system, by its number from 0.
+    /// Index of the system, from 0.
     pub system: u32,
     /// The words of the image's key.
     pub key: (u32, u32),
 }
 
-/// The square that images are drawn on: a `Frame` of `fdconvert-fractal`.
+/// The square on which images are drawn: a `Frame` of `fdconvert-fractal`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Canvas {
-    /// Columns, which are as many as the rows; at most 16384.
+    /// Number of columns and of rows; at most 16384.
     pub size: u32,
-    /// Free pixels on every side, at least 4.
+    /// Free pixels on each side, at least 4.
     pub pad: u32,
-    /// Points of an image, at least 128.
+    /// Number of points of an image, at least 128.
     pub points: u32,
 }
 
@@ -50,19 +50,19 @@ impl Canvas {
             && self.points >= Self::LEAD_IN
     }
 
-    /// Points of every lane.
+    /// Returns the number of points of every lane.
     pub(crate) fn n_steps(&self) -> u32 {
         self.points.saturating_sub(Self::LEAD_IN).div_ceil(Self::LANES)
     }
 
-    /// Bytes of a bitmap: rows of whole words of 64 bits, the first pixel in the lowest bit.
+    /// Returns the size of a bitmap: rows of whole 64-bit words, the first pixel in the lowest bit.
     #[must_use]
     pub fn bitmap_bytes(&self) -> u64 {
         u64::from(self.size.div_ceil(64)) * 8 * u64::from(self.size)
     }
 }
 
-/// Draws fractals on one GPU, with the bits of the CPU.
+/// Draws fractals on one GPU, with the same bits as the CPU.
 pub struct Fractals {
     gpu: Gpu,
     work: Stream,
@@ -71,7 +71,7 @@ pub struct Fractals {
     n_systems: usize,
 }
 
-/// Images in the memory of the GPU.
+/// Drawn images in the GPU's memory.
 pub struct Drawing {
     gpu: Gpu,
     memory: DeviceMemory,
@@ -80,9 +80,9 @@ pub struct Drawing {
     needs_orbit: Vec<bool>,
 }
 
-/// Threads of a block, as the kernel's source has it.
+/// Threads of a block, as in the kernel's source.
 pub(crate) const N_THREADS: u32 = 64;
-/// Images of a launch: the driver counts them in a dimension that has 65535 at most.
+/// Images per launch: the driver counts them in a dimension of at most 65535.
 const MAX_IMAGES: usize = 1 << 15;
 /// Arrays start at multiples of this many bytes.
 const ALIGNMENT: u64 = 256;
@@ -91,7 +91,7 @@ impl Fractals {
     /// Uploads the systems.
     ///
     /// # Errors
-    /// [`GpuError::Fractal`] for a canvas that cannot be, or when the driver fails.
+    /// [`GpuError::Fractal`] for an invalid canvas, or when the driver fails.
     pub fn new(gpu: &Gpu, systems: &[FractalSystem], canvas: Canvas) -> Result<Self, GpuError> {
         if !canvas.is_good() {
             return Err(GpuError::Fractal { what: "the canvas is out of bounds" });
@@ -110,10 +110,10 @@ impl Fractals {
         Ok(Self { gpu: gpu.clone(), work, canvas, systems: memory, n_systems: systems.len() })
     }
 
-    /// Draws images, with patches as well as without, and waits for them.
+    /// Draws images, both with and without patches, and waits for them.
     ///
     /// # Errors
-    /// [`GpuError::Fractal`] for an image of a system that is not there, or when the driver fails.
+    /// [`GpuError::Fractal`] for an image of an unknown system, or when the driver fails.
     pub fn render(&mut self, images: &[FractalImage]) -> Result<Drawing, GpuError> {
         if images.iter().any(|image| image.system as usize >= self.n_systems) {
             return Err(GpuError::Fractal { what: "an image is of a system that is not there" });
@@ -167,8 +167,9 @@ impl Fractals {
                 n_steps: self.canvas.n_steps(),
             };
             let blocks = (1, (n_images - first).min(MAX_IMAGES) as u32);
-            // SAFETY: that is the kernel's parameter. `render` has sized the memory for so many
-            // images of this canvas, whose systems are there, and waits before it lets go.
+            // SAFETY: that is the kernel's parameter. `render` has sized the memory for this number
+            // of images on this canvas, checked that their systems exist, and waits before it
+            // returns.
             unsafe { self.work.launch(self.gpu.fractal_kernel(), blocks, N_THREADS, &argument) }?;
         }
         self.work.download(memory, 0..image_bytes, host, 0)
@@ -176,20 +177,20 @@ impl Fractals {
 }
 
 impl Drawing {
-    /// For each image, whether it is left to the CPU: a point of it is beyond single precision.
-    /// Its bitmaps are empty.
+    /// Returns for each image whether it is left to the CPU because a point of it exceeds single
+    /// precision. Its bitmaps are empty.
     #[must_use]
     pub fn needs_orbit(&self) -> &[bool] {
         &self.needs_orbit
     }
 
-    /// Returns where the bitmaps of the points lie in the memory of the GPU, one after the other.
+    /// Returns the address of the bitmaps of points in the GPU's memory, one after the other.
     #[must_use]
     pub fn coverage(&self) -> u64 {
         self.memory.address() + self.coverage.start
     }
 
-    /// Returns where those with patches lie.
+    /// Returns the address of the bitmaps with patches.
     #[must_use]
     pub fn patches(&self) -> u64 {
         self.memory.address() + self.patches.start
@@ -216,8 +217,8 @@ impl Drawing {
     }
 }
 
-/// Waits even where something was refused: what was asked for before must not outlive its memory.
-/// If waiting fails twice, the context is lost, and no work is left.
+/// Waits even after an error: queued work must not outlive its memory. If waiting fails too, the
+/// context is lost, and no work is left.
 fn settle(stream: &Stream) -> Result<(), GpuError> {
     stream.wait().inspect_err(|_| {
         let _ = stream.wait();

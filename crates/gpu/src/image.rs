@@ -1,4 +1,4 @@
-//! From the markers of one JPEG to what the kernels must know of it, whatever the batch.
+//! From the markers of one JPEG to the data that the kernels need, independent of any batch.
 use crate::{
     Fallback,
     layout::{ImageLayout, RESETS, SegmentLayout, TableLayout},
@@ -6,40 +6,40 @@ use crate::{
 use fdconvert_jpeg::{Anchor, Color, EntryPoints, HuffmanTable, Jpeg, parse};
 use std::ops::Range;
 
-/// The most blocks that numbers beside the flags of a segment can count.
+/// Limit of block numbers, which share 32 bits with the flags of a segment.
 const MAX_BLOCKS: u32 = (1 << 30) - 1;
 
-/// An image by itself: neither what is wanted of it nor its place in a batch is known.
+/// An image independent of its request and its place in a batch.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    /// Frame and scan are there, the rest is zeros.
+    /// With the frame and the scan set, and all else zero.
     pub(crate) layout: ImageLayout,
-    /// One for each segment, and one that says where the last ends.
+    /// One for each segment, and one more for the end of the last.
     pub(crate) segments: Box<[SegmentLayout]>,
-    /// Points at which decoding may start without what lies before.
+    /// Points at which decoding may start without earlier data.
     pub(crate) anchors: Box<[Anchor]>,
 }
 
 impl Parsed {
-    /// Returns where restart markers were: bytes of the un-stuffed scan.
+    /// Returns the places of restart markers, in bytes of the un-stuffed scan.
     pub(crate) fn restarts(&self) -> impl Iterator<Item = u32> {
-        // Hardly any image has some, and the others are not searched for them.
+        // Few images have restart markers; all others need no search.
         let with_restarts = if self.layout.n_restarts > 0 { &*self.segments } else { &[] };
         let resets = with_restarts.iter().skip(1).filter(|segment| segment.block & RESETS != 0);
         resets.map(|segment| segment.bit / 8)
     }
 }
 
-/// The tables of an image, each different one once. [`ImageLayout`] counts within them until the
-/// image is part of a batch.
+/// The distinct tables of an image. [`ImageLayout`] refers to positions here until the image is
+/// part of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ImageTables {
-    /// For DC and AC.
+    /// Tables for DC and AC.
     pub(crate) pairs: Vec<(TableLayout, TableLayout)>,
     pub(crate) quantisation: Vec<[u16; 64]>,
 }
 
-/// Contents of a file.
+/// The parsed contents of a file.
 pub(crate) struct Read {
     pub(crate) parsed: Parsed,
     pub(crate) tables: ImageTables,
@@ -47,7 +47,7 @@ pub(crate) struct Read {
     pub(crate) scan: Range<usize>,
 }
 
-/// Reads markers and entry points, and checks all that the kernels rely on.
+/// Reads markers and entry points, and checks everything that the kernels rely on.
 pub(crate) fn read(
     bytes: &[u8],
     entry_points: Option<&[u8]>,
@@ -70,7 +70,7 @@ pub(crate) fn read(
     Ok(Read { parsed, tables, scan: jpeg.scan })
 }
 
-/// Returns whether an image has no more blocks than it may.
+/// Refuses an image with too many blocks.
 pub(crate) fn check_size(n_blocks: u32, max_blocks: u32) -> Result<(), Fallback> {
     let limit = max_blocks.min(MAX_BLOCKS);
     if n_blocks > limit { Err(Fallback::TooLarge { n_blocks, limit }) } else { Ok(()) }
@@ -122,7 +122,7 @@ fn segments(entry_points: &EntryPoints, n_blocks: u32) -> Box<[SegmentLayout]> {
     starts.chain([end]).collect()
 }
 
-/// The tables that the components use, and which each of them uses.
+/// Collects the tables in use, and sets those of each component.
 fn tables(jpeg: &Jpeg, layout: &mut ImageLayout) -> ImageTables {
     let (mut pairs, mut all) = (Vec::new(), Vec::new());
     let uses = layout.pair.iter_mut().zip(&mut layout.quantisation);
@@ -130,7 +130,7 @@ fn tables(jpeg: &Jpeg, layout: &mut ImageLayout) -> ImageTables {
         let dc = huffman(&jpeg.dc_tables, component.dc_table, 0);
         let ac = huffman(&jpeg.ac_tables, component.ac_table, 1);
         *pair = position(&mut pairs, (dc, ac));
-        // What a component uses is there: the parser has checked it.
+        // The parser has checked that the component's tables exist.
         let table = jpeg.quant_tables.get(usize::from(component.quant_table));
         *quantisation = position(&mut all, table.copied().flatten().unwrap_or([1; 64]));
     }
@@ -138,7 +138,7 @@ fn tables(jpeg: &Jpeg, layout: &mut ImageLayout) -> ImageTables {
     ImageTables { pairs, quantisation: all }
 }
 
-/// The place of an item among others, to which it is added if it is not there.
+/// Returns the position of an item, which is added if it is missing.
 fn position<T: PartialEq>(items: &mut Vec<T>, item: T) -> u32 {
     let found = items.iter().position(|known| *known == item).unwrap_or(items.len());
     if found == items.len() {

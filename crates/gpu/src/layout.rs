@@ -1,11 +1,11 @@
-//! What the kernels are handed, byte for byte: the structures of `kernels/layout.cuh` in Rust.
+//! The arguments of the kernels, byte for byte: the structures of `kernels/layout.cuh` in Rust.
 //!
 //! A test of the crate that runs the kernels on the CPU compares sizes and offsets with those of
-//! the C++ compiler. Fields that are explained there are not explained again here.
-#![allow(missing_docs, reason = "kernels/layout.cuh says what each field is")]
+//! the C++ compiler. Fields are documented in the header only.
+#![allow(missing_docs, reason = "kernels/layout.cuh documents each field")]
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The part of an image that is wanted, in its pixels.
+/// The wanted part of an image, in its pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CropLayout {
@@ -71,7 +71,7 @@ pub struct ImageLayout {
     pub samples_at: u32,
     pub mcus: McusLayout,
     pub crop: CropLayout,
-    /// An address; in a plan, of an image that travels with its batch, the place in the upload.
+    /// An address; in a plan, the offset in the upload of an image that travels with its batch.
     pub scan: u64,
     pub pixels_at: u64,
     pub across_at: u64,
@@ -87,7 +87,7 @@ pub struct SegmentLayout {
 }
 
 impl SegmentLayout {
-    /// Its first block, without the bits that say more.
+    /// Returns the first block, without the flags.
     pub(crate) fn first_block(&self) -> u32 {
         self.block & !(RESETS | SKIPPED)
     }
@@ -116,7 +116,7 @@ pub const FIRST_ENTRIES: u64 = 1024;
 /// Entries of a second table.
 pub const SECOND_ENTRIES: u32 = 64;
 
-/// The kernels' findings about an image.
+/// Findings of the kernels about an image.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -126,8 +126,8 @@ pub struct StateLayout {
     pub n_bytes: u32,
 }
 
-/// The argument of every kernel but one; the first fourteen fields, and those from `rows` to
-/// `bitmaps`, are addresses where the kernels run.
+/// The argument of every kernel except the drawing one. The first fourteen fields, and those from
+/// `rows` to `bitmaps`, are addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct BatchLayout {
@@ -167,7 +167,7 @@ pub struct BatchLayout {
     pub unused: u32,
 }
 
-/// A change to an image of whole levels.
+/// A change to an 8-bit image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct ChangeLayout {
@@ -180,7 +180,7 @@ pub struct ChangeLayout {
     pub start: [i64; 2],
 }
 
-/// An image of whole levels on its way to the output.
+/// An 8-bit image on its way to the output.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -193,7 +193,7 @@ pub struct RowLayout {
     pub output_at: u64,
 }
 
-/// An image that was drawn as a bitmap, and what of it is shown.
+/// An image drawn as a bitmap, and the visible part of it.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -210,7 +210,7 @@ pub struct DrawingLayout {
     pub unused: u32,
 }
 
-/// A system made ready for the sampler `lanes64-v1`: see `kernels/fractal.cuh`.
+/// A system prepared for the sampler `lanes64-v1`: see `kernels/fractal.cuh`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct FractalSystemLayout {
@@ -230,7 +230,7 @@ pub struct FractalImageLayout {
     pub left: u32,
 }
 
-/// The argument of the kernel that draws fractals; the first four fields are addresses.
+/// The argument of the drawing kernel; the first four fields are addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct FractalsLayout {

@@ -1,10 +1,9 @@
-//! JPEGs decoded by a GPU, bit for bit as libjpeg-turbo does it.
+//! Decodes JPEGs on a GPU, bit for bit as libjpeg-turbo does.
 //!
-//! The files stay as they are. What lets thousands of threads start in the middle of a scan are
-//! the entry points of `fdconvert-jpeg`, made when a dataset is packed. A [`Decoder`] takes
-//! a batch of [`Request`]s, uploads files, tables and entry points in one copy, and leaves a
-//! [`Batch`] in the GPU's memory: whole images, or crops of one size, normalised, in the type
-//! that training wants.
+//! The files need no change. Entry points of `fdconvert-jpeg`, made when a dataset is packed, let
+//! thousands of threads start in the middle of a scan. A [`Decoder`] takes a batch of [`Request`]s,
+//! uploads files, tables and entry points in one copy, and leaves a [`Batch`] in the GPU's memory:
+//! whole images, or crops of one size, normalised, in the type that training needs.
 //!
 //! ```no_run
 //! use fdconvert_gpu::{Crop, Decoder, Driver, Gpu, Limits, Output, Request};
@@ -34,28 +33,28 @@
 //! ```
 //!
 //! A [`Store`] keeps compressed images in the GPU's memory: they are uploaded once, and a
-//! [`Request`] then names a [`Stored`] image instead of bytes. Of a crop no more is decoded than it
-//! needs, which changes no bit of it.
+//! [`Request`] then names a [`Stored`] image instead of bytes. Only the part of an image that its
+//! crop needs is decoded, with the same pixels.
 //!
-//! One bad image never fails a batch: it has its own [`Status`], and a [`GpuError`] is always the
-//! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
-//! and a machine without it answers [`GpuError::NoDriver`]. [`probe`] tells beforehand.
+//! One bad image never fails a batch: it has a [`Status`], while a [`GpuError`] always comes from
+//! the driver. Neither building nor starting needs CUDA: [`Driver::load`] loads the driver, and
+//! returns [`GpuError::NoDriver`] on a machine without it. [`probe`] finds out beforehand.
 //!
-//! What the kernels leave - images without entry points, progressive ones - may be decoded by
-//! NVIDIA's nvJPEG, loaded by [`NvJpeg::load`] and switched on by [`Decoder::use_library`]. Its
-//! pixels are close to libjpeg's and no more; they have the status [`Status::Library`].
+//! Images that the kernels refuse, such as progressive ones or those without entry points, can be
+//! decoded by NVIDIA's nvJPEG, loaded by [`NvJpeg::load`] and enabled by [`Decoder::use_library`].
+//! Its pixels are only close to libjpeg's; they have the status [`Status::Library`].
 //!
-//! [`Fractals`] draws images of iterated function systems into the GPU's memory, where nothing is
-//! uploaded but a few numbers each. [`Request::drawn`] makes one an image of a batch.
+//! [`Fractals`] draws images of iterated function systems in the GPU's memory, and uploads only a
+//! few numbers for each. [`Request::drawn`] makes one an image of a batch.
 //!
-//! [`Output::Changed`] resizes to bytes, and makes a [`Change`] after the other to them, before they
-//! are flipped and normalised: augmentations, with the bits that they have on the CPU.
+//! [`Output::Changed`] resizes to 8 bits and applies [`Change`]s in order before it flips and
+//! normalises: augmentations, with the same bits as on the CPU.
 //!
-//! A [`Plan`] is all that the host decides about a batch, and a [`Machine`] whatever runs the
-//! kernels: a stream of the driver here, the CPU in tests.
+//! A [`Plan`] holds every decision of the host about a batch, and a [`Machine`] runs the kernels: a
+//! stream of the driver here, the CPU in tests.
 //!
-//! Deliberately absent: files, loaders, and the decoding on the CPU of what the kernels refuse.
-// Only `driver`, `nvjpeg` and what takes addresses from callers opt in.
+//! Deliberately absent: files, loaders, and decoding on the CPU.
+// Only `driver`, `nvjpeg` and modules that take addresses from callers opt in.
 #![deny(unsafe_code)]
 
 mod batch;

@@ -1,6 +1,6 @@
-//! Functions of a library that is found when the program runs.
+//! Functions of a library that is loaded at run time.
 
-/// Declares a structure of functions, as a header of C declares them, and how to find them.
+/// Declares a structure of functions, as a C header does, and a function that finds them.
 macro_rules! functions {
     (
         $(#[$about:meta])*
@@ -15,7 +15,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// The functions, or the name of one that is missing.
+            /// Finds the functions, or returns the name of a missing one.
             ///
             /// # Safety
             #[doc = concat!("The library's functions of these names are those of `", $header, "`.")]

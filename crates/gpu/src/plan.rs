@@ -7,24 +7,24 @@ use crate::{
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// Limits on the work that is done at a time.
+/// Limits on the work done at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Blocks of 8x8 values that are decoded together, unless one image has more. 2^18 of them
-    /// keep the coefficients (128 bytes each) and samples (64 bytes) within the caches of large
-    /// GPUs; a photograph of 500x375 pixels has about 4500 to 9000.
+    /// Blocks of 8x8 values that are decoded together, unless one image has more. 2^18 of them keep
+    /// the coefficients (128 bytes each) and samples (64 bytes) within the caches of large GPUs; a
+    /// photograph of 500x375 pixels has about 4500 to 9000.
     pub chunk_blocks: u32,
-    /// Larger images are left to the caller.
+    /// Blocks of the largest image that is accepted.
     pub max_image_blocks: u32,
 }
 
 impl Limits {
-    /// For images of any usual size.
+    /// Limits for images of any usual size.
     pub const DEFAULT: Self = Self { chunk_blocks: 1 << 18, max_image_blocks: 1 << 22 };
 }
 
-/// The work for a batch: which images the kernels decode, in which chunks, and how much memory that
-/// takes. Made without any GPU; the images of the requests are parsed, not copied.
+/// The work for a batch: the images that the kernels decode, their chunks, and the memory they
+/// take. Needs no GPU; the images of the requests are parsed, not copied.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(crate) output: Output,
@@ -36,17 +36,17 @@ pub struct Plan {
     pub(crate) restarts: Vec<u32>,
     pub(crate) huffman: Vec<TableLayout>,
     pub(crate) quantisation: Vec<[u16; 64]>,
-    /// For each image that travels with the batch: the request, and the part of its bytes.
+    /// For each image that travels with the batch: its request, and the range of its scan.
     pub(crate) scans: Vec<Option<(usize, Range<usize>)>>,
-    /// The others, which must live as long as the batch.
+    /// The stored images, which must live as long as the batch.
     pub(crate) stored: Vec<Stored>,
-    /// Images that become output by way of whole levels: all where they are changed, else those
-    /// that are drawn.
+    /// Images that become output by way of 8-bit rows: all if there are changes, else only the
+    /// drawn ones.
     pub(crate) rows: Vec<RowLayout>,
     pub(crate) changes: Vec<ChangeLayout>,
     pub(crate) drawings: DrawingPlan,
     pub(crate) work: Work,
-    /// For each request: where its image is, or why it is none.
+    /// For each request: its image, or why there is none.
     pub(crate) outcomes: Vec<Result<Made, Fallback>>,
     pub(crate) output_bytes: u64,
 }
@@ -54,13 +54,13 @@ pub struct Plan {
 /// Origin of the image of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// That image is decoded.
+    /// Position among the decoded images.
     Image(usize),
-    /// That image is drawn.
+    /// Position among the drawn images.
     Drawing(usize),
 }
 
-/// Images that are in flight together.
+/// Images in flight together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) first_image: u32,
@@ -68,7 +68,7 @@ pub(crate) struct Chunk {
     pub(crate) n_blocks: u32,
     /// Blocks of MCUs that crops need.
     pub(crate) n_wanted: u32,
-    /// The most of any image: wanted blocks, pixels of the window, rows of the window.
+    /// The maximum over all images: wanted blocks, pixels of the window, rows of the window.
     pub(crate) max_wanted: u32,
     pub(crate) max_pixels: u64,
     pub(crate) max_rows: u32,
@@ -76,7 +76,7 @@ pub(crate) struct Chunk {
     pub(crate) across_samples: u64,
 }
 
-/// Starts of the arrays in the memory that is uploaded, in bytes.
+/// Offsets of the arrays in the upload, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sections {
     pub(crate) scans: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Sections {
     pub(crate) end: u64,
 }
 
-/// Starts of the kernels' own arrays, in bytes.
+/// Offsets of the kernels' arrays, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Workspace {
     pub(crate) states: u64,
@@ -110,44 +110,44 @@ pub(crate) struct Workspace {
     pub(crate) end: u64,
 }
 
-/// As `kernels/fractal.cuh` has it.
+/// The value in `kernels/fractal.cuh`.
 const FRACTAL_EMPTY: u32 = 2;
 
 impl Plan {
-    /// Parses the images and lays out the batch. An image that cannot be decoded by the kernels
-    /// never fails the others: it has its reason in [`Plan::statuses`]. Of crops for a tensor no
-    /// more is decoded than they need.
+    /// Parses the images and lays out the batch. An image that the kernels cannot decode never
+    /// fails the others: [`Plan::statuses`] has its reason. For a tensor, only the parts that the
+    /// crops need are decoded.
     #[must_use]
     pub fn new(requests: &[Request<'_>], output: Output, limits: Limits) -> Self {
         Builder::new(output, limits, true).build(requests)
     }
 
-    /// The same, but all of every image is decoded: what [`Plan::new`] is compared with.
+    /// Plans the same batch with every image decoded in full, as a reference for [`Plan::new`].
     #[doc(hidden)]
     #[must_use]
     pub fn of_whole_images(requests: &[Request<'_>], output: Output, limits: Limits) -> Self {
         Builder::new(output, limits, false).build(requests)
     }
 
-    /// Returns how much of its images is decoded.
+    /// Returns how much of the images is decoded.
     #[must_use]
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Bytes that [`Plan::fill`] writes and the kernels read.
+    /// Returns the bytes that [`Plan::fill`] writes and the kernels read.
     #[must_use]
     pub fn upload_bytes(&self) -> u64 {
         self.sections.end
     }
 
-    /// Bytes of memory that the kernels work in.
+    /// Returns the bytes of the kernels' working memory.
     #[must_use]
     pub fn workspace_bytes(&self) -> u64 {
         self.workspace.end
     }
 
-    /// Bytes of the output.
+    /// Returns the bytes of the output.
     #[must_use]
     pub fn output_bytes(&self) -> u64 {
         self.output_bytes
@@ -159,13 +159,13 @@ impl Plan {
         self.images.len()
     }
 
-    /// Images that the kernels have something to say about: those they decode, then those they draw.
+    /// Number of images that the kernels report on: decoded ones, then drawn ones.
     pub(crate) fn n_states(&self) -> usize {
         self.images.len() + self.drawings.images.len()
     }
 
-    /// Returns where in the output a request's image lies, its width, height and channels; `None`
-    /// where it has no place: in the native output only what the kernels decode has one.
+    /// Returns the place of a request's image in the output, its width, height and channels, or
+    /// `None` if it has none: in the native output, only images that the kernels decode have one.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
         let outcome = self.outcomes.get(request)?;
@@ -183,8 +183,8 @@ impl Plan {
         Some(Place { bytes, width, height, channels })
     }
 
-    /// Writes what is uploaded into `slab`, given the requests that the plan was made for and the
-    /// address that it is uploaded to. Bytes of `slab` behind [`Plan::upload_bytes`] are left alone.
+    /// Writes the upload into `slab`, given the plan's requests and the address to which it is
+    /// copied. Bytes of `slab` after [`Plan::upload_bytes`] are not written.
     pub fn fill(&self, requests: &[Request<'_>], slab: &mut [u8], upload_address: u64) {
         let mut write = |at: u64, bytes: &[u8]| {
             if let Some(to) = slab.get_mut(at as usize..).and_then(|it| it.get_mut(..bytes.len())) {
@@ -214,10 +214,10 @@ impl Plan {
         write(self.sections.changes, self.changes.as_bytes());
     }
 
-    /// Returns what became of each request, given what the kernels say about their images.
+    /// Returns the outcome of each request, given the kernels' findings.
     #[must_use]
     pub fn statuses(&self, states: &[StateLayout]) -> Vec<Status> {
-        // Without a word about an image, nothing is known of its pixels.
+        // Without a finding, nothing is known of the pixels.
         let flags = |at: usize| states.get(at).map_or(u32::MAX, |state| state.flags);
         let status = |outcome: &Result<Made, Fallback>| match *outcome {
             Err(ref fallback) => Status::Fallback(fallback.clone()),
@@ -234,14 +234,14 @@ impl Plan {
         self.outcomes.iter().map(status).collect()
     }
 
-    /// Returns whether the stored images lie in the memory of that GPU.
+    /// Checks that all stored images are in the memory of this GPU.
     pub(crate) fn check_gpu(&self, gpu: &Gpu) -> Result<(), GpuError> {
         let all_there = self.stored.iter().all(|stored| stored.is_on(gpu));
         if all_there { Ok(()) } else { Err(GpuError::OtherGpu) }
     }
 
-    /// The bytes of what is decoded that no kernel writes, because the images are left to the caller:
-    /// those of neighbours together.
+    /// Returns the bytes of the decoded output that no kernel writes, because the images are left
+    /// to the caller. Neighbours are merged.
     pub(crate) fn untouched(&self) -> Vec<Range<u64>> {
         let output = self.output.decoded();
         let n_bytes = output.tensor().map_or(0, Tensor::image_bytes);
@@ -259,24 +259,24 @@ impl Plan {
     }
 }
 
-/// Counts of the segments and blocks of a batch, and of those that are decoded; the rest lies
-/// outside of what the crops need.
+/// Numbers of segments and blocks of a batch, in total and decoded; the others lie outside the
+/// crops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Segments of the images.
+    /// Number of segments of all images.
     pub n_segments: u64,
-    /// Those that are decoded.
+    /// Number of decoded segments.
     pub n_decoded_segments: u64,
-    /// Blocks of 8x8 values of the images.
+    /// Number of blocks of 8x8 values of all images.
     pub n_blocks: u64,
-    /// Those that are made to samples.
+    /// Number of blocks that become samples.
     pub n_transformed_blocks: u64,
 }
 
 /// Place of an image in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its bytes.
+    /// Byte range in the output.
     pub bytes: Range<u64>,
     /// Columns of pixels.
     pub width: u32,

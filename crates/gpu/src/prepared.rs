@@ -4,8 +4,8 @@ use crate::{
 };
 use std::{fmt, ops::Range, sync::Arc};
 
-/// A JPEG whose markers and entry points were read, on any thread, so that the one who submits batches
-/// has nothing left to do for it but a copy. Clones are the same image.
+/// A JPEG with its markers and entry points already read. Any thread can prepare it, so that the
+/// thread that submits batches only copies it. Clones share the data.
 #[derive(Clone)]
 pub struct Prepared {
     parsed: Arc<Parsed>,
@@ -15,10 +15,10 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads an image, and checks all that the kernels rely on.
+    /// Reads an image, and checks everything that the kernels rely on.
     ///
     /// # Errors
-    /// Why the kernels cannot decode it.
+    /// The reason why the kernels cannot decode it.
     pub fn new(
         bytes: &[u8],
         entry_points: Option<&[u8]>,
@@ -28,13 +28,13 @@ impl Prepared {
         Ok(Self { parsed: Arc::new(parsed), tables: Arc::new(tables), scan })
     }
 
-    /// Columns of pixels.
+    /// Returns the number of columns of pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.parsed.layout.width
     }
 
-    /// Rows of pixels.
+    /// Returns the number of rows of pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.parsed.layout.height

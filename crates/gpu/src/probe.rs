@@ -1,18 +1,18 @@
 use crate::{Decoder, Device, Driver, Engine, Gpu, GpuError, LibraryUse, Limits, NvJpeg};
 use std::path::Path;
 
-/// The decoders of this machine, found without starting anything.
+/// The decoders of this machine. Nothing is started to find them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe {
-    /// The driver's version: 1000 times the major and 10 times the minor number; or why there is
-    /// none.
+    /// The driver's version, 1000 times the major plus 10 times the minor number, or why it cannot
+    /// be used.
     pub driver: Result<i32, GpuError>,
-    /// The GPUs that the driver knows.
+    /// The GPUs that the driver reports.
     pub devices: Vec<Device>,
-    /// The version of nvJPEG: major, minor, patch; or why there is none.
+    /// The version of nvJPEG (major, minor, patch), or why it cannot be used.
     pub library: Result<(i32, i32, i32), GpuError>,
-    /// The decoders that can be used, the best first; never empty.
+    /// The usable decoders, the best first; never empty.
     pub backends: Vec<Backend>,
 }
 
@@ -22,36 +22,34 @@ pub struct Probe {
 pub enum Backend {
     /// The kernels of this crate, for images with entry points.
     EntryPoints,
-    /// NVIDIA's nvJPEG, for images without entry points. Whether it starts on a GPU, and with which
-    /// [`Engine`](crate::Engine), is known when a decoder uses it.
+    /// NVIDIA's nvJPEG, for images without entry points. Only using it shows whether it starts on a
+    /// GPU, and with which [`Engine`](crate::Engine).
     NvJpeg,
-    /// The CPU, which is the caller's affair.
+    /// The CPU, which the caller uses.
     Cpu,
 }
 
-/// Looks for the driver (or loads the one at `path`) and asks it for its GPUs, and looks for
-/// nvJPEG. Opens no GPU: no memory is taken, and forking afterwards is as safe as the driver's
-/// start allows.
+/// Finds the driver (or loads the one at `path`), lists its GPUs, and finds nvJPEG. Opens no GPU:
+/// it takes no memory, and forking afterwards is as safe as after the driver's start.
 #[must_use]
 pub fn probe(path: Option<&Path>) -> Probe {
     Probe::new(path, None)
 }
 
-/// An engine of nvJPEG on a GPU.
+/// Result of starting an engine of nvJPEG on a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineFound {
-    /// Which one.
+    /// The engine that was tried.
     pub engine: Engine,
-    /// The result of its start there.
+    /// Success, or the error of the start.
     pub started: Result<(), GpuError>,
-    /// The number of decoders beside the multiprocessors the GPU has, and how many cores each, as
-    /// the engine tells.
+    /// The number of hardware decoders and the cores of each, as the engine reports them.
     pub hardware: Option<(u32, u32)>,
 }
 
-/// Starts each engine of nvJPEG on a GPU, and ends it again. Unlike [`probe`] this opens the GPU,
-/// which takes about a second the first time on a machine.
+/// Starts and stops each engine of nvJPEG on a GPU. Unlike [`probe`] this opens the GPU, which
+/// takes about a second the first time on a machine.
 ///
 /// # Errors
 /// When there is no driver, no such GPU, or no nvJPEG.
@@ -73,7 +71,7 @@ pub fn engines(
 }
 
 impl Probe {
-    /// The same, with the nvJPEG at `library`.
+    /// Probes with the driver and the nvJPEG at these paths.
     #[must_use]
     pub fn new(driver: Option<&Path>, library: Option<&Path>) -> Self {
         let driver = Driver::load(driver);

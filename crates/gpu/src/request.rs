@@ -2,27 +2,27 @@ use crate::{Change, Prepared, Stored};
 use fdconvert_core::LanesImage;
 use fdconvert_jpeg::{EntryPointError, Refused};
 
-/// One image that is to be decoded.
+/// One image to decode.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Its source.
+    /// Source of the image.
     pub image: Source<'a>,
-    /// The part of it that is wanted.
+    /// The wanted part.
     pub crop: Crop,
-    /// True if the pixels around the crop count where the filter reaches them, as when an image is
-    /// resized first and cropped then. Otherwise they do not exist.
+    /// True to let the filter read pixels around the crop, as when an image is resized before it is
+    /// cropped. Otherwise they are ignored.
     pub reach: bool,
-    /// True if it is mirrored, left to right; after the changes, if there are any.
+    /// True to mirror left to right, after any changes.
     pub flip: bool,
-    /// Changes to the resized image, for [`Output::Changed`]; not looked at otherwise, but for an
-    /// image that is drawn.
+    /// Changes to the resized image, for [`Output::Changed`]; otherwise ignored, except for a drawn
+    /// image.
     pub changes: &'a [Change],
 }
 
 /// Source of a compressed image.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
-    /// In the host's memory: it travels with its batch.
+    /// In the host's memory, uploaded with its batch.
     Bytes {
         /// The bytes of a JPEG.
         bytes: &'a [u8],
@@ -30,48 +30,48 @@ pub enum Source<'a> {
         /// to the caller.
         entry_points: Option<&'a [u8]>,
     },
-    /// In the host's memory, and read already.
+    /// In the host's memory, already parsed.
     Prepared {
-        /// The result of reading it.
+        /// The parsed image.
         image: &'a Prepared,
-        /// The bytes that it was read from. Those of another file give a damaged image.
+        /// The bytes it was parsed from. Those of another file give a damaged image.
         bytes: &'a [u8],
     },
     /// In the GPU's memory, put there by a [`Store`](crate::Store).
     Stored(&'a Stored),
-    /// Nowhere: it is drawn. It is not resized, so that the crop is not looked at; what is shown is
-    /// as large as the output. For tensors only.
+    /// Drawn from numbers. It is not resized, and the crop is ignored: the visible part has the
+    /// size of the output. For tensors only.
     Drawn {
-        /// The numbers that it is drawn from.
+        /// The numbers to draw from.
         image: &'a LanesImage,
-        /// The first column and row that are shown.
+        /// The first visible column and row.
         corner: (u32, u32),
     },
 }
 
 impl<'a> Request<'a> {
-    /// All of an image that travels with the batch.
+    /// Requests all of an image that travels with the batch.
     #[must_use]
     pub fn whole(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Self {
         let image = Source::Bytes { bytes, entry_points };
         Self::of(image)
     }
 
-    /// All of an image that was read already, from these bytes.
+    /// Requests all of an image that was parsed from these bytes.
     #[must_use]
     pub fn prepared(image: &'a Prepared, bytes: &'a [u8]) -> Self {
         let image = Source::Prepared { image, bytes };
         Self::of(image)
     }
 
-    /// All of an image that is stored on the GPU.
+    /// Requests all of an image that is stored on the GPU.
     #[must_use]
     pub fn stored(image: &'a Stored) -> Self {
         let image = Source::Stored(image);
         Self::of(image)
     }
 
-    /// A request for the part of a drawn image that starts at this column and row.
+    /// Requests the part of a drawn image that starts at this column and row.
     #[must_use]
     pub fn drawn(image: &'a LanesImage, corner: (u32, u32)) -> Self {
         Self::of(Source::Drawn { image, corner })
@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
         matches!(self, Self::Drawn { .. })
     }
 
-    /// The bytes of the JPEG, where the host has them.
+    /// Returns the bytes of the JPEG, if the host has them.
     #[must_use]
     pub fn bytes(&self) -> Option<&'a [u8]> {
         match *self {
@@ -100,13 +100,13 @@ impl<'a> Source<'a> {
 /// A rectangle in fractions of an image's width and height.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crop {
-    /// Its left edge, 0 to 1.
+    /// The left edge, 0 to 1.
     pub left: f32,
-    /// Its upper edge, 0 to 1.
+    /// The upper edge, 0 to 1.
     pub top: f32,
-    /// Above 0; `left + width` is at most 1.
+    /// Width above 0; `left + width` is at most 1.
     pub width: f32,
-    /// Above 0; `top + height` is at most 1.
+    /// Height above 0; `top + height` is at most 1.
     pub height: f32,
 }
 
@@ -118,19 +118,18 @@ impl Crop {
 /// Form of the output of a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Output {
-    /// Every image as it is stored, one after the other: rows of RGB, or of gray, 8 bits each.
-    /// Crop and flip are not looked at. Bit for bit what libjpeg-turbo decodes.
+    /// Every image at its stored size, one after the other: rows of RGB, or of gray, 8 bits each,
+    /// bit for bit as libjpeg-turbo decodes them. Crop and flip are ignored.
     Native,
-    /// All images at one size, with three channels each: one array.
+    /// One array of all images, at one size, with three channels each.
     Tensor(Tensor),
-    /// The same array, made as augmentations on the CPU are: images are resized to whole levels of
-    /// 8 bits each, changed as their requests say, and then flipped and normalised, as torchvision
-    /// does it, bit for bit. Places of images that are not decoded hold what becomes of black ones.
+    /// The same array, made as augmentations on the CPU are: images are resized to 8 bits, changed
+    /// as requested, and then flipped and normalised, bit for bit as torchvision does it. Undecoded
+    /// images are processed as black ones.
     Changed(Tensor),
 }
 
 impl Output {
-    /// The array that comes out, if it is one.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Native => None,
@@ -138,8 +137,8 @@ impl Output {
         }
     }
 
-    /// The output that the decoding kernels, or nvJPEG, have to make: this one, or the one before
-    /// changes.
+    /// Returns the output that the decoding kernels, or nvJPEG, must make: this one, or the one
+    /// before changes.
     pub(crate) fn decoded(&self) -> Self {
         match self {
             Self::Changed(tensor) => Self::Tensor(tensor.of_levels()),
@@ -157,16 +156,16 @@ pub struct Tensor {
     pub height: u32,
     /// Number format of a sample.
     pub sample_type: SampleType,
-    /// Which index changes fastest.
+    /// The order of the dimensions.
     pub order: Order,
-    /// Mean to subtract from each channel, samples being 0 to 1. Not for [`SampleType::U8`].
+    /// Mean to subtract from each channel, with samples from 0 to 1. Not for [`SampleType::U8`].
     pub mean: [f32; 3],
     /// Deviation to divide the difference by. Not for [`SampleType::U8`].
     pub deviation: [f32; 3],
 }
 
 impl Tensor {
-    /// The same images as whole levels, pixel by pixel: what changes are made to.
+    /// Returns the same images in 8 bits and NHWC order, to which changes are applied.
     pub(crate) fn of_levels(&self) -> Self {
         Self {
             sample_type: SampleType::U8,
@@ -194,14 +193,14 @@ pub enum SampleType {
     U8 = 0,
     /// IEEE 754 half precision.
     F16 = 1,
-    /// The upper half of single precision.
+    /// bfloat16: the upper half of single precision.
     Bf16 = 2,
     /// IEEE 754 single precision.
     F32 = 3,
 }
 
 impl SampleType {
-    /// The bytes of a sample.
+    /// Returns the number of bytes of a sample.
     #[must_use]
     pub fn n_bytes(self) -> u64 {
         match self {
@@ -226,17 +225,17 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// Its pixels are there. Of a crop that is only part of the image, no more was decoded than
-    /// it needs: damage that lies elsewhere may not have been seen.
+    /// The pixels are complete. Only the part that a crop needs was decoded: damage elsewhere may
+    /// be unnoticed.
     Decoded,
-    /// nvJPEG has decoded it, where [`Decoder::use_library`](crate::Decoder::use_library) lets it.
-    /// Its pixels are close to libjpeg-turbo's but not equal, and differ from engine to engine and
-    /// from version to version. In a native output it has three channels, even if it is gray.
+    /// nvJPEG has decoded it, as [`Decoder::use_library`](crate::Decoder::use_library) allows. Its
+    /// pixels are close to libjpeg-turbo's but not equal, and differ between engines and versions.
+    /// In a native output it has three channels, even if it is gray.
     Library,
-    /// It was not decoded; the caller does so by other means. Its place in an [`Output::Tensor`] holds
-    /// zeros, or what becomes of a black image if it was to be drawn.
+    /// It was not decoded; the caller must decode it by other means. Its place in an
+    /// [`Output::Tensor`] holds zeros, or the processed black image of a failed drawing.
     Fallback(Fallback),
-    /// Its data is damaged, or the entry points are not its own. Its place is black.
+    /// Its data is damaged, or the entry points belong to another image. Its place is black.
     Damaged(Damage),
 }
 
@@ -244,7 +243,7 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// No entry points came with it.
+    /// It came without entry points.
     #[error("the image has no entry points")]
     NoEntryPoints,
     /// Not a JPEG that can be decoded from entry points.
@@ -253,12 +252,12 @@ pub enum Fallback {
     /// The entry points cannot be read.
     #[error(transparent)]
     EntryPoints(EntryPointError),
-    /// A component whose samples do not fit a whole number of times into the largest one's.
+    /// The sampling factors of a component do not divide the largest ones.
     #[error("sampling factors {h}x{v} do not divide {max_h}x{max_v}")]
     Sampling {
         /// The component's horizontal factor.
         h: u32,
-        /// Its vertical factor.
+        /// The component's vertical factor.
         v: u32,
         /// The largest horizontal factor.
         max_h: u32,
@@ -268,50 +267,49 @@ pub enum Fallback {
     /// More blocks than [`Limits`](crate::Limits) allow.
     #[error("the image has {n_blocks} blocks, more than {limit}")]
     TooLarge {
-        /// Blocks of 8x8 values.
+        /// Number of blocks of 8x8 values.
         n_blocks: u32,
-        /// Number of blocks that is allowed.
+        /// Number of allowed blocks.
         limit: u32,
     },
-    /// The batch has more data than positions of 32 bits can count.
+    /// The batch has more data than 32-bit positions can count.
     #[error("the batch is full")]
     BatchFull,
-    /// An output without pixels, or of more than 65535 in a row or column.
+    /// An output without pixels, or with a side of more than 65535.
     #[error("the output cannot have {width}x{height} pixels")]
     OutputSize {
-        /// The width that was asked for.
+        /// Requested width.
         width: u32,
-        /// The height that was asked for.
+        /// Requested height.
         height: u32,
     },
-    /// nvJPEG was asked for all images, but is not for this one: no JPEG of 8 bits with one or
-    /// three components and Huffman codes, or lossless.
+    /// nvJPEG was to decode all images but cannot decode this one: it is lossless, or no JPEG of 8
+    /// bits with one or three components and Huffman codes.
     #[error("nvJPEG does not decode images of this kind")]
     NotForLibrary,
-    /// nvJPEG was asked and has not decoded it.
+    /// nvJPEG has failed to decode it.
     #[error("nvJPEG does not decode the image: {name} ({code})")]
     Library {
-        /// nvJPEG's answer.
+        /// Number of nvJPEG's status.
         code: i32,
-        /// nvJPEG's name for it.
+        /// nvJPEG's name for the status.
         name: &'static str,
     },
-    /// An image that is to be drawn at a size that cannot be, smaller than what is shown of it, or
-    /// not for a tensor.
+    /// A drawing of an invalid size, smaller than its visible part, or not for a tensor.
     #[error("the image cannot be drawn for this output")]
     Canvas,
-    /// An image that only a single orbit draws: a point of it is beyond single precision.
+    /// An image that needs a single orbit: a point of it exceeds single precision.
     #[error("the image is drawn as a single orbit")]
     Orbit,
-    /// A drawing whose points cover less than they have to: it is drawn with other numbers.
+    /// The points of a drawing cover too little: it must be drawn with other random numbers.
     #[error("the drawing is too empty")]
     Empty,
-    /// A crop that is empty, outside of the image, or no numbers.
-    #[error("the crop is not inside of the image")]
+    /// A crop that is empty, outside the image, or not finite.
+    #[error("the crop is not inside the image")]
     Crop,
 }
 
-/// Faults that the kernels found in an image, of which there may be several.
+/// Faults that the kernels found in an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the image's data does not fit its entry points (flags {flags:#x})")]
 pub struct Damage {
@@ -319,25 +317,25 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Bits that are no code, or a run that leaves its block.
+    /// Returns whether bits were no code, or a run left its block.
     #[must_use]
     pub fn bad_code(self) -> bool {
         self.flags & 1 != 0
     }
 
-    /// A segment that does not end where the next one starts.
+    /// Returns whether a segment did not end where the next one starts.
     #[must_use]
     pub fn bad_segment(self) -> bool {
         self.flags & 2 != 0
     }
 
-    /// Restart markers that are missing, too many, or elsewhere.
+    /// Returns whether restart markers were missing, additional, or misplaced.
     #[must_use]
     pub fn bad_restart(self) -> bool {
         self.flags & 4 != 0
     }
 
-    /// A scan that is longer or shorter than its entry points say.
+    /// Returns whether the scan had another length than its entry points say.
     #[must_use]
     pub fn bad_length(self) -> bool {
         self.flags & 8 != 0

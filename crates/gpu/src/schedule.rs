@@ -1,4 +1,4 @@
-//! In which order the kernels run, wherever they run.
+//! The order of the kernels, on any machine.
 use crate::{
     Output, Plan, Tensor,
     builder::MAX_CHUNK_IMAGES,
@@ -8,33 +8,33 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The kernels that work on a batch. There is another one, which draws.
+/// The kernels that work on a batch. The drawing kernel is not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// Makes tables for decoding.
+    /// Makes decoding tables.
     Tables,
     /// Takes stuffed zeros and restart markers out of the scans.
     Unstuff,
     /// Decodes coefficients.
     Huffman,
-    /// Makes samples of coefficients.
+    /// Turns coefficients into samples.
     Idct,
-    /// Makes pixels of samples.
+    /// Turns samples into pixels.
     Pixels,
     /// Resizes rows.
     Across,
     /// Resizes columns, normalises and writes the output.
     Down,
-    /// Makes whole levels of drawings.
+    /// Turns drawings into 8-bit rows.
     Expand,
-    /// Changes images of whole levels.
+    /// Changes 8-bit rows.
     Change,
-    /// Flips and normalises whole levels, and writes the output.
+    /// Flips and normalises 8-bit rows, and writes the output.
     Write,
 }
 
 impl Kernel {
-    /// All of them.
+    /// All kernels, in order.
     pub const ALL: [Self; 10] = [
         Self::Tables,
         Self::Unstuff,
@@ -48,7 +48,7 @@ impl Kernel {
         Self::Write,
     ];
 
-    /// Its name in the program.
+    /// Returns its name in the program.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Kernel {
         }
     }
 
-    /// Threads of a block, as the kernels' source has it.
+    /// Returns the threads of a block, as in the kernels' source.
     #[must_use]
     pub fn n_threads(self) -> u32 {
         match self {
@@ -77,10 +77,10 @@ impl Kernel {
     }
 }
 
-/// A machine that runs kernels: a stream of the driver, or the CPU in tests. Everything is done in
-/// the order it is asked for.
+/// A machine that runs kernels: a stream of the driver, or the CPU in tests. Work is done in the
+/// order of the calls.
 pub trait Machine {
-    /// Its error.
+    /// Error of the machine.
     type Error;
 
     /// Sets memory to zeros.
@@ -101,7 +101,7 @@ pub trait Machine {
         n_images: u32,
     ) -> Result<(), Self::Error>;
 
-    /// Runs the kernel that draws, with a block of threads for each image.
+    /// Runs the drawing kernel, with a block of threads for each image.
     ///
     /// # Errors
     /// When the machine fails.
@@ -111,22 +111,22 @@ pub trait Machine {
 /// Addresses of the memory of a batch on the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses {
-    /// [`Plan::upload_bytes`], as [`Plan::fill`] has written them.
+    /// Address of [`Plan::upload_bytes`] bytes, as written by [`Plan::fill`].
     pub upload: u64,
-    /// [`Plan::workspace_bytes`], with any content.
+    /// Address of [`Plan::workspace_bytes`] bytes, with any content.
     pub workspace: u64,
-    /// [`Plan::output_bytes`], with any content.
+    /// Address of [`Plan::output_bytes`] bytes, with any content.
     pub output: u64,
 }
 
-/// Blocks of 8x8 values that a block of threads of `Idct` does.
+/// Blocks of 8x8 values per block of threads of `Idct`.
 const IDCT_BLOCKS: u32 = 16;
 
 impl Plan {
-    /// Decodes and draws the batch. [`finish`](Self::finish) is to follow.
+    /// Decodes and draws the batch. Call [`finish`](Self::finish) afterwards.
     ///
     /// # Errors
-    /// When the machine fails. What is in the output then is unspecified.
+    /// When the machine fails. The content of the output is then unspecified.
     pub fn run<M: Machine>(&self, at: Addresses, machine: &mut M) -> Result<(), M::Error> {
         let (_, decoded) = self.decoded(at);
         for Range { start, end } in self.untouched() {
@@ -148,8 +148,8 @@ impl Plan {
         self.draw(at, batch, machine)
     }
 
-    /// Makes the output of what [`run`](Self::run) and others have made, where that is not the output
-    /// yet: images that are drawn or changed.
+    /// Completes the output of [`run`](Self::run) and other decoders for images that are drawn or
+    /// changed.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -169,7 +169,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns what is decoded, and where it goes.
     pub(crate) fn decoded(&self, at: Addresses) -> (Output, u64) {
         let to = match self.output {
             Output::Changed(_) => at.workspace + self.workspace.rows,
@@ -178,7 +177,6 @@ impl Plan {
         (self.output.decoded(), to)
     }
 
-    /// Draws bitmaps, and makes whole levels of them.
     fn draw<M: Machine>(
         &self,
         at: Addresses,
@@ -202,16 +200,16 @@ impl Plan {
         Ok(())
     }
 
-    /// The bytes of the workspace that hold a [`StateLayout`](crate::layout::StateLayout) for
-    /// each image that is decoded, then for each that is drawn, once the kernels have run.
+    /// Returns the range of the workspace that holds, after the kernels have run, a
+    /// [`StateLayout`](crate::layout::StateLayout) for each decoded image, then for each drawn one.
     #[must_use]
     pub fn state_range(&self) -> Range<u64> {
         let n_bytes = self.n_states() * size_of::<crate::layout::StateLayout>();
         self.workspace.states..self.workspace.states + n_bytes as u64
     }
 
-    /// The bytes of the workspace that hold the coefficients of the last chunk's images, one after
-    /// the other, once the kernels have run: for tests.
+    /// Returns the range of the workspace that holds, after the kernels have run, the coefficients
+    /// of the last chunk's images, for tests.
     #[must_use]
     pub fn coefficient_range(&self) -> Range<u64> {
         let n_blocks = self.chunks.last().map_or(0, |chunk| u64::from(chunk.n_blocks));
@@ -224,7 +222,7 @@ impl Plan {
         batch: &BatchLayout,
         machine: &mut M,
     ) -> Result<(), M::Error> {
-        // Kernels write only the coefficients that are not 0.
+        // Kernels write only nonzero coefficients.
         machine.clear(batch.coefficients, u64::from(chunk.n_blocks) * 128)?;
         let mut launch = |kernel: Kernel, n_items: u64| {
             let n_items = n_items.try_into().unwrap_or(u32::MAX);
@@ -285,7 +283,7 @@ impl Plan {
     }
 }
 
-/// Launches over so many images: the first of each, and how many.
+/// Splits a number of images into launches: the first image of each, and their number.
 fn launches(n_images: usize) -> impl Iterator<Item = (u32, u32)> {
     let end = n_images as u32;
     (0..end)
@@ -293,14 +291,14 @@ fn launches(n_images: usize) -> impl Iterator<Item = (u32, u32)> {
         .map(move |first| (first, (end - first).min(MAX_CHUNK_IMAGES)))
 }
 
-/// Blocks of threads for all pixels of an image, one each.
+/// Blocks of threads for all pixels of an image, one thread per pixel.
 fn n_pixel_blocks(tensor: &Tensor) -> u32 {
     let n_pixels = u64::from(tensor.width) * u64::from(tensor.height);
     n_pixels.div_ceil(Kernel::Write.n_threads().into()).try_into().unwrap_or(u32::MAX)
 }
 
 impl Tensor {
-    /// Says what the kernels that write the output make.
+    /// Describes the output to the kernels that write it.
     pub(crate) fn describe(&self, batch: &mut BatchLayout) {
         (batch.out_width, batch.out_height) = (self.width, self.height);
         batch.dtype = self.sample_type as u32;

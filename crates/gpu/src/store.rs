@@ -1,4 +1,4 @@
-//! Compressed images that stay in the GPU's memory.
+//! Compressed images kept in the GPU's memory.
 use crate::{
     Fallback, Gpu, GpuError, Limits, Prepared,
     builder::SCAN_UNIT,
@@ -9,31 +9,31 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 
 /// Compressed images in the GPU's memory: uploaded once, decoded in any number of batches.
 ///
-/// Only the entropy-coded bytes are there. The host keeps the rest of each image (where its
-/// segments start, its sizes: about 3 % of the compressed bytes, and 400 bytes more) and its
-/// tables, once for all images that share them; nothing of the file is read again.
+/// Only the entropy-coded bytes are on the GPU. The host keeps the rest of each image (the places
+/// of its segments and its sizes: about 3 % of the compressed bytes, and 400 bytes more) and its
+/// tables, once for all images that share them; the file is not read again.
 ///
 /// ```text
-///   add:     files -> scans, one behind the other -> pinned memory -> one copy -> pieces
+///   add:     files -> scans, one after the other -> pinned memory -> one copy -> pieces
 ///   decode:  Request { image: Source::Stored(..) } -> segments and numbers travel, no scan does
 /// ```
 ///
-/// Memory is taken piece by piece. A piece is freed when the store and all of its images are
-/// gone; the place of a single image is not used again.
+/// Memory is allocated in pieces. A piece is freed when the store and all of its images are
+/// dropped; the place of a single image is not reused.
 pub struct Store {
     gpu: Gpu,
     copies: Stream,
     limits: Limits,
     capacity_bytes: u64,
     pieces: Vec<Piece>,
-    /// Size of new pieces; less after one of them was refused.
+    /// Size of new pieces; reduced after one was refused.
     piece_bytes: u64,
     staging: Option<PinnedMemory>,
     tables: BTreeSet<Arc<ImageTables>>,
 }
 
-/// An image in a [`Store`]. Clones are the same image. It keeps its memory alive, without the
-/// store as well, and also while a batch with it is on its way or kept.
+/// An image in a [`Store`]. Clones share it. It keeps its memory alive, also without the store, and
+/// while a batch with it is running or kept.
 #[derive(Clone)]
 pub struct Stored {
     image: Arc<Kept>,
@@ -53,7 +53,7 @@ pub enum NotStored {
     /// The kernels cannot decode it.
     #[error(transparent)]
     Fallback(Fallback),
-    /// It does not fit into what the store may take, or into what the GPU has left.
+    /// It does not fit into the store's capacity or the GPU's free memory.
     #[error("the store is full")]
     Full,
 }
@@ -64,13 +64,12 @@ struct Piece {
     used_bytes: u64,
 }
 
-/// Place of an image in the GPU's memory.
 struct Place {
     memory: Arc<DeviceMemory>,
     at: u64,
 }
 
-/// The bytes in the staging memory, for the end of the last piece.
+/// The bytes in the staging memory, destined for the end of the last piece.
 #[derive(Default)]
 struct Staged {
     at: u64,
@@ -78,14 +77,14 @@ struct Staged {
 }
 
 const PIECE_BYTES: u64 = 256 << 20;
-/// Smaller pieces are not asked for, unless the store may not take more.
+/// Smallest piece, unless the store has less capacity left.
 const MIN_PIECE_BYTES: u64 = 1 << 20;
-/// Pinned memory that images go through. More than that takes several copies.
+/// Pinned memory for staging. Larger uploads take several copies.
 const STAGING_BYTES: u64 = 64 << 20;
 
 impl Store {
-    /// A store that takes up to `capacity_bytes` of the GPU's memory, in pieces of 256 MiB as
-    /// they are needed. Images with more blocks than `limits` allow are refused.
+    /// Creates a store of up to `capacity_bytes` of the GPU's memory, allocated in pieces of 256
+    /// MiB. Images with more blocks than `limits` allow are refused.
     ///
     /// # Errors
     /// When the driver fails.
@@ -102,13 +101,12 @@ impl Store {
         })
     }
 
-    /// Uploads JPEGs, each with its entry points, and waits for that. For each there is a handle,
-    /// or why there is none. Images are copied together, up to 64 MiB at a time.
+    /// Uploads JPEGs, each with its entry points, and waits for the copy. Returns a handle for
+    /// each, or why it was refused. Images are copied together, up to 64 MiB at a time.
     ///
     /// # Errors
-    /// When the driver fails, or has no pinned memory; none of these images is in the store then,
-    /// and it can be used as before. A GPU without memory left is not an error, but
-    /// [`NotStored::Full`].
+    /// When the driver fails, or has no pinned memory; the store is then unchanged. A GPU without
+    /// free memory is not an error, but [`NotStored::Full`].
     pub fn add(
         &mut self,
         images: &[(&[u8], Option<&[u8]>)],
@@ -130,8 +128,8 @@ impl Store {
         Ok(read.into_iter().map(outcome).collect())
     }
 
-    /// The same for images that were read already, each with its bytes; `None` for those that do
-    /// not fit. Those with more blocks than the limits allow do not, either.
+    /// Uploads parsed images, each with its bytes; returns `None` for those that do not fit or have
+    /// more blocks than the limits allow.
     ///
     /// # Errors
     /// As for [`add`](Self::add).
@@ -143,7 +141,7 @@ impl Store {
         let used_bytes = self.pieces.last().map_or(0, |piece| piece.used_bytes);
         self.piece_bytes = PIECE_BYTES;
         self.add_all(images).inspect_err(|_| {
-            // A copy may be on its way. Should waiting fail as well, the context is lost.
+            // A copy may be running. If waiting fails as well, the context is lost.
             let _ = self.copies.wait();
             self.pieces.truncate(n_pieces);
             if let Some(piece) = self.pieces.last_mut() {
@@ -152,13 +150,13 @@ impl Store {
         })
     }
 
-    /// Bytes of the images that were added, as they lie in the GPU's memory.
+    /// Returns the bytes that the images take in the GPU's memory.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.used_bytes).sum()
     }
 
-    /// Returns what the store may take of the GPU's memory.
+    /// Returns the limit of the store's memory.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
@@ -183,8 +181,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Puts a scan where it will be copied from, and tells where it will be; `None` if there is no
-    /// room.
+    /// Stages a scan for copying, and returns its future place; `None` if there is no room.
     fn place(&mut self, scan: &[u8], staged: &mut Staged) -> Result<Option<Place>, GpuError> {
         let n_bytes = (scan.len() as u64).next_multiple_of(SCAN_UNIT);
         let room = |piece: &Piece| piece.memory.n_bytes() - piece.used_bytes;
@@ -215,7 +212,7 @@ impl Store {
         Ok(Some(place))
     }
 
-    /// Memory for `n_bytes` and more; `None` if the store is full, or the GPU.
+    /// Allocates a piece of at least `n_bytes`; `None` if the store or the GPU is full.
     fn new_piece(&mut self, n_bytes: u64) -> Result<Option<Piece>, GpuError> {
         let taken: u64 = self.pieces.iter().map(|piece| piece.memory.n_bytes()).sum();
         let left = self.capacity_bytes.saturating_sub(taken);
@@ -226,7 +223,7 @@ impl Store {
             }
             match DeviceMemory::new(&self.gpu, wanted) {
                 Ok(memory) => return Ok(Some(Piece { memory: Arc::new(memory), used_bytes: 0 })),
-                // Less may be left than that.
+                // Less memory than that may be left.
                 Err(GpuError::OutOfMemory { .. }) if wanted > n_bytes.max(MIN_PIECE_BYTES) => {
                     self.piece_bytes = wanted / 2;
                 }
@@ -236,7 +233,7 @@ impl Store {
         }
     }
 
-    /// Copies what is staged, and waits for it.
+    /// Copies the staged bytes, and waits for the copy.
     fn flush(&mut self, staged: &mut Staged) -> Result<(), GpuError> {
         let Staged { at, n_bytes } = std::mem::take(staged);
         if let (Some(piece), Some(staging), 1..) = (self.pieces.last(), &self.staging, n_bytes) {
@@ -246,7 +243,7 @@ impl Store {
         Ok(())
     }
 
-    /// Pinned memory of at least that size, with nothing in it that is still needed.
+    /// Makes pinned memory of at least this size available, and overwrites its content.
     fn make_staging(&mut self, n_bytes: u64) -> Result<(), GpuError> {
         let fits = |staging: &PinnedMemory| staging.bytes().len() as u64 >= n_bytes;
         if !self.staging.as_ref().is_some_and(fits) {
@@ -272,13 +269,13 @@ impl Store {
 }
 
 impl Stored {
-    /// Columns of pixels.
+    /// Returns the number of columns of pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.image.parsed.layout.width
     }
 
-    /// Rows of pixels.
+    /// Returns the number of rows of pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.image.parsed.layout.height
@@ -292,7 +289,6 @@ impl Stored {
         &self.image.tables
     }
 
-    /// Returns where its scan lies on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.image.address
     }

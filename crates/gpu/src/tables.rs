@@ -5,7 +5,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The tables of a batch, each kept once: most datasets have very few different ones.
+/// The distinct tables of a batch: most datasets have very few.
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) huffman: Vec<TableLayout>,
@@ -16,7 +16,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Adds those of an image and tells the image which they are.
+    /// Adds the tables of an image, and sets their positions in its layout.
     pub(crate) fn add(&mut self, tables: &ImageTables, layout: &mut ImageLayout) {
         let numbers = layout.dc_table.iter_mut().zip(&mut layout.ac_table);
         for ((dc, ac), pair) in numbers.zip(&tables.pairs) {
@@ -50,7 +50,8 @@ impl Tables {
     }
 }
 
-/// The second tables that codes of more than ten bits need: those codes are consecutive.
+/// Returns the number of second tables that codes of more than ten bits need: those codes are
+/// consecutive.
 fn n_second(counts: &[u8; 16]) -> u32 {
     let long = (11..=16u32).zip(counts.iter().skip(10));
     let entries: u32 = long.map(|(bits, count)| u32::from(*count) << (16 - bits)).sum();

@@ -1,22 +1,22 @@
-//! How long the GPU takes for the parts of a batch, measured by itself.
+//! Times of the steps of a batch, measured by the GPU.
 use crate::{
     Gpu, GpuError, Kernel, Machine,
     driver::{Event, Stream, StreamMachine},
     layout::{BatchLayout, FractalsLayout},
 };
 
-/// Extra work of a decoder, so that it can be measured and checked. None, unless
-/// [`Decoder::diagnose`](crate::Decoder::diagnose) asks for it: both take time.
+/// Extra work of a decoder for measuring and checking. None by default;
+/// [`Decoder::diagnose`](crate::Decoder::diagnose) enables it at a cost in time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// Measures every kernel: [`Batch::timings`](crate::Batch::timings).
+    /// True to measure every kernel: [`Batch::timings`](crate::Batch::timings).
     pub timings: bool,
-    /// Fills output and workspace with garbage before the kernels run, so that a pixel that none
-    /// of them writes is seen.
+    /// True to fill output and workspace with garbage before the kernels run, so that an unwritten
+    /// pixel shows.
     pub garbage: bool,
 }
 
-/// The time that the GPU took for a batch, in milliseconds.
+/// The GPU's times for a batch, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Timings {
@@ -26,27 +26,26 @@ pub struct Timings {
     pub clear_ms: f32,
     /// Drawing fractals.
     pub draw_ms: f32,
-    /// Each of [`Kernel::ALL`], all chunks together.
+    /// Times of [`Kernel::ALL`], summed over all chunks.
     pub kernels_ms: [f32; Kernel::ALL.len()],
 }
 
 impl Timings {
-    /// All of it but the upload, which continues beside the batch before.
+    /// Returns the total without the upload, which overlaps the previous batch.
     #[must_use]
     pub fn work_ms(&self) -> f32 {
         self.clear_ms + self.draw_ms + self.kernels_ms.iter().sum::<f32>()
     }
 }
 
-/// Events around everything that is asked of the streams.
+/// Events after each measured step of the streams.
 pub(crate) struct Laps {
     upload: [Event; 2],
     start: Event,
-    /// The steps that were done, each with the event behind it.
+    /// The finished steps, each with the event after it.
     laps: Vec<(Lap, Event)>,
 }
 
-/// A step that is measured.
 #[derive(Debug, Clone, Copy)]
 enum Lap {
     Clear,
@@ -72,7 +71,7 @@ impl Laps {
         self.start.record(work)
     }
 
-    /// The time between the events, all of which lie behind.
+    /// Returns the times between the events, all of which must have been reached.
     pub(crate) fn timings(&self) -> Result<Timings, GpuError> {
         let upload_ms = self.upload[1].since(&self.upload[0])?;
         let mut timings = Timings { upload_ms, ..Timings::default() };
@@ -96,7 +95,7 @@ impl Laps {
     }
 }
 
-/// Puts an event behind everything that a stream is asked for.
+/// Records an event after each step of a stream.
 pub(crate) struct TimedMachine<'a> {
     pub(crate) machine: StreamMachine<'a>,
     pub(crate) gpu: &'a Gpu,

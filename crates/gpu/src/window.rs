@@ -1,8 +1,8 @@
-//! What of an image a request needs: pixels, the MCUs that hold them, and the segments that have
-//! to be decoded for these.
+//! The parts of an image that a request needs: pixels, the MCUs that contain them, and the segments
+//! that must be decoded for these.
 //!
-//! `fdconvert_jpeg::region` says the same, from all that is known of a JPEG and in more
-//! steps; a test compares the two.
+//! `fdconvert_jpeg::region` computes the same from a full parse, in more steps; a test compares the
+//! two.
 use crate::{
     Crop, Output, Request,
     image::Parsed,
@@ -11,7 +11,7 @@ use crate::{
 use fdconvert_jpeg::Anchor;
 use std::ops::Range;
 
-/// The crop in the pixels of an image of that size; `None` if there is none.
+/// Converts the crop to pixels of an image of that size; `None` if it is invalid.
 pub(crate) fn crop(
     (width, height): (u32, u32),
     request: &Request<'_>,
@@ -23,19 +23,19 @@ pub(crate) fn crop(
     let Request { crop: Crop { left, top, width: part_x, height: part_y }, reach, .. } = *request;
     let (x, step_x, first_x, end_x) = axis((left, part_x), reach, width, tensor.width)?;
     let (y, step_y, first_y, end_y) = axis((top, part_y), reach, height, tensor.height)?;
-    // What is changed is flipped after that.
+    // Images with changes are flipped after these.
     let flip = (request.flip && matches!(output, Output::Tensor(_))).into();
     Some(CropLayout { left: x, top: y, step_x, step_y, first_x, end_x, first_y, end_y, flip })
 }
 
-/// Start and step in pixels, and the pixels that are touched.
+/// Returns start and step in pixels, and the range of touched pixels.
 fn axis(
     (start, part): (f32, f32),
     reach: bool,
     n_pixels: u32,
     n_out: u32,
 ) -> Option<(f32, f32, u32, u32)> {
-    // Fractions that were computed add up to 1 but for a rounding error.
+    // Computed fractions may miss the sum of 1 by a rounding error.
     const SLACK: f64 = 1e-5;
     let (start, part) = (f64::from(start), f64::from(part));
     if !(start >= 0.0 && part > 0.0 && start + part <= 1.0 + SLACK) {
@@ -44,21 +44,20 @@ fn axis(
     let n = f64::from(n_pixels);
     let (from, to) = (start * n, ((start + part) * n).min(n));
     let step = (to - from) / f64::from(n_out);
-    // An error of the same size must not bring in a pixel that is not meant.
-    // The filter of the outermost output pixels is centred half a step inside, and as wide as a
-    // step or a pixel on either side; one pixel more covers the rounding.
+    // An error of the same size must not touch one pixel more.
+    // The filter of the outermost output pixels is centred half a step inside, and reaches a step
+    // or a pixel to either side; one pixel more covers the rounding.
     let margin = if reach { step.max(1.0) - step / 2.0 + 1.0 } else { -SLACK };
     let first = (from - margin).floor().clamp(0.0, n - 1.0) as u32;
     let end = ((to + margin).ceil() as u32).clamp(first + 1, n_pixels);
     (step > 0.0).then_some((from as f32, step as f32, first, end))
 }
 
-/// All MCUs of an image.
 pub(crate) fn all_mcus(layout: &ImageLayout) -> McusLayout {
     McusLayout { first_x: 0, end_x: layout.mcus_x, first_y: 0, end_y: layout.mcus_y }
 }
 
-/// The MCUs that the window of a crop needs.
+/// Returns the MCUs that the window of a crop needs.
 pub(crate) fn mcus(layout: &ImageLayout, crop: &CropLayout) -> McusLayout {
     let n = layout.n_components as usize;
     let (across, down) = (layout.h.iter().take(n), layout.v.iter().take(n));
@@ -67,8 +66,8 @@ pub(crate) fn mcus(layout: &ImageLayout, crop: &CropLayout) -> McusLayout {
     McusLayout { first_x: x.start, end_x: x.end, first_y: y.start, end_y: y.end }
 }
 
-/// The MCUs of pixels in one direction. A component with fewer samples than there are pixels is
-/// enlarged, and that blends in one sample more on each side.
+/// Returns the MCUs of pixels in one direction. Enlarging a component with fewer samples than
+/// pixels blends in one sample more on each side.
 fn along<'a>(
     pixels: Range<u32>,
     factors: impl Iterator<Item = &'a u32>,
@@ -85,12 +84,12 @@ fn along<'a>(
     both.unwrap_or(0..n_mcus)
 }
 
-/// The segments that must be decoded for some MCUs: those with blocks of them, and those before
-/// whose DC differences count, back to a start of the prediction. Ranges of positions, in order,
+/// Returns the segments to decode for some MCUs: those with blocks of these MCUs, and the earlier
+/// ones that the DC prediction needs, back to a start of it. The ranges of positions are in order,
 /// with a hole between any two.
 ///
-/// The prediction starts at restarts, and is known at anchors. Of these only the first segment of
-/// all can be one: the kernels take its prediction from [`first_dc`].
+/// The prediction starts at restarts, and is known at anchors. Only the first segment of all can
+/// start at an anchor: the kernels take its prediction from [`first_dc`].
 pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
     let layout = &image.layout;
     let n_segments = image.segments.len().saturating_sub(1);
@@ -99,7 +98,7 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
         segments.partition_point(|segment| segment.first_block() <= block).saturating_sub(1)
     };
     let resets = |at: usize| segments.get(at).is_none_or(|it| it.block & RESETS != 0);
-    // Without restarts nothing can be left out in between.
+    // Without restarts, nothing in between can be left out.
     let n_rows = if layout.n_restarts == 0 { mcus.end_y.saturating_sub(mcus.first_y) } else { 1 };
     let mut runs: Vec<Range<usize>> = Vec::new();
     for row in (mcus.first_y..mcus.end_y).step_by(n_rows.max(1) as usize) {
@@ -119,13 +118,12 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
     runs
 }
 
-/// Returns what the predictions are at the first of the walked segments.
+/// Returns the predictions at the first of the walked segments.
 pub(crate) fn first_dc(image: &Parsed, walked: &[Range<usize>]) -> [u32; 3] {
     let anchor = walked.first().and_then(|run| anchor(image, run.start));
     anchor.map_or([0; 3], |anchor| anchor.dc.map(|dc| i32::from(dc) as u32))
 }
 
-/// The anchor at a segment, if there is one.
 fn anchor(image: &Parsed, segment: usize) -> Option<&Anchor> {
     let found = image.anchors.binary_search_by_key(&segment, |anchor| anchor.segment as usize);
     image.anchors.get(found.ok()?)
@@ -141,7 +139,7 @@ mod tests {
         assert_eq!(axis((0.2, 0.3), false, 10, 3), Some((2.0, 1.0, 2, 5)));
         assert_eq!(axis((0.25, 0.5), false, 10, 1), Some((2.5, 5.0, 2, 8)));
         assert_eq!(axis((0.999, 0.0005), false, 3, 1).map(|it| (it.2, it.3)), Some((2, 3)));
-        // Filters of two pixels to either side, as seen from a pixel inside, and one pixel more.
+        // Filters reach two pixels to either side, seen from a pixel inside, and one pixel more.
         assert_eq!(axis((0.5, 0.2), true, 20, 2).map(|it| (it.2, it.3)), Some((7, 17)));
         assert_eq!(axis((0.0, 1.0), true, 20, 5).map(|it| (it.2, it.3)), Some((0, 20)));
         for (start, part) in [(-0.1, 0.5), (0.5, 0.0), (0.5, 0.6), (f32::NAN, 0.5), (0.0, f32::NAN)]

@@ -1,4 +1,4 @@
-//! The datasets that the paths read, made of the fixtures of the repository, and how one is packed.
+//! The datasets that the paths read, made from the fixtures of the repository, and packing one.
 use crate::Result;
 use bytes::Bytes;
 use fdconvert_codec::{Encode, JpegOptions, Policy, Size};
@@ -13,16 +13,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Small JPEGs of all kinds, many times over.
+/// Many copies of small JPEGs of all kinds.
 pub(crate) const MANY_BETON: &str = "many.beton";
-/// The same in shards.
+/// The same images in shards.
 pub(crate) const MANY_WDS: &str = "many.wds";
 /// Twelve photos as JPEGs of quality 90, the longer side 500 pixels.
 pub(crate) const PHOTOS: &str = "photos.beton";
-/// The same as pixels, the longer side 256.
+/// The same photos as pixels, the longer side 256.
 pub(crate) const RAW: &str = "raw.beton";
 
-/// Of each small JPEG.
+/// Copies of each small JPEG.
 const COPIES: usize = 8;
 
 pub(crate) fn prepare(fixtures: &Path, inputs: &Path) -> Result<()> {
@@ -41,7 +41,7 @@ pub(crate) fn prepare(fixtures: &Path, inputs: &Path) -> Result<()> {
     write(&kodak, &inputs.join(RAW), &Beton::default(), &raw, None)
 }
 
-/// JPEGs of quality 90, the longer side so many pixels at most.
+/// JPEGs of quality 90, the longer side at most `side` pixels.
 pub(crate) fn jpeg(side: u32) -> Policy {
     Policy {
         encode: Encode::Jpeg,

@@ -1,22 +1,21 @@
-//! Twelve paths on which programs spend their time, for `cargo xtask gate`, which counts their
-//! instructions.
+//! Twelve hot paths, for `cargo xtask gate`, which counts their instructions.
 //!
 //! ```text
 //! hot_paths list                                   names of the paths
-//! hot_paths processor                              what code for several processors goes by
+//! hot_paths processor                              prints the processor features that select code
 //! hot_paths prepare FIXTURES INPUTS                makes the datasets that the paths read
-//! hot_paths run PATH INPUTS OUT REPEATS [PLANTED]  takes a path so often; OUT is an empty folder
+//! hot_paths run PATH INPUTS OUT REPEATS [PLANTED]  runs a path REPEATS times; OUT is an empty folder
 //! ```
 //!
-//! `PLANTED` is a number of idle turns that come with each repeat: a slowdown of a known size, by
-//! which the gate is tested. The path `idle` is nothing else, and tells what a turn costs.
-//! Everything happens on one thread, but for those without which a path cannot be had: the one that
-//! commits a shard, and the one that decodes for the loader.
+//! `PLANTED` is a number of idle turns added to each repeat: a slowdown of a known size, for
+//! testing the gate. The path `idle` does nothing else, and shows the cost of a turn. Everything
+//! happens on one thread, except for the two that paths need: the one that commits a shard, and the
+//! one that decodes for the loader.
 //!
-//! Deliberately absent: the library `fdconvert` and the formats that no path takes, which would
-//! double what there is to compile.
+//! Deliberately absent: the library `fdconvert` and the formats that no path uses, which would
+//! double the compile time.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a chore")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a task")]
 
 mod inputs;
 mod paths;
@@ -64,8 +63,8 @@ fn run(path: &str, [inputs, out]: [&str; 2], repeats: u64, planted: u64) -> Resu
     Ok(())
 }
 
-/// Returns the architecture and the features of the processor, by which code for several processors
-/// chooses: where they differ, so do the instructions.
+/// Returns the architecture and the features of the processor that select code: if they differ, so
+/// do the instructions.
 fn processor() -> String {
     let mut found = vec![env::consts::ARCH];
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! The paths: one repeat of each is a few ten million instructions.
+//! The paths. One repeat of each takes some ten million instructions.
 use crate::{
     Result,
     inputs::{MANY_BETON, MANY_WDS, PHOTOS, RAW, jpeg, write},
@@ -37,10 +37,10 @@ pub(crate) const ALL: [(&str, Take); 12] = [
     ("fractals", |_, _, _| fractals()),
 ];
 
-/// Nothing: what is planted is all there is to count.
+/// An empty path, to count only planted turns.
 const IDLE: (&str, Take) = ("idle", |_, _, _| Ok(()));
 
-/// Fetches of each sample in a repeat.
+/// Number of fetches of each sample in a repeat.
 const N_GETS: u64 = 60;
 const FRACTALS: &str = "fractal:svd?classes=20&instances=1&size=256";
 
@@ -48,13 +48,13 @@ pub(crate) fn find(name: &str) -> Option<Take> {
     ALL.iter().chain([&IDLE]).find(|(known, _)| *known == name).map(|(_, take)| *take)
 }
 
-/// Packs a dataset into another format; the bytes of the images stay.
+/// Packs a dataset into another format without changing the bytes of images.
 fn keep(source: &Path, (out, repeat): (&Path, u64), format: &dyn Format) -> Result<()> {
     let source = open(source)?;
     write(&*source, &output(out, repeat), format, &Policy::default(), None)
 }
 
-/// Looks for the places where decoders may start inside JPEGs.
+/// Packs with a search for entry points in JPEGs.
 fn pack_entry_points(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
     let source = open(inputs.join(MANY_WDS))?;
     write(&*source, &output(out, repeat), &Beton::default(), &Policy::default(), Some(1024))
@@ -66,12 +66,12 @@ fn pack_jpeg(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
     write(&*source, &output(out, repeat), &Beton::default(), &jpeg(256), None)
 }
 
-/// Every repeat has an output of its own: to overwrite one is another path.
+/// Returns a separate output for every repeat: overwriting is another path.
 fn output(folder: &Path, repeat: u64) -> PathBuf {
     folder.join(format!("{repeat:04}"))
 }
 
-/// Fetches all samples in an order that jumps, as training asks for them.
+/// Fetches all samples in a scattered order, as in training.
 fn get(dataset: &Path) -> Result<()> {
     let dataset = open(dataset)?;
     let mut index = 0;
@@ -90,7 +90,7 @@ fn decode(dataset: &Path) -> Result<()> {
     })
 }
 
-/// The decoding that takes most of the time in the search for images that show the same.
+/// Decodes luma, which takes most of the time of the search for duplicates.
 fn decode_luma(dataset: &Path) -> Result<()> {
     let (mut decoder, mut memory) = (Decoder::new(), Vec::new());
     each_image(&*open(dataset)?, |image| {
@@ -112,7 +112,7 @@ fn each_image(dataset: &dyn Reader, mut take: impl FnMut(&Encoded) -> Result<()>
     Ok(())
 }
 
-/// Epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
+/// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
 fn batches(dataset: &Path, n_epochs: u64) -> Result<()> {
     let options = Options {
         batch: 12,

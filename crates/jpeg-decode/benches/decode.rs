@@ -1,9 +1,9 @@
-//! This decoder against libjpeg-turbo and zune-jpeg, in one thread, by turns.
-//! `cargo bench -p fdconvert-jpeg-decode -- FOLDER...` prints Markdown: the least CPU time of each
-//! image's repeats, on average, and its ratio to libjpeg-turbo's. All of it counts: parsing,
-//! reading the entry points, making tables. The environment sets `REPEATS`, the images of a folder
-//! (`LIMIT`), and which decoders (`ONLY`); `SHRINK=2` (4, 8) has images made smaller, and `CROP=1` a
-//! random resized crop of each. A recorded result is in `README.md`.
+//! Compares this decoder with libjpeg-turbo and zune-jpeg, in one thread, in turns. `cargo bench -p
+//! fdconvert-jpeg-decode -- FOLDER...` prints Markdown: the least CPU time of each image's repeats,
+//! on average, and its ratio to libjpeg-turbo's. All steps count: parsing, reading the entry
+//! points, making tables. The environment sets `REPEATS`, the images of a folder (`LIMIT`), and the
+//! decoders (`ONLY`); `SHRINK=2` (4, 8) reduces the images, and `CROP=1` decodes a random resized
+//! crop of each. A recorded result is in `README.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 #[path = "../tests/jpeg_decode/common/turbo.rs"]
 mod turbo;
@@ -19,12 +19,11 @@ use turbo::Turbo;
 
 type Way = Box<dyn FnMut(&Image, &mut [u8])>;
 
-/// A JPEG with its entry points.
 struct Image {
     bytes: Vec<u8>,
     entry_points: Vec<u8>,
     scale: Scale,
-    /// Of the reduced image.
+    /// In pixels of the reduced image.
     region: Option<Region>,
     pixels: usize,
 }
@@ -55,7 +54,7 @@ fn main() {
             let (width, height) = (scale.reduced(jpeg.width), scale.reduced(jpeg.height));
             let region = crops.then(|| {
                 let part = resized_crop(&mut random, width, height);
-                // libjpeg-turbo's begin between MCUs.
+                // libjpeg-turbo's parts begin between MCUs.
                 let (x, y) = (part.x as u32 / 32 * 32, part.y as u32);
                 let [wide, high] = [part.width, part.height].map(|it| (it as u32).max(1));
                 Region { x, y, width: wide.min(width - x), height: high.min(height - y) }
@@ -134,6 +133,6 @@ fn zune(image: &Image, out: &mut [u8]) {
         .jpeg_set_out_colorspace(zune_core::colorspace::ColorSpace::RGB);
     let cursor = zune_core::bytestream::ZCursor::new(&image.bytes[..]);
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(cursor, options);
-    // It decodes no gray to RGB into a given buffer of that size in all versions.
+    // Not every version decodes gray to RGB into a given buffer of that size.
     let _ = black_box(decoder.decode_into(out));
 }

@@ -11,15 +11,15 @@ use crate::{
 use crate::{instructions::Loops, tasks::Interleaved};
 use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
-/// All coefficients of an image, in the order of the scan and in zigzag order, not multiplied with
-/// the quantisation tables: what the first half of [`Decoder::decode`](crate::Decoder::decode)
-/// makes, in one piece, for those who compare decoders.
+/// Decodes all coefficients of an image, in scan order and zigzag order, not multiplied with the
+/// quantisation tables: the result of the first half of
+/// [`Decoder::decode`](crate::Decoder::decode), in one piece, for comparing decoders.
 ///
-/// `n_places` is the number of places in flight, 1 to 8. Without entry points these are restart
-/// intervals, and without restarts there is only one.
+/// `n_places` is the number of places decoded at once, 1 to 8. Without entry points these are
+/// restart intervals, and without restarts there is only one.
 ///
 /// # Errors
-/// `Damaged`; `OtherEntryPoints`; `Unsupported` for bytes that `jpeg` was not parsed from.
+/// `Damaged`; `OtherEntryPoints`; `Unsupported` if `jpeg` was parsed from other bytes.
 pub fn coefficients(
     jpeg: &Jpeg,
     bytes: &[u8],

@@ -1,5 +1,5 @@
-//! From the samples of the components to RGB (`jdcolor.c`): the conversion of JFIF with constants
-//! of 16 bits. libjpeg adds a half to the two parts of green together, and so it is here.
+//! Conversion of the components to RGB (`jdcolor.c`), as in JFIF with constants of 16 bits. Like
+//! libjpeg, it adds a half to the sum of the two parts of green.
 use fdconvert_jpeg::Color;
 
 const HALF: i32 = 1 << 15;
@@ -9,7 +9,7 @@ pub(crate) const GREEN_BY_CB: i32 = 22554;
 pub(crate) const GREEN_BY_CR: i32 = 46802;
 pub(crate) const BLUE_BY_CB: i32 = 116_130;
 
-/// Writes a row of pixels, three bytes each; as many as there is room for.
+/// Writes a row of pixels, three bytes each, as many as fit.
 pub(crate) fn row(color: Color, [first, second, third]: [&[u8]; 3], out: &mut [u8]) {
     let pixels = out.as_chunks_mut::<3>().0.iter_mut();
     match color {

@@ -1,8 +1,8 @@
 use crate::window::Cell;
 use fdconvert_jpeg::Jpeg;
 
-/// The sums of the DC differences so far, by component (T.81, F.2.2.1). Sums that 16 bits do not
-/// hold wrap round, as in the coefficients of libjpeg.
+/// The sums of the DC differences so far, by component (T.81, F.2.2.1). Sums beyond 16 bits wrap
+/// around, as in the coefficients of libjpeg.
 #[derive(Debug)]
 pub(crate) struct Predictions {
     /// The component of each block of an MCU.
@@ -11,20 +11,20 @@ pub(crate) struct Predictions {
     /// MCUs between two restarts, and those left until the next one.
     interval: u32,
     left: u32,
-    /// The next block in its MCU.
+    /// Position of the next block in its MCU.
     slot: usize,
 }
 
-/// Values behind the last place of a block lie in the first so many places in front of the next:
-/// a code has 15 zeros at most.
+/// Values after the last place of a block are in the first places of the next block's spill: a code
+/// has at most 15 zeros.
 const MAX_SPILL: usize = 16;
 
 impl Predictions {
-    /// For blocks from one on at which the sums are known.
+    /// Starts at a block with known sums.
     pub(crate) fn new(jpeg: &Jpeg, block: u32, dc: [i16; 3]) -> Self {
         let components: Vec<_> = jpeg.slots.iter().map(|slot| slot.component).collect();
         let n_slots = (components.len() as u32).max(1);
-        // Without restarts the first one is due behind the last MCU.
+        // Without restarts the first one is due after the last MCU.
         let interval = if jpeg.restart_interval == 0 { u32::MAX } else { jpeg.restart_interval };
         let (mcu, slot) = (block / n_slots, (block % n_slots) as usize);
         let left = interval - mcu % interval;
@@ -32,8 +32,8 @@ impl Predictions {
         Self { components, sums, interval, left, slot }
     }
 
-    /// Puts sums for the differences of the next blocks of the scan, by their cells. Returns whether none of these
-    /// blocks has values in front of it, where some of damaged data go.
+    /// Replaces the differences of the next blocks in scan order, given by their cells, by sums.
+    /// Returns whether the spill of all these blocks, where damaged data puts values, is empty.
     pub(crate) fn add_up(&mut self, cell_of: &[u32], cells: &mut [Cell]) -> bool {
         let mut spilled = 0;
         let mut rest = cell_of;

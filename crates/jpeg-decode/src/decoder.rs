@@ -16,11 +16,12 @@ use crate::{
 use fdconvert_jpeg::{Color, EntryPoints, Jpeg, Unstuffed, parse_unstuffed};
 use std::ops::Range;
 
-/// Blocks of a window, roughly: their coefficients and samples stay in the second cache.
+/// Approximate number of blocks of a window: their coefficients and samples fit the second-level
+/// cache.
 const WINDOW_BLOCKS: usize = 1200;
 
-/// Decodes baseline JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and tables from
-/// image to image; an error leaves it usable.
+/// Decodes baseline JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and tables between
+/// images; an error leaves it usable.
 #[derive(Debug)]
 pub struct Decoder {
     instructions: Instructions,
@@ -40,14 +41,14 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder with the fastest instructions that the processor has, without memory yet.
+    /// Creates a decoder without memory, with the fastest instructions of the processor.
     #[must_use]
     pub fn new() -> Self {
         let best = Instructions::best();
         Self::with(best).unwrap_or_else(|| Self::of(Instructions::Portable, Loops::Portable))
     }
 
-    /// A decoder with these instructions; `None` where the processor lacks them.
+    /// Creates a decoder with these instructions; `None` if the processor lacks them.
     #[must_use]
     pub fn with(instructions: Instructions) -> Option<Self> {
         Loops::new(instructions).map(|loops| Self::of(instructions, loops))
@@ -66,21 +67,20 @@ impl Decoder {
         }
     }
 
-    /// The instructions that it uses.
+    /// Returns the instructions in use.
     #[must_use]
     pub fn instructions(&self) -> Instructions {
         self.instructions
     }
 
-    /// Decodes an image, or a part of it, to rows of pixels, which take all of `out`. Of a part
-    /// the codes are only read from the last place in front of it that entry points or restarts
-    /// know.
+    /// Decodes an image, or a part of it, to rows of pixels that fill `out`. For a part, codes are
+    /// read only from the last place before it that entry points or restarts give.
     ///
     /// # Errors
-    /// `Unsupported` for what is left to libjpeg-turbo, `Region` for one that is not inside the
-    /// image, `Output` when `out` has another size; `Damaged` when the scan does not hold exactly
-    /// the blocks that it should, as far as it was read; `EntryPoints` and `OtherEntryPoints` when
-    /// those are broken or of another image. `out` may be partly written.
+    /// `Unsupported` for images that are left to libjpeg-turbo, `Region` for a region outside the
+    /// image, `Output` when `out` has another size; `Damaged` when the scan, as far as it was read,
+    /// is not exactly the expected blocks; `EntryPoints` and `OtherEntryPoints` when those are
+    /// broken or belong to another image. `out` may be partly written.
     pub fn decode(
         &mut self,
         bytes: &[u8],
@@ -93,10 +93,10 @@ impl Decoder {
         })
     }
 
-    /// As [`decode`](Self::decode), to a buffer that gets the length of the pixels.
+    /// As [`decode`](Self::decode), into a buffer that gets the length of the pixels.
     ///
     /// # Errors
-    /// As for `decode`, but `Output` only for pixels that no memory of this machine can hold.
+    /// As for `decode`, but `Output` only for pixels that exceed the memory of this machine.
     pub fn decode_vec(
         &mut self,
         bytes: &[u8],
@@ -106,7 +106,7 @@ impl Decoder {
         self.decode_to(bytes, options, |expected| {
             let length = usize::try_from(expected);
             let length = length.map_err(|_| Error::Output { expected, found: 0 })?;
-            // Every byte is written or there is an error: only growth is filled.
+            // Every byte is written or there is an error: only the added part is cleared.
             out.resize(length, 0);
             Ok(out)
         })
@@ -151,7 +151,8 @@ impl Decoder {
             Some(it) => Runs::of_entry_points(&jpeg, data, it, block),
         };
         let format = options.format;
-        // One run is to be had without guesses, or is worth them.
+        // Without entry points and restarts the scan is a single run, in which starts can only be
+        // guessed.
         let guess = entry_points.is_none() && jpeg.n_restarts() == 0;
         let mut work = |decoder: &mut Self, interleaved: bool| {
             let (start, mut runs) = runs()?;
@@ -166,7 +167,7 @@ impl Decoder {
         #[cfg(target_arch = "x86_64")]
         if self.loops.avx2().is_some() {
             match work(self, true) {
-                // What exactly is wrong, the portable code tells.
+                // The portable code finds the exact fault.
                 Err(Error::Damaged { .. }) => self.window.clear(),
                 decoded => return decoded.map(|()| header),
             }
@@ -187,7 +188,7 @@ impl Decoder {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
-        // It is gone after a panic.
+        // Taken: it is lost after a panic.
         let interleaved = self.interleaved.take();
         let again = || self.loops.avx2().map(crate::tasks::Interleaved::new);
         let Some(mut interleaved) = interleaved.or_else(again) else { return Err(damaged) };
@@ -234,8 +235,8 @@ impl Decoder {
         self.each_window(work, out, |blocks, window| decode(&scan, runs, blocks, window))
     }
 
-    /// Makes pixels, window by window: some rows of MCUs, whose coefficients stay in the second
-    /// cache. `decode` puts those of some blocks into a window.
+    /// Makes pixels window by window: a few rows of MCUs, with coefficients that fit the
+    /// second-level cache. `decode` fills a window with the coefficients of some blocks.
     fn each_window(
         &mut self,
         work: &Work<'_>,
@@ -247,10 +248,10 @@ impl Decoder {
         let window_mcus = (WINDOW_BLOCKS / row_blocks).max(1);
         let mut image = Image::new(work, self);
         let mut mcu_y = part.mcus_y.start;
-        // Blocks in front of the first row, from where decoding could start.
+        // Blocks before the first row, from the place where decoding could start.
         let mut n_lead = part.first_block(jpeg).saturating_sub(start.block) as usize;
         let mut from = start.block;
-        // Taken: what a panic leaves in the cells must not become pixels of the next image.
+        // Taken, so that a panic cannot leave cells that become pixels of the next image.
         let mut window = std::mem::take(&mut self.window);
         window.cell_of.clear();
         let mut decoded = Ok(());
@@ -281,7 +282,7 @@ impl Decoder {
                 break;
             }
         }
-        // Blocks behind the last row.
+        // Blocks after the last row.
         let Window { cells, cell_of } = &mut window;
         window::clear(cell_of, cells);
         self.window = window;
@@ -290,7 +291,6 @@ impl Decoder {
     }
 }
 
-/// The part of an image to decode, and the place to start from.
 #[derive(Debug, Clone, Copy)]
 struct Work<'a> {
     jpeg: &'a Jpeg,
@@ -298,15 +298,15 @@ struct Work<'a> {
     part: &'a Part,
     start: Start,
     format: PixelFormat,
-    /// True if the positions of the blocks of a run are to be guessed.
+    /// True to guess the positions of the blocks of a run.
     guess: bool,
-    /// Of the blocks only the averages are read.
+    /// True to read only the averages of blocks.
     averages: bool,
 }
 
 type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;
 
-/// The loop for a number of places in flight.
+/// Returns the loop for a number of places at once.
 pub(crate) fn entropy_of(n_places: usize) -> DecodeWindow {
     match n_places {
         0 | 1 => entropy::decode::<1>,
@@ -320,7 +320,7 @@ pub(crate) fn entropy_of(n_places: usize) -> DecodeWindow {
     }
 }
 
-/// An image while it is decoded.
+/// An image being decoded.
 struct Image<'a> {
     jpeg: &'a Jpeg,
     part: &'a Part,
@@ -344,8 +344,8 @@ impl<'a> Image<'a> {
         Self { jpeg, part, format, averages, predictions, planes, y: part.y.start }
     }
 
-    /// Fills the planes with the next row of MCUs, whose blocks have these cells, and leaves zeros
-    /// there. Returns whether they are sound.
+    /// Fills the planes with the next row of MCUs from these cells, and clears the cells. Returns
+    /// whether the blocks are sound.
     fn samples(&mut self, loops: Loops, cell_of: &[u32], cells: &mut [Cell]) -> bool {
         let is_sound = self.predictions.add_up(cell_of, cells);
         for plane in &mut self.planes {
@@ -370,7 +370,7 @@ impl<'a> Image<'a> {
     }
 
     /// Writes the rows of pixels that the planes allow: the last one of a row of MCUs waits for the
-    /// next one if it looks down.
+    /// next one if it depends on the row below.
     fn pixels(&mut self, loops: Loops, mcu_y: usize, scratch: &mut Scratch, out: &mut [u8]) {
         let Part { x, y, mcus_x, mcus_y, mcu_size, .. } = self.part;
         let waits = self.planes.iter().any(|plane| plane.method().looks_down());

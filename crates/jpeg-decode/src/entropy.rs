@@ -1,19 +1,19 @@
-//! From codes to coefficients, several places of a scan at once.
+//! From codes to coefficients, at several places of a scan at once.
 //!
-//! Decoding one run of blocks is a chain: where a code starts depends on the code before it, and a
-//! processor waits for most of the time. So `K` runs are decoded by turns, one code of each, and
-//! their chains overlap. A place that has come to the end of its run takes the next run.
+//! Decoding one run of blocks is a chain: the start of a code depends on the code before it, and a
+//! processor waits most of the time. So `K` runs are decoded in turns, one code of each, and their
+//! chains overlap. A place at the end of its run takes the next run.
 //!
 //! ```text
 //! while a run is left at any place
 //!     for each place
 //!         look up the next code: zeros, a value, bits
-//!         put the value behind the zeros, or end the block
+//!         write the value after the zeros, or end the block
 //!         at the end of the run: check that the next one starts here, and take another run
 //! ```
 //!
-//! The procedures are those of T.81, F.2.2. DC values stay differences, because the blocks before
-//! them may not be decoded yet; [`Predictions`](crate::dc::Predictions) adds them up afterwards.
+//! The procedures are those of T.81, F.2.2. DC values stay differences, because earlier blocks may
+//! not be decoded yet; [`Predictions`](crate::dc::Predictions) adds them up afterwards.
 use crate::{
     Block, Damage, Error,
     runs::{Ending, Run, Runs},
@@ -23,12 +23,12 @@ use crate::{
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::ops::Range;
 
-/// Bits that are left of 64 loaded ones when the position is within a byte.
+/// Bits left of 64 loaded ones when the position is within a byte.
 const LOADED_BITS: u32 = 57;
-/// The longest code, 16 bits, with the longest value, 15.
+/// Longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
 
-/// Data that all places read.
+/// Data common to all places.
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
     data: &'a [u8],
@@ -41,11 +41,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Checks that a scan may hold the blocks of the image: a header may claim any size, and memory is
-/// taken for it.
+/// Checks that a scan may hold the blocks of the image, before memory is allocated for them: a
+/// header may claim any size.
 ///
 /// # Errors
-/// `DataEnds` when there are not two bits for each block.
+/// `DataEnds` when the data has less than two bits per block.
 pub(crate) fn check_claims(jpeg: &Jpeg, data: &Unstuffed) -> Result<(), Error> {
     let bit = data.bytes().len() as u64 * 8;
     match bit < 2 * u64::from(jpeg.n_blocks) {
@@ -93,13 +93,12 @@ enum Step {
     Fails(Damage),
 }
 
-/// A place of the scan that is being decoded.
 struct Place<'a> {
-    /// Bits of the scan from `loaded_at`, without those used already.
+    /// Unused bits of the scan from `loaded_at` on.
     word: u64,
     loaded_at: u64,
     used: u32,
-    /// The next value's place in its block.
+    /// Position of the next value in its block.
     value: usize,
     table: &'a Table,
     block_tables: SlotTables<'a>,
@@ -110,7 +109,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The start of a run; `None` for an image whose MCUs have no blocks, which there is not.
+    /// `None` for an image with MCUs without blocks, which does not exist.
     fn new(scan: &Scan<'a>, run: Run) -> Option<Self> {
         let slot = run.block.checked_rem(scan.slots.len() as u32)? as usize;
         let block_tables = *scan.slots.get(slot)?;
@@ -128,12 +127,10 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The position in the scan.
     fn bit(&self) -> u64 {
         self.loaded_at + u64::from(self.used)
     }
 
-    /// Takes one code.
     #[inline(always)]
     fn step(&mut self, scan: &Scan<'_>, block: &mut Block) -> Step {
         if self.used > LOADED_BITS - MAX_TOTAL_BITS {
@@ -151,11 +148,11 @@ impl<'a> Place<'a> {
         if entry.ends_block() {
             return Step::EndsBlock;
         }
-        // The first value comes by a DC code, which has no zeros before it.
+        // The first value has a DC code, which has no zeros before it.
         let zeros = if self.value == 0 { 0 } else { entry.zeros() };
         match block.get_mut(self.value + zeros) {
             Some(place) => *place = value,
-            // Zeros too many end the block, as for libjpeg.
+            // Too many zeros end the block, as in libjpeg.
             None if value == 0 => return Step::EndsBlock,
             None => return Step::Fails(Damage::TooManyValues),
         }
@@ -163,7 +160,7 @@ impl<'a> Place<'a> {
         if self.value == block.len() { Step::EndsBlock } else { Step::WithinBlock }
     }
 
-    /// Gets ready for the next block; says whether the run has one.
+    /// Prepares for the next block; returns whether the run has one.
     #[inline(always)]
     fn next_block(&mut self, scan: &Scan<'a>) -> Result<bool, Error> {
         self.block += 1;
@@ -185,12 +182,12 @@ impl<'a> Place<'a> {
         Ok(true)
     }
 
-    /// Checks that the run ends where it should.
+    /// Checks that the run ends at the right position.
     fn end(&self, data: &[u8]) -> Result<(), Error> {
         if self.run.may_end_at(self.bit()) { Ok(()) } else { Err(self.wrong_end(data)) }
     }
 
-    /// The run is not where it should be behind the block before.
+    /// Returns the error of a run that does not start at the end of the block before.
     #[cold]
     fn wrong_end(&self, data: &[u8]) -> Error {
         let (block, bit) = (self.block - 1, self.bit());
@@ -201,7 +198,8 @@ impl<'a> Place<'a> {
         Error::Damaged { block, bit, what }
     }
 
-    /// Returns the error here: behind the end of the data, where zeros are read, always `DataEnds`.
+    /// Returns the error at this position: after the end of the data, where zeros are read, always
+    /// `DataEnds`.
     #[cold]
     fn damaged(&self, scan: &Scan<'_>, what: Damage) -> Error {
         let (block, bit) = (self.block, self.bit());
@@ -211,7 +209,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// At least [`LOADED_BITS`] bits from a position, uppermost; zeros behind the end.
+/// Returns at least [`LOADED_BITS`] bits from a position, in the upper bits; zeros after the end.
 #[inline]
 fn load(data: &[u8], bit: u64) -> u64 {
     let rest = usize::try_from(bit / 8).ok().and_then(|at| data.get(at..)).unwrap_or_default();
@@ -222,7 +220,7 @@ fn load(data: &[u8], bit: u64) -> u64 {
     word << (bit % 8)
 }
 
-/// Fewer than 8 bytes.
+/// Loads fewer than 8 bytes.
 #[cold]
 fn last_word(rest: &[u8]) -> u64 {
     let padded = rest.iter().copied().chain(std::iter::repeat(0)).take(8);

@@ -1,27 +1,27 @@
 use crate::Region;
 use fdconvert_jpeg::{EntryPointError, Refused};
 
-/// Why an image was not decoded. What was written by then is unspecified.
+/// Reason for which an image was not decoded. The output is then unspecified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file is left to libjpeg-turbo, which may well decode it.
     #[error("the JPEG is not one for this decoder")]
     Unsupported(#[from] Unsupported),
-    /// The scan is not what its blocks need. libjpeg-turbo may still make pixels of it.
+    /// The scan is not the expected blocks. libjpeg-turbo may still make pixels of it.
     #[error("the JPEG is damaged at block {block}, bit {bit} of its scan: {what}")]
     Damaged {
-        /// The block that was being read, in the order of the scan.
+        /// The block being read, in scan order.
         block: u32,
         /// The position in the un-stuffed scan.
         bit: u64,
-        /// The fault that was found there.
+        /// The fault found there.
         what: Damage,
     },
     /// The stored entry points cannot be read.
     #[error("the entry points of the JPEG cannot be read")]
     EntryPoints(#[from] EntryPointError),
-    /// The entry points are those of another file.
+    /// The entry points belong to another file.
     #[error("segment {segment} of the entry points does not belong to this JPEG")]
     OtherEntryPoints {
         /// The first segment that does not fit.
@@ -33,19 +33,19 @@ pub enum Error {
         region.width, region.height, region.x, region.y
     )]
     Region {
-        /// The region that was asked for.
+        /// The requested region.
         region: Region,
-        /// Columns of the reduced image.
+        /// Number of columns of the reduced image.
         width: u32,
-        /// Rows of the reduced image.
+        /// Number of rows of the reduced image.
         height: u32,
     },
-    /// The memory for the pixels is not of their size.
+    /// The memory for the pixels has another size.
     #[error("the pixels take {expected} bytes, and there is room for {found}")]
     Output {
-        /// The bytes of all pixels.
+        /// Number of bytes of all pixels.
         expected: u64,
-        /// The length of what was given.
+        /// Length of the given memory.
         found: usize,
     },
 }
@@ -54,13 +54,14 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The markers say so: progressive, arithmetic, 12 bits, CMYK, several scans, or broken.
+    /// The file is progressive, arithmetic, 12 bits, CMYK, of several scans, or broken, by its
+    /// markers.
     #[error(transparent)]
     File(#[from] Refused),
-    /// The file stores red, green and blue, and luma was asked for.
+    /// Luma was requested, but the file stores red, green and blue.
     #[error("the JPEG stores red, green and blue, which has no luma")]
     Luma,
-    /// A component has a resolution that is not a whole part of the image's.
+    /// The resolution of a component is not a whole fraction of the image's.
     #[error("the JPEG has a component of sampling {h}x{v} in MCUs of {max_h}x{max_v}")]
     Sampling {
         /// Horizontal factor of the component.
@@ -84,19 +85,19 @@ impl From<Refused> for Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
-    /// The bits are no code of the table, or one without a meaning in a sequential scan.
+    /// Bits are no code of the table, or one without a meaning in a sequential scan.
     #[error("no such code")]
     NoSuchCode,
-    /// A value lies behind the last place of its block.
-    #[error("a value behind the 63rd place")]
+    /// A value is after the last place of its block.
+    #[error("a value after the 63rd place")]
     TooManyValues,
-    /// The data is over before the blocks are.
+    /// The data ends before the blocks do.
     #[error("the data ends")]
     DataEnds,
     /// A run of blocks does not end where the next one starts.
     #[error("the blocks should end at bit {expected}")]
     WrongEnd {
-        /// The bit at which they should end; up to 7 bits before it where padding is allowed.
+        /// The expected end; up to 7 bits earlier where padding is allowed.
         expected: u64,
     },
 }

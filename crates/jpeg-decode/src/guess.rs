@@ -1,22 +1,22 @@
-//! Several places of a scan at once where the starts of blocks are not known.
+//! Several places of a scan at once without known starts of blocks.
 //!
-//! Huffman codes fall into step: who starts to read them anywhere reads nonsense at first, and
-//! after some blocks the codes that are there. (Of 805 starts in ImageNet's JPEGs half were in
-//! step after 4 blocks, 95 % after 31, and all after 200.) So some streams start at guessed
-//! positions, as far from each other as gives all of them the same work:
+//! Huffman codes resynchronise: reading from an arbitrary position gives nonsense at first, and
+//! after some blocks the real codes. (Of 805 starts in ImageNet's JPEGs half were in step after 4
+//! blocks, 95 % after 31, and all after 200.) So some streams start at guessed positions, at
+//! distances that give all of them the same work:
 //!
 //! ```text
-//! stream 0    |===============|==>|      from where the blocks before have ended
+//! stream 0    |===============|==>|      from the end of the previous blocks
 //! stream 1                    |~~~|==========|====>|
 //! stream 2                                   |~~~~~|===========|
 //! ```
 //!
-//! Each one notes where it was in its first blocks. A stream that has come to the start of the next
-//! continues, block by block, until it is at the start of a block where the next one was, too, and at
-//! the same block of an MCU. From there on the blocks of the next one are those of the scan: both
-//! would read the same codes for ever. What the next one read before is wiped. Where two do not
-//! meet, all that was read behind is, and the next streams start again from there. So guesses cost
-//! time, and change nothing.
+//! Each one records its positions in its first blocks. A stream that has reached the start of the
+//! next continues, block by block, until it is at the start of a block where the next one was, too,
+//! and at the same block of an MCU. From there on the blocks of the next one are those of the scan:
+//! both would read the same codes forever. The earlier blocks of the next one are wiped. If two do
+//! not meet, everything read after that is wiped, and the next streams start again from there. So
+//! guesses cost time, but cannot change the result.
 use crate::{
     interleaved::{MAX_STREAMS, Marks, Stream, finish, finish_block, run},
     plans::{Mark, SLACK},
@@ -28,31 +28,30 @@ use std::cmp::Ordering;
 
 /// Bits below which a stream is not worth its start.
 const LEAST_BITS: u64 = 8000;
-/// Times that a stream notes where it was, after 3 to 5 entries each.
+/// Number of positions that a stream records, after 3 to 5 entries each.
 const N_MARKS: usize = 400;
-/// Blocks by which a stream continues to meet the next one.
+/// Number of blocks by which a stream continues to meet the next one.
 const MOST_BLOCKS: usize = 96;
-/// A stream has so many times as many cells as blocks are expected, as far as its start is.
+/// Cells of a stream relative to the number of expected blocks, to the next stream's start.
 const ROOM: u64 = 2;
 
-/// The end of the blocks that are known.
+/// The end of the known blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guesses {
     bit: u64,
     block: u32,
-    /// Streams that did not meet the next one.
+    /// Number of streams that did not meet the next one.
     n_missed: u32,
     n_met: u32,
 }
 
 impl Guesses {
-    /// At the start of the scan.
     pub(crate) fn new() -> Self {
         Self { bit: 0, block: 0, n_missed: 0, n_met: 0 }
     }
 
-    /// Decodes more blocks to the end of a window, some at least, and not many more than up to
-    /// `until`. `None` when they are damaged; where, the portable decoder tells.
+    /// Decodes more blocks to the end of a window, at least some, and not many beyond `until`.
+    /// `None` when they are damaged; the portable decoder finds the fault.
     pub(crate) fn decode(
         &mut self,
         by: &mut Interleaved,
@@ -67,10 +66,10 @@ impl Guesses {
         let bits_left = end.checked_sub(self.bit)?;
         let wanted = u64::from(until.saturating_sub(self.block).clamp(1, n_left));
         let n_blocks = wanted.min(by.plans.span_blocks());
-        // The last blocks are those that were counted.
+        // The last blocks are exactly the counted ones.
         let span = (bits_left * n_blocks / u64::from(n_left)).min(bits_left.saturating_sub(1024));
         let n_streams = (n_places.clamp(1, MAX_STREAMS) as u64).min(span / LEAST_BITS);
-        // Data that never falls into step, if there is such: not for ever.
+        // Data that never resynchronises, if it exists, must not take forever.
         let is_hopeless = self.n_missed > 8 + self.n_met;
         match n_streams >= 2 && !is_hopeless {
             true => self.decode_span(by, data, (span, n_blocks, n_streams), window)?,
@@ -103,7 +102,7 @@ impl Guesses {
         Some(())
     }
 
-    /// The first of some free cells, such that a block of the scan has its tables there.
+    /// Returns the first of `n_cells` free cells that has the tables of a block of the scan.
     fn first_cell(&self, by: &Interleaved, n_cells: usize, block: u32, window: &Window) -> usize {
         let per_mcu = by.plans.blocks_per_mcu().max(1);
         let phase = block as usize % per_mcu;
@@ -111,7 +110,6 @@ impl Guesses {
         free.next_multiple_of(per_mcu) + phase
     }
 
-    /// Decodes a span of bits with several streams.
     fn decode_span(
         &mut self,
         by: &mut Interleaved,
@@ -123,7 +121,7 @@ impl Guesses {
         let room = (ROOM * n_blocks / n_streams) as usize + MOST_BLOCKS;
         let distance = (room + SLACK).next_multiple_of(per_mcu);
         let first = self.first_cell(by, distance * n_streams as usize, self.block, window);
-        // Guesses take the start of an MCU for what is there.
+        // Guesses assume the start of an MCU.
         let guessed = first.next_multiple_of(per_mcu);
         let start = |number: u64| match number {
             0 => (self.bit, first),
@@ -157,8 +155,8 @@ impl Guesses {
         self.join(by, data, &mut streams, &starts, window)
     }
 
-    /// Puts the blocks of streams that meet together, and wipes what others have read. The streams
-    /// have started in some cells.
+    /// Joins the blocks of streams that meet, and wipes those of the others. `starts` are the first
+    /// cells of the streams.
     fn join(
         &mut self,
         by: &mut Interleaved,
@@ -182,7 +180,7 @@ impl Guesses {
             self.bit = stream.bit();
             let (Some(start), Some(met)) = (next, met) else {
                 self.n_missed += u32::from(next.is_some());
-                // What the others have read is not known to be of the scan.
+                // The blocks of the others may not be those of the scan.
                 for (start, stream) in starts.iter().skip(number + 1).zip(guessed) {
                     let touched = *start..(stream.cell().0 + 1).min(window.cells.len());
                     wipe(window.cells.get_mut(touched).unwrap_or_default());
@@ -198,7 +196,7 @@ impl Guesses {
     }
 }
 
-/// Continues a stream up to a block that the next one has read as well: its cell there.
+/// Continues a stream up to a block that the next one has read too, and returns its cell there.
 fn meet(
     by: &mut Interleaved,
     data: &Unstuffed,
@@ -222,12 +220,12 @@ fn meet(
     None
 }
 
-/// Returns true if no values lie behind the last block in front of a cell.
+/// Returns whether no values are after the last block before a cell.
 fn is_clean(window: &Window, cell: usize) -> bool {
     window.cells.get(cell).is_some_and(|cell| cell.spill == [0; 64])
 }
 
-/// The way of a stream, by its marks.
+/// The path of a stream, by its marks.
 struct Path {
     number: usize,
     at: Mark,
@@ -235,7 +233,7 @@ struct Path {
 }
 
 impl Path {
-    /// Continues to the first code at or behind a position. `None` behind the last mark.
+    /// Continues to the first code at or after a position. `None` after the last mark.
     fn reach(&mut self, by: &Interleaved, data: &Unstuffed, bit: u64) -> Option<Mark> {
         while let Some(mark) = by.marks.get(self.n_passed).and_then(|it| it.get(self.number))
             && mark.bit <= bit
@@ -246,7 +244,7 @@ impl Path {
         if self.n_passed == 0 || self.n_passed >= by.marks.len() {
             return None;
         }
-        // From what is no code the next mark leads on.
+        // After an invalid code, continues with the next mark.
         let nowhere = Mark { bit: u64::MAX, ..self.at };
         self.at = by.plans.skip_to(data, self.at, bit).unwrap_or(nowhere);
         Some(self.at)

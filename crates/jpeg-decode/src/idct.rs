@@ -3,12 +3,11 @@
 //! (`jidctint-avx2.asm`).
 //!
 //! For the coefficients of an encoder all variants give the same bits. Absurd ones differ by where
-//! a variant wraps round and where it saturates, and so that these are the same too, sums before a
-//! multiplication wrap round in 16 bits here, and both passes saturate to 16 bits.
+//! a variant wraps around and where it saturates. To make these equal too, sums before a
+//! multiplication wrap around in 16 bits here, and both passes saturate to 16 bits.
 use crate::{Block, window::Cell};
 
-/// The order in which the 64 values of a block are stored, as places in natural order (T.81,
-/// figure A.6).
+/// Storage order of the 64 values of a block, as places in natural order (T.81, figure A.6).
 pub(crate) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
     13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,
@@ -29,19 +28,20 @@ pub(crate) const F_2_053: i32 = 16819;
 pub(crate) const F_2_562: i32 = 20995;
 pub(crate) const F_3_072: i32 = 25172;
 
-/// Bits of the fractions of the constants, and of the values between the passes.
+/// Fraction bits of the constants, and of the values between the passes.
 pub(crate) const CONST_BITS: u32 = 13;
 pub(crate) const PASS_BITS: u32 = 2;
-/// Bits that go in the first pass.
+/// Bits removed in the first pass.
 pub(crate) const COLUMN_SHIFT: u32 = CONST_BITS - PASS_BITS;
 /// The second pass also divides by 8.
 pub(crate) const ROW_SHIFT: u32 = CONST_BITS + PASS_BITS + 3;
 
-/// A quantisation table in natural order. 16-bit factors are taken as signed, as by libjpeg-turbo.
+/// A quantisation table in natural order. 16-bit factors are treated as signed, as by
+/// libjpeg-turbo.
 pub(crate) type Factors = [i16; 64];
 
-/// Transforms blocks that lie side by side, and makes their cells zero. The samples go to the
-/// first 8 rows of `out`, `stride` bytes apart.
+/// Transforms adjacent blocks, and clears their cells. The samples go to the first 8 rows of `out`,
+/// `stride` bytes apart.
 pub(crate) fn block_row(
     cells: &mut [Cell],
     row: &[u32],
@@ -54,7 +54,7 @@ pub(crate) fn block_row(
     blocks(cells, row, factors, &mut lines, 0);
 }
 
-/// The same from a column on, to rows that are taken apart.
+/// Transforms blocks from a column on, into separate rows.
 pub(crate) fn blocks(
     cells: &mut [Cell],
     row: &[u32],
@@ -73,7 +73,7 @@ pub(crate) fn blocks(
     }
 }
 
-/// The 8 rows of samples of a block.
+/// Returns the 8 rows of samples of a block.
 #[inline]
 fn block(coefficients: &Block, factors: &Factors) -> [[u8; 8]; 8] {
     let mut values = [[0; 8]; 8];
@@ -84,7 +84,8 @@ fn block(coefficients: &Block, factors: &Factors) -> [[u8; 8]; 8] {
         below_first_row |= if row == 0 { 0 } else { *value };
     }
     if below_first_row == 0 {
-        // Columns of averages alone; their product wraps round where the long way saturates.
+        // Columns with only averages; their product wraps around where the full computation
+        // saturates.
         values = [values[0].map(|value| value << PASS_BITS); 8];
     } else {
         values = transpose(&values).map(|column| pass::<COLUMN_SHIFT>(&column));
@@ -102,7 +103,7 @@ fn transpose(values: &[[i16; 8]; 8]) -> [[i16; 8]; 8] {
 #[inline]
 fn pass<const SHIFT: u32>(values: &[i16; 8]) -> [i16; 8] {
     let [in0, in1, in2, in3, in4, in5, in6, in7] = *values;
-    // The sum of two products cannot leave 32 bits; what is added to it may.
+    // The sum of two products cannot exceed 32 bits; with a further summand it may.
     let dot = |a: i16, by_a: i32, b: i16, by_b: i32| i32::from(a) * by_a + i32::from(b) * by_b;
 
     let t3 = dot(in2, F_0_541 + F_0_765, in6, F_0_541);

@@ -1,38 +1,38 @@
-//! Which vectors the loops use. A type that only detection makes stands for each set, so that
-//! calling the code for it is sound.
+//! Vector instructions of the loops. Each set has a type that only detection creates, so that
+//! calling its code is sound.
 
-/// Instruction sets that the decoder has loops for. The pixels do not depend on it.
+/// An instruction set of the decoder's loops. The pixels do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// Portable code without vectors and without several places of a scan at once: the measure
-    /// for all others.
+    /// Portable code without vectors and with a single place of a scan at a time: the reference for
+    /// all others.
     Portable,
     /// AVX2, BMI1 and BMI2: x86-64 since 2013 (Intel) and 2015 (AMD).
     Avx2,
-    /// AVX-512 F, BW and VL besides.
+    /// AVX-512 F, BW and VL in addition.
     Avx512,
 }
 
 impl Instructions {
-    /// All there are, from the slowest to the fastest.
+    /// All instruction sets, from the slowest to the fastest.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// The fastest that this processor has.
+    /// Returns the fastest set of this processor.
     #[must_use]
     pub fn best() -> Self {
         let here = Self::ALL.into_iter().filter(|it| it.are_here());
         here.max().unwrap_or(Self::Portable)
     }
 
-    /// Returns true if this processor has them.
+    /// Returns whether this processor has them.
     #[must_use]
     pub fn are_here(self) -> bool {
         Loops::new(self).is_some()
     }
 }
 
-/// The instructions that are used, with the proof that they are here.
+/// The instructions in use, with the proof that the processor has them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Loops {
     Portable,

@@ -1,38 +1,38 @@
 //! Entropy decoding of several runs of blocks at once, without branches at the ends of blocks.
 //!
 //! Every stream is a state machine that takes one code per step; the steps of up to eight streams
-//! alternate, so that the processor works on one while it waits for another. What makes the steps
-//! short is that a stream's place is a single number:
+//! alternate, so that the processor works on one while it waits for another. The steps are short
+//! because a stream's place is a single number:
 //!
 //! ```text
 //! place      bytes from the first cell; a cell has 256, the upper 128 are the values of its block
-//! place >> 7 even: a DC code comes next; odd: an AC code. It indexes the plans: which table, and
+//! place >> 7 even: a DC code comes next; odd: an AC code. It indexes the plans: the table, and
 //!            a mask, 126 for DC and 0 for AC
 //! a step     entry = entries[plan.table + next bits]
 //!            place = (place | plan.mask) + entry.advance
-//!            the value is written to the 2 bytes in front of place
+//!            the value is written to the 2 bytes before place
 //! ```
 //!
 //! A DC code leads from anywhere in the lower half to the second value: `(place | 126) + 4`. An AC
 //! code advances by its zeros and its value. The end of a block advances by 128, from anywhere in
 //! the values to the lower half of the next cell, where a zero is written; so does the 63rd value
-//! by itself. What a damaged scan puts behind the 63rd value comes to lie in that lower half, too,
-//! and is looked for afterwards.
+//! by itself. Values of a damaged scan after the 63rd one go to that lower half, too, which is
+//! checked afterwards.
 //!
 //! The next bits are the upper 57 of a word; below them is a one, so that the number of its
-//! trailing zeros tells how many of them are used up. Nothing is counted per code.
+//! trailing zeros gives the number of used bits. Nothing is counted per code.
 //!
 //! # Bounds
 //!
-//! A code advances a place by at least 2 bytes, so that everything comes to an end, and by at most
-//! a cell: a DC code by 130 bytes at most, an AC code by 128, what is no code to the next cell. A
-//! stream is stopped when it is a margin of 2 or 3 cells before its end or nearer, which is looked
-//! at every 3 to 5 entries. So it never gets further than as many cells behind a place where it was
-//! not: [`SLACK`] cells behind its end belong to it. Bits are loaded from at most `limit`, with 8
-//! bytes of the padding behind it.
+//! A code advances a place by at least 2 bytes, so that everything terminates, and by at most a
+//! cell: a DC code by 130 bytes at most, an AC code by 128, an invalid code to the next cell. A
+//! stream is stopped when it is within a margin of 2 or 3 cells of its end, which is checked every
+//! 3 to 5 entries. So it never gets further than that many cells after a place outside the margin:
+//! [`SLACK`] cells after its end belong to it. Bits are loaded from at most `limit`, with 8 bytes
+//! of the padding after it.
 //!
-//! The last blocks of a run are taken one code at a time, and end exactly. Where the values are not
-//! wanted, [`crate::plans`] takes several codes at a time.
+//! The last blocks of a run are taken one code at a time, and end exactly. If values are not
+//! needed, [`crate::plans`] takes several codes at a time.
 #![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
 use crate::{
     instructions::Avx2,
@@ -43,21 +43,20 @@ use crate::{
 use fdconvert_jpeg::Unstuffed;
 use std::{arch::asm, mem::offset_of, ptr::with_exposed_provenance_mut, slice::IterMut};
 
-/// Streams at once, at most.
 pub(crate) const MAX_STREAMS: usize = 8;
-/// The one below 57 bits.
+/// A word without bits: only the one below them.
 const NO_BITS: u64 = 1 << 6;
 
 /// A place of the scan that is being decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream<'a> {
     now: Now,
-    /// Of the place: a margin before the end.
+    /// Last place before a check, with a margin before the end.
     stop: u64,
     end: u64,
-    /// Of the position: the stream is stopped behind it, too.
+    /// Position in the scan after which the stream is stopped too.
     stop_bit: u64,
-    /// The place behind what was no code; 0 if all were.
+    /// The place after an invalid code; 0 if all were valid.
     failed: u64,
     /// The scan, with its padding.
     data: &'a [u8],
@@ -65,19 +64,18 @@ pub(crate) struct Stream<'a> {
     limit: u64,
 }
 
-/// The state that changes with every code, and is to stay in registers.
+/// The state that changes with every code, kept in registers.
 #[derive(Debug, Clone, Copy)]
 struct Now {
-    /// See the module.
+    /// The bits, as in the module's documentation.
     bits: u64,
-    /// The position in the scan from which they were loaded.
+    /// Position in the scan at which they were loaded.
     loaded_at: u64,
-    /// From the first cell; an address while streams run.
+    /// Place relative to the first cell; an address while streams run.
     place: u64,
 }
 
 impl Now {
-    /// The position in the scan.
     #[inline(always)]
     fn bit(&self) -> u64 {
         self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
@@ -85,7 +83,7 @@ impl Now {
 }
 
 impl<'a> Stream<'a> {
-    /// For `n_blocks` blocks from a position in the scan, in cells from `cell` on.
+    /// Creates a stream for `n_blocks` blocks from a position in the scan, in cells from `cell` on.
     pub(crate) fn new(
         plans: &Plans,
         data: &'a Unstuffed,
@@ -102,22 +100,21 @@ impl<'a> Stream<'a> {
         Self { now, stop, end, stop_bit: u64::MAX, failed: 0, data, limit }
     }
 
-    /// The same, to be stopped behind a position as well.
+    /// Also stops the stream after a position.
     pub(crate) fn until(self, stop_bit: u64) -> Self {
         Self { stop_bit, ..self }
     }
 
-    /// Returns true if all of the blocks from a cell on were made of codes.
+    /// Returns whether all codes of the blocks from a cell on were valid.
     pub(crate) fn is_sound_from(&self, cell: usize) -> bool {
         self.failed <= cell as u64 * CELL
     }
 
-    /// The cell that it is in, and whether that is at the start of its block.
+    /// Returns its cell, and whether it is at the start of the block.
     pub(crate) fn cell(&self) -> (usize, bool) {
         ((self.now.place / CELL) as usize, self.now.place & 128 == 0)
     }
 
-    /// The position in the scan.
     pub(crate) fn bit(&self) -> u64 {
         self.now.bit()
     }
@@ -127,11 +124,11 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Positions of all streams at a time.
+/// Marks of all streams at a time.
 pub(crate) type Marks = [Mark; MAX_STREAMS];
 
-/// Decodes until one of the streams is near its end; says how many of the marks it has set. They
-/// are at most [`MAX_STREAMS`], and none of them is there yet.
+/// Decodes until one of the streams is near its end; returns the number of set marks. There are at
+/// most [`MAX_STREAMS`] streams, and none of them is near its end before.
 pub(crate) fn run(
     _: Avx2,
     plans: &mut Plans,
@@ -141,8 +138,8 @@ pub(crate) fn run(
 ) -> usize {
     let at = Bases::new(plans, window, streams);
     let mut free = marks.iter_mut();
-    // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions demand, and
-    // the proof of AVX2 is one of BMI1 and BMI2 as well.
+    // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions require, and
+    // the proof of AVX2 includes BMI1 and BMI2.
     unsafe {
         match plans.aim {
             Aim::Values => alternate::<Values>(at, &mut free, streams),
@@ -154,8 +151,8 @@ pub(crate) fn run(
     marks.len() - n_free
 }
 
-/// Takes the last blocks of a stream, code by code. Returns where they end; `None` when there are
-/// values behind the last block, which only damaged data has.
+/// Takes the last blocks of a stream, code by code. Returns their end; `None` when there are values
+/// after the last block, which only damaged data has.
 pub(crate) fn finish(
     _: Avx2,
     plans: &mut Plans,
@@ -170,7 +167,7 @@ pub(crate) fn finish(
     is_sound.then(|| stream.bit())
 }
 
-/// Takes codes one by one up to the start of a block: the next one, or the one behind it. Says
+/// Takes codes one by one up to the start of a block: the next one, or the one after it. Returns
 /// whether there was room for that.
 pub(crate) fn finish_block(
     _: Avx2,
@@ -186,7 +183,7 @@ pub(crate) fn finish_block(
         return false;
     }
     let at = Bases::new(plans, window, std::slice::from_ref(stream));
-    // SAFETY: as above; the end is that of the stream or in front of it.
+    // SAFETY: as above; the end is at or before that of the stream.
     unsafe { finish_one(plans.aim, at, stream, end) }
     true
 }
@@ -196,8 +193,8 @@ pub(crate) fn finish_block(
 struct Bases {
     /// The address of the first cell, a multiple of [`CELL`].
     cells: u64,
-    /// The plan of a part of a cell lies as many plans behind this as the part has in front of it
-    /// in all memory, so that addresses index it.
+    /// Offset so that addresses index it: the plan of a part of a cell is as many plans after this
+    /// as the part has before it in all memory.
     plans: *const Plan,
     entries: *const Entry,
     codes: *const Codes,
@@ -205,20 +202,20 @@ struct Bases {
 
 impl Bases {
     /// # Panics
-    /// When a stream has no room. Each of these is a mistake in this crate, and checked because
-    /// memory depends on it.
+    /// When a stream has no room. That would be a bug of this crate; it is checked because memory
+    /// safety depends on it.
     fn new(plans: &mut Plans, window: &mut Window, streams: &[Stream<'_>]) -> Self {
         let mut n_cells = 0;
         for stream in streams {
             n_cells = n_cells.max((stream.end / CELL) as usize + SLACK);
-            // Beyond its end no code is taken.
+            // After its end no code is taken.
             assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.stop <= stream.end);
         }
         window.reach(n_cells);
         plans.reach(n_cells);
         assert!(plans.plans.len() >= plans.aim.n_plans() * n_cells);
         assert!(plans.entries.len() == plans.codes.len() << plans.aim.index_bits());
-        // Exposed: what runs makes pointers of addresses.
+        // Exposed, because the streams make pointers of addresses.
         let cells = window.cells.as_mut_ptr().expose_provenance() as u64;
         assert!(cells.is_multiple_of(CELL));
         Self {
@@ -229,33 +226,31 @@ impl Bases {
         }
     }
 
-    /// The address of a place.
     #[inline(always)]
     fn address(self, place: u64) -> u64 {
         place + self.cells
     }
 
-    /// The place at an address.
     #[inline(always)]
     fn place(self, address: u64) -> u64 {
         address - self.cells
     }
 
-    /// Returns the state that a stream keeps in registers while it runs.
+    /// Returns the state of a stream for its registers.
     #[inline(always)]
     fn enter(self, stream: &Stream<'_>) -> Now {
         Now { place: self.address(stream.now.place), ..stream.now }
     }
 
-    /// Puts it back.
+    /// Writes the state back.
     #[inline(always)]
     fn leave(self, now: Now, stream: &mut Stream<'_>) {
         stream.now = Now { place: self.place(now.place), ..now };
     }
 }
 
-/// # Safety
 /// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
+/// and the processor has BMI1 and BMI2.
 /// and the processor has BMI1 and BMI2.
 #[target_feature(enable = "bmi1,bmi2")]
 unsafe fn alternate<W: Way>(at: Bases, marks: &mut IterMut<'_, Marks>, streams: &mut [Stream<'_>]) {
@@ -285,7 +280,7 @@ macro_rules! alternate {
             marks: &mut IterMut<'_, Marks>,
             $($stream: &mut Stream<'_>),+
         ) {
-            // What is in registers, the rest, and the address to stop at.
+            // The state in registers, the rest, and the address at which to stop.
             $(let mut $stream = (at.enter($stream), at.address($stream.stop), $stream);)+
             macro_rules! step_each {
                 () => { $(step::<W>(at, &mut $stream.0, $stream.2);)+ };
@@ -341,7 +336,7 @@ unsafe fn finish_by<W: Way>(at: Bases, stream: &mut Stream<'_>, end: u64) {
     let mut now = at.enter(stream);
     let end = at.address(end);
     while now.place < end {
-        // SAFETY: passed on; the place is in front of the end.
+        // SAFETY: passed on; the place is before the end.
         unsafe {
             load(&mut now, stream);
             step::<W>(at, &mut now, stream);
@@ -361,19 +356,19 @@ unsafe fn load(now: &mut Now, stream: &Stream<'_>) {
     now.bits = ((word << (now.loaded_at & 7)) | 127) - 63;
 }
 
-/// Takes one code: as [`step_long`] does it for one that is whole, in 16 instructions. The compiler
-/// makes 24 of the same, and runs out of registers for five streams.
+/// Takes one code: for a whole entry the same as [`step_long`], in 16 instructions. The compiler
+/// needs 24, and runs out of registers for five streams.
 #[inline(always)]
 unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
     if cfg!(sanitized) {
-        // Sanitizers do not see what assembly reads and writes.
+        // Sanitizers do not check the accesses of assembly.
         // SAFETY: passed on.
         *now = unsafe { step_long::<W>(at, *now, stream) };
         return;
     }
     let half: u64;
     let entry: u32;
-    // SAFETY: a place in the cells has its plan, a plan has as many entries as N bits can index;
+    // SAFETY: a place in the cells has a plan, and a plan has as many entries as N bits can index;
     // the place that is written to is in the cells as long as the stream was stopped in time.
     unsafe {
         asm!(
@@ -416,7 +411,7 @@ unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
     }
 }
 
-/// Takes a code that is longer than the index, or its value is.
+/// Takes a code that is longer than the index, or has a longer value.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "bmi1,bmi2")]
@@ -429,8 +424,8 @@ unsafe fn step_long<W: Way>(at: Bases, mut now: Now, stream: &mut Stream<'_>) ->
         let mut entry = *at.entries.add(index as usize);
         if !entry.has_code() {
             let Some(found) = (*at.codes.add(plan.codes.into())).find(now.bits) else {
-                // The block ends, and the next one starts a bit later. A stream whose start was
-                // a guess may find its way yet.
+                // The block ends, and the next one starts a bit later. A stream with a guessed
+                // start may still resynchronise.
                 now.bits <<= 1;
                 now.place = (now.place | 255) + 1;
                 stream.failed = at.place(now.place);

@@ -1,19 +1,18 @@
 //! A decoder of baseline JPEGs that reads several places of a scan at once.
 //!
 //! [`Decoder`] makes RGB or luma of baseline and extended sequential Huffman JPEGs of 8 bits, gray
-//! or of three components in one scan, with exactly the pixels of libjpeg-turbo (accurate DCT,
-//! smooth upsampling): whole images, [regions](Region) of them, and [reduced](Scale) ones.
-//! Whatever else a JPEG may be, and any sign of damage, is an [`Error`], after which libjpeg-turbo
-//! has the word: this decoder repairs nothing and warns of nothing.
+//! or with three components in one scan, with exactly the pixels of libjpeg-turbo (accurate DCT,
+//! smooth upsampling): whole images, [regions](Region) of them, and [reduced](Scale) ones. Any
+//! other JPEG, and any sign of damage, is an [`Error`], after which libjpeg-turbo should be used:
+//! this decoder repairs nothing and warns of nothing.
 //!
-//! Codes without lengths have to be read one after the other, so that a processor mostly waits.
-//! The [entry points](fdconvert_jpeg::EntryPoints) that datasets store, or restart markers, say
-//! where more blocks start; where there are none, streams start anywhere and soon fall into step.
-//! Up to eight such places are decoded by turns in one thread, and the waiting of one is the work
-//! of another. Each run of blocks must end exactly where the next
-//! one starts: so entry points that are wrong cannot change a pixel of a whole image. Of a region
-//! the first run starts at a stored place with stored DC predictions, which the one who keeps them
-//! has a checksum for.
+//! Codes without lengths must be read one after the other, so that a processor mostly waits. The
+//! [entry points](fdconvert_jpeg::EntryPoints) stored in datasets, or restart markers, give the
+//! starts of more blocks; without these, streams start anywhere and soon resynchronise. Up to eight
+//! such places are decoded in turns in one thread, and one works while another waits. Each run of
+//! blocks must end exactly where the next one starts, so wrong entry points cannot change a pixel
+//! of a whole image. The first run of a region starts at a stored place with stored DC predictions,
+//! which their owner checks by a checksum.
 //!
 //! ```no_run
 //! use fdconvert_jpeg_decode::{Decoder, Header, Options};
@@ -27,8 +26,8 @@
 //! ```
 //!
 //! [`Instructions`] are chosen when a decoder is made: AVX2 or AVX-512 on x86-64, or portable code
-//! without vectors and without unsafe blocks, which is the measure for the others, value by value.
-//! It is three times slower than libjpeg-turbo, and what other processors have.
+//! without vectors and without unsafe blocks, which is the reference for the others, value by
+//! value. It is three times slower than libjpeg-turbo, and used on all other processors.
 //!
 //! Deliberately absent: files, threads, progressive and arithmetic JPEGs, CMYK.
 

@@ -1,4 +1,4 @@
-//! What may be asked of a decoder.
+//! Options of the decoder.
 use crate::{Error, Unsupported};
 use fdconvert_jpeg::{Color, Jpeg, parse};
 
@@ -8,15 +8,15 @@ pub struct Options<'a> {
     /// The entry points of this JPEG, as datasets store them
     /// ([`EntryPoints::to_bytes`](fdconvert_jpeg::EntryPoints::to_bytes)).
     pub entry_points: Option<&'a [u8]>,
-    /// Places of the scan in flight at once, 1 to 8; others count as the nearest of these.
-    /// The pixels do not depend on it. 5 by default, which is fastest; where other threads keep
-    /// the same core busy, 3 is.
+    /// Number of places of the scan decoded at once, 1 to 8; others count as the nearest of these.
+    /// The pixels do not depend on it. 5 by default, which is fastest; if other threads use the
+    /// same core, 3 is.
     pub n_places: usize,
-    /// Pixel format to make of the components. RGB by default.
+    /// Format of the pixels. RGB by default.
     pub format: PixelFormat,
     /// Scale of the image. Whole by default.
     pub scale: Scale,
-    /// The pixels to make, of the reduced image. All by default.
+    /// The region to decode, in pixels of the reduced image. All by default.
     pub region: Option<Region>,
 }
 
@@ -30,16 +30,16 @@ impl Default for Options<'_> {
 /// Format of a pixel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PixelFormat {
-    /// Red, green and blue, a byte each; three times the level where the image is gray.
+    /// Red, green and blue, a byte each; three times the level if the image is gray.
     #[default]
     Rgb,
-    /// A byte: the level of a gray image, or the luma of another, whose colour differences are
-    /// then not transformed. Not for images that store red, green and blue.
+    /// One byte: the level of a gray image, or the luma of another, which saves transforming colour
+    /// differences. Not for images that store red, green and blue.
     Luma,
 }
 
 impl PixelFormat {
-    /// Bytes of a pixel.
+    /// Returns the number of bytes of a pixel.
     #[must_use]
     pub fn n_channels(self) -> usize {
         match self {
@@ -48,7 +48,7 @@ impl PixelFormat {
         }
     }
 
-    /// The first so many components of an image, which are needed.
+    /// Returns the number of components that are needed, the first ones of an image.
     pub(crate) fn n_components(self, jpeg: &Jpeg) -> usize {
         match self {
             Self::Rgb => jpeg.components.len(),
@@ -57,29 +57,29 @@ impl PixelFormat {
     }
 }
 
-/// Scale of an image that is made smaller in the transform: with the pixels of libjpeg-turbo at
-/// these scaling factors.
+/// Scale of an image that is reduced in the transform, with the pixels of libjpeg-turbo at these
+/// scaling factors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// As it is.
+    /// The stored size.
     #[default]
     Whole,
     /// Half as many columns and rows, rounded up.
     Half,
-    /// A quarter.
+    /// A quarter of the columns and rows, rounded up.
     Quarter,
-    /// An eighth: the averages of blocks.
+    /// An eighth of the columns and rows, rounded up: the averages of blocks.
     Eighth,
 }
 
 impl Scale {
-    /// Columns or rows of the reduced image.
+    /// Returns the number of columns or rows of the reduced image.
     #[must_use]
     pub fn reduced(self, length: u32) -> u32 {
         length.div_ceil(8 / self.side() as u32)
     }
 
-    /// Samples on a side of a block.
+    /// Returns the samples on a side of a block.
     pub(crate) fn side(self) -> usize {
         match self {
             Self::Whole => 8,
@@ -90,20 +90,20 @@ impl Scale {
     }
 }
 
-/// Some columns and rows of an image.
+/// A rectangle of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
     /// The first column.
     pub x: u32,
     /// The first row.
     pub y: u32,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
 }
 
-/// Properties of the pixels, as the markers tell them.
+/// Properties of the pixels, read from the markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
@@ -119,12 +119,12 @@ impl Header {
     /// Reads the markers of a JPEG.
     ///
     /// # Errors
-    /// `Unsupported`, when [`Decoder::decode`](crate::Decoder::decode) would not decode it either.
+    /// `Unsupported`, when [`Decoder::decode`](crate::Decoder::decode) cannot decode it either.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         Ok(Self::of(&supported(bytes)?))
     }
 
-    /// Bytes of what some options ask for.
+    /// Returns the size of the pixels with these options.
     #[must_use]
     pub fn n_bytes(&self, options: &Options<'_>) -> u64 {
         let (width, height) = match options.region {
@@ -139,13 +139,13 @@ impl Header {
     }
 }
 
-/// The markers of a JPEG that this decoder can do something with.
+/// Reads the markers of a JPEG and checks that this decoder supports it.
 fn supported(bytes: &[u8]) -> Result<Jpeg, Error> {
     let jpeg = parse(bytes)?;
     check_supported(&jpeg).map(|()| jpeg)
 }
 
-/// Checks that this decoder has the sampling of an image.
+/// Checks that this decoder supports the sampling of an image.
 pub(crate) fn check_supported(jpeg: &Jpeg) -> Result<(), Error> {
     let (max_h, max_v) = jpeg.max_sampling();
     let is_whole = |max: u32, part: u8| max.checked_rem(part.into()) == Some(0);

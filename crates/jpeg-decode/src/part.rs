@@ -1,4 +1,4 @@
-//! What is made of an image: a region of it, at some scale, and the blocks that it takes.
+//! The decoded part of an image: a region, at some scale, and the blocks that it needs.
 use crate::{Error, PixelFormat, Region, Scale, upsample::Method};
 use fdconvert_jpeg::{Component, Jpeg};
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Part {
             return Err(Error::Region { region, width, height });
         };
         let methods = || jpeg.components.iter().map(|it| Shape::new(jpeg, it, scale).method);
-        // Smooth upsampling looks at the next column or row, which is up to 2 pixels away.
+        // Smooth upsampling uses the next column or row, which is up to 2 pixels away.
         let margin_x = if methods().any(Method::looks_aside) { 2 } else { 0 };
         let margin_y = if methods().any(Method::looks_down) { 2 } else { 0 };
         let (max_h, max_v) = jpeg.max_sampling();
@@ -49,18 +49,18 @@ impl Part {
         })
     }
 
-    /// Returns true if the averages of blocks are all that is wanted of the components.
+    /// Returns whether only the averages of blocks are needed of the components.
     pub(crate) fn takes_averages(&self, jpeg: &Jpeg, format: PixelFormat) -> bool {
         let mut needed = jpeg.components.iter().take(format.n_components(jpeg));
         needed.all(|it| Shape::new(jpeg, it, self.scale).side == 1)
     }
 
-    /// The block behind the last one that is needed.
+    /// Returns the block after the last needed one.
     pub(crate) fn end_block(&self, jpeg: &Jpeg) -> u32 {
         self.mcus_y.end as u32 * jpeg.mcus_x * jpeg.blocks_per_mcu()
     }
 
-    /// The first block of the scan that is needed.
+    /// Returns the first needed block of the scan.
     pub(crate) fn first_block(&self, jpeg: &Jpeg) -> u32 {
         self.mcus_y.start as u32 * jpeg.mcus_x * jpeg.blocks_per_mcu()
     }
@@ -74,7 +74,7 @@ pub(crate) struct Shape {
     /// Columns and rows of samples in the reduced image.
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// Rows of the reduced image for a row of samples.
+    /// Rows of the reduced image per row of samples.
     pub(crate) down: usize,
     pub(crate) method: Method,
 }
@@ -84,7 +84,7 @@ impl Shape {
         let (max_h, max_v) = jpeg.max_sampling();
         let (h, v) = (u32::from(component.h).max(1), u32::from(component.v).max(1));
         let least = scale.side() as u32;
-        // A component of fewer samples is reduced less, as far as that is instead of upsampling.
+        // A component with fewer samples is reduced less, as far as that replaces upsampling.
         let mut side = least;
         while side < 8
             && (max_h * least).is_multiple_of(h * side * 2)

@@ -9,31 +9,31 @@ use crate::{
 use fdconvert_jpeg::Jpeg;
 use std::ops::Range;
 
-/// Rows of samples are a multiple of this long, and as much longer than what counts: vectors write
-/// and read whole ones.
+/// The length of rows of samples is a multiple of this, and they are longer by as much: vectors
+/// read and write whole ones.
 pub(crate) const ROW_UNIT: usize = 64;
 
-/// The samples of a component in a row of MCUs, and the last row of samples above it, which is
-/// looked at from both sides.
+/// The samples of a component in a row of MCUs, and the last row of samples above it, which pixels
+/// on both sides use.
 #[derive(Debug)]
 pub(crate) struct Plane {
     samples: Vec<u8>,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     stride: usize,
     mcu_rows: usize,
     /// Blocks across and down in an MCU.
     blocks: (usize, usize),
-    /// The first of them among the blocks of an MCU in the order of the scan.
+    /// The first of them among the blocks of an MCU in scan order.
     first_slot: usize,
     mcus_x: Range<usize>,
-    /// Columns of samples, without the padding of the last MCUs.
+    /// Number of columns of samples, without the padding of the last MCUs.
     n_columns: usize,
     shape: Shape,
     factors: Factors,
     row: Vec<u32>,
 }
 
-/// Memory that a plane keeps from image to image.
+/// Memory that planes reuse between images.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     samples: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct Memory {
 }
 
 impl Plane {
-    /// With the memory of another plane.
+    /// Creates a plane in the memory of another one.
     pub(crate) fn new(jpeg: &Jpeg, component: usize, part: &Part, memory: Memory) -> Option<Self> {
         let first_slot =
             jpeg.slots.iter().position(|slot| usize::from(slot.component) == component)?;
@@ -55,7 +55,7 @@ impl Plane {
         let stride = (mcus_x.len() * mcu_columns).next_multiple_of(ROW_UNIT) + ROW_UNIT;
         let mcu_rows = blocks.1 * shape.side;
         let Memory { mut samples, row } = memory;
-        // All that counts is written before it is read.
+        // All used samples are written before they are read.
         samples.resize((1 + mcu_rows) * stride, 0);
         let table = jpeg.quant_tables.get(usize::from(component.quant_table));
         let factors = table.copied().flatten().unwrap_or([0; 64]).map(|factor| factor as i16);
@@ -77,7 +77,6 @@ impl Plane {
         self.shape.method
     }
 
-    /// Columns of samples.
     pub(crate) fn n_columns(&self) -> usize {
         self.n_columns
     }
@@ -86,27 +85,28 @@ impl Plane {
         Memory { samples: self.samples, row: self.row }
     }
 
-    /// Gets ready for the next row of MCUs.
+    /// Moves on to the next row of MCUs.
     fn advance(&mut self) {
         let last = self.mcu_rows * self.stride;
         self.samples.copy_within(last.., 0);
     }
 
-    /// Notes the cells of a row of blocks, of a row of MCUs whose blocks have these cells.
+    /// Records the cells of a row of blocks, given those of the row of MCUs.
     fn note_row(&mut self, jpeg: &Jpeg, cell_of: &[u32], y: usize) {
         let n_slots = jpeg.slots.len().max(1);
         let mcus = self.mcus_x.start * n_slots..self.mcus_x.end * n_slots;
         let from = self.first_slot + y * self.blocks.0;
         self.row.clear();
         for mcu in cell_of.get(mcus).unwrap_or_default().chunks_exact(n_slots) {
-            // One or two mostly: too few for a call that copies.
+            // Mostly one or two: too few for a call that copies.
             for cell in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
                 self.row.push(*cell);
             }
         }
     }
 
-    /// As [`fill`](Self::fill), of blocks whose averages are the samples; the cells stay as they are.
+    /// As [`fill`](Self::fill), for blocks that are reduced to their averages; the cells are not
+    /// cleared.
     pub(crate) fn fill_averages(&mut self, jpeg: &Jpeg, cell_of: &[u32], cells: &[Cell]) {
         self.advance();
         for y in 0..self.blocks.1 {
@@ -117,7 +117,7 @@ impl Plane {
         }
     }
 
-    /// Fills it with the next row of MCUs, whose blocks have these cells; they are zeros afterwards.
+    /// Fills it with the next row of MCUs from these cells, and clears the cells.
     pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, cell_of: &[u32], cells: &mut [Cell]) {
         self.advance();
         for y in 0..self.blocks.1 {
@@ -154,16 +154,16 @@ impl Plane {
         }
     }
 
-    /// The nearest row of the component to a row of the image, and the second nearest where the
-    /// method looks there, as far as they are of row `mcu_y` of the MCUs or the last one above;
-    /// both with the padding behind them.
+    /// Returns the nearest row of the component to a row of the image, and the second nearest if
+    /// the method uses it, as far as they are in row `mcu_y` of the MCUs or the last one above;
+    /// both with their padding.
     pub(crate) fn near_and_far(&self, y: usize, mcu_y: usize) -> (&[u8], Option<&[u8]>) {
         let near_y = y / self.shape.down;
         let near = self.row(near_y, mcu_y);
         if !self.method().looks_down() {
             return (near, None);
         }
-        // Beside the first and the last row, which have no other there, are they themselves.
+        // The first and the last row have no neighbour outside, and use themselves.
         let far_y = match y % 2 {
             1 => (near_y + 1).min(self.shape.height.saturating_sub(1)),
             _ => near_y.saturating_sub(1),
@@ -171,7 +171,7 @@ impl Plane {
         (near, Some(self.row(far_y, mcu_y)))
     }
 
-    /// A row of the image, which is in `scratch` where it is not in the plane.
+    /// Returns a row of the image, in `scratch` unless it is in the plane.
     pub(crate) fn image_row<'a>(
         &'a self,
         y: usize,
@@ -187,7 +187,7 @@ impl Plane {
         scratch
     }
 
-    /// A row of the component, of those that are here.
+    /// Returns a row of the component, one of those in memory.
     fn row(&self, y: usize, mcu_y: usize) -> &[u8] {
         let y = (y + 1).saturating_sub(mcu_y * self.mcu_rows);
         let start = y * self.stride;

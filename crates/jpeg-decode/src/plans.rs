@@ -1,27 +1,27 @@
-//! What comes next at a place of the scan: how many codes are taken at once, and by which tables.
+//! The plan at a place of the scan: the number of codes taken at once, and their tables.
 //!
-//! Where only the averages of blocks are wanted ([`Averages`]), an entry holds as many AC codes as
-//! the next bits hold whole, without their values: zeros are written in their places. So that codes
-//! which are taken together never reach beyond the block, a quarter of a half cell has a plan of
-//! its own: the last quarter of the upper half gets the table that has one code in an entry and its
-//! value, by which what lies behind the 63rd value shows (see [`crate::interleaved`]); codes of the
-//! other quarters are no further than 16 values together.
+//! If only the averages of blocks are needed ([`Averages`]), an entry holds all AC codes that are
+//! complete within the next bits, without their values: zeros are written instead. So that codes
+//! taken together never reach beyond the block, each quarter of a half cell has a separate plan:
+//! the last quarter of the upper half uses the table with one code and its value per entry, which
+//! makes values after the 63rd one visible (see [`crate::interleaved`]); codes in the other
+//! quarters fill at most 16 values together.
 use crate::table::{Codes, Content, Entry, INDEX_BITS, MOST_SKIPPED_BITS, fill};
 use fdconvert_jpeg::{HuffmanTable, Jpeg, Unstuffed};
 
 /// Bytes of a cell.
 pub(crate) const CELL: u64 = 256;
-/// Cells behind the end of a run that a damaged scan may be written to.
+/// Cells after the end of a run that a damaged scan may write to.
 pub(crate) const SLACK: usize = 3;
-/// Bits that a stream has after loading.
+/// Bits of a stream after loading.
 const LOADED_BITS: u32 = 57;
-/// Cells in front of the end of a run in which codes are taken one by one. A block has two codes at
-/// least, a DC and an AC code, so that five entries of a sound scan end three blocks at most, and
+/// Cells before the end of a run in which codes are taken one by one. A block has at least two
+/// codes, a DC and an AC code, so that five entries of a sound scan end at most three blocks, and
 /// four or three entries two.
 const MARGIN: u64 = 3;
 const LARGE_MARGIN: u64 = 2;
 
-/// The purpose for which codes are read.
+/// The purpose of reading codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Aim {
     #[default]
@@ -30,21 +30,21 @@ pub(crate) enum Aim {
     Averages,
 }
 
-/// Parameters of reading codes for an aim.
+/// Parameters of reading codes for a purpose.
 pub(crate) trait Way {
     /// Bits that index a table.
     const INDEX_BITS: u32;
     /// The most bits that an entry takes.
     const MOST_BITS: u32 = Self::INDEX_BITS;
-    /// Entries that a stream takes before it is looked at: as many as fit the bits.
+    /// Number of entries between checks of a stream: as many as the bits allow.
     const N_ENTRIES: usize;
-    /// Parts of so many bytes, as a power of 2, have a plan of their own.
+    /// Size of the parts with a separate plan, as a power of 2.
     const PLAN_SHIFT: u32 = 7;
 }
 
-/// With a small index.
+/// All values, with a small index.
 pub(crate) struct Values;
-/// With an index for scans with long values, of which more then fit.
+/// All values, with a larger index for scans with long values, of which more then fit.
 pub(crate) struct LongValues;
 /// Several codes at a time, without their values.
 pub(crate) struct Averages;
@@ -66,8 +66,8 @@ impl Way for Averages {
     const PLAN_SHIFT: u32 = 5;
 }
 
-/// Returns true if the bits that are loaded suffice for the entries between two looks at a stream,
-/// and the cells behind its end for what they fill (see the module, Bounds).
+/// Returns whether the loaded bits suffice for the entries between two checks of a stream, and the
+/// cells after its end for their values (see the module, Bounds).
 const fn is_sound<W: Way>(margin: u64) -> bool {
     W::MOST_BITS as usize * W::N_ENTRIES <= LOADED_BITS as usize
         && (W::N_ENTRIES as u64) < margin + SLACK as u64
@@ -94,7 +94,6 @@ impl Aim {
         }
     }
 
-    /// Plans of a cell.
     pub(crate) fn n_plans(self) -> usize {
         (CELL >> self.plan_shift()) as usize
     }
@@ -114,11 +113,11 @@ pub(crate) struct Plan {
     pub(crate) table: u32,
     pub(crate) mask: u8,
     pub(crate) codes: u8,
-    /// The bits that are written of a value: all, or none.
+    /// Mask of the value's bits to write: all, or none.
     pub(crate) kept: i16,
 }
 
-/// A stream's position and place at a time.
+/// Position and place of a stream at some time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mark {
     pub(crate) bit: u64,
@@ -126,33 +125,33 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// The cell, and whether it is at the start of its block.
+    /// Returns the cell, and whether the mark is at the start of its block.
     pub(crate) fn cell(&self) -> (usize, bool) {
         ((self.place / CELL) as usize, self.place & 128 == 0)
     }
 }
 
-/// The tables of an image, and which of them comes next where. They stay from image to image, and
+/// The tables of an image, and the one to use at each place. They are kept between images, because
 /// most images of a dataset have the same.
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
-    /// The tables and contents that the rest was made for.
+    /// The tables and contents from which the rest was made.
     sources: Vec<(HuffmanTable, Content)>,
     pub(crate) aim: Aim,
     pub(crate) entries: Vec<Entry>,
     pub(crate) codes: Vec<Codes>,
-    /// By part of a cell.
+    /// Indexed by part of a cell.
     pub(crate) plans: Vec<Plan>,
     turn: Vec<Plan>,
 }
 
 impl Plans {
-    /// Makes the tables for an image whose scan has so many bits, of whose blocks the averages may
-    /// be all that is wanted. `None` when a table is not there, which the parser does not let through.
+    /// Makes the tables for an image with a scan of `n_bits` bits, or only for the averages of
+    /// blocks. `None` when a table is missing, which the parser does not allow.
     pub(crate) fn prepare(&mut self, jpeg: &Jpeg, n_bits: u64, averages: bool) -> Option<()> {
         let aim = match averages {
             true => Aim::Averages,
-            // Long values need larger tables, which are worse for the first cache.
+            // Long values need larger tables, which fit the first-level cache less well.
             false if n_bits > 50 * u64::from(jpeg.n_blocks) => Aim::LongValues,
             false => Aim::Values,
         };
@@ -203,23 +202,22 @@ impl Plans {
         Some(())
     }
 
-    /// Blocks that are decoded at once where their starts are guessed, roughly: as many as have
-    /// their values in the second cache.
+    /// Approximate number of blocks decoded at once with guessed starts: as many as have their
+    /// values in the second-level cache.
     pub(crate) fn span_blocks(&self) -> u64 {
         match self.aim {
             Aim::Values | Aim::LongValues => 2400,
-            // Mostly zeros, which are left as they are.
+            // Mostly zeros, which are not written.
             Aim::Averages => 4800,
         }
     }
 
-    /// Of the image that they were made for.
     pub(crate) fn blocks_per_mcu(&self) -> usize {
         self.turn.len() / self.aim.n_plans()
     }
 
-    /// Skips from a mark to the first code at or behind a position, without writing anything.
-    /// `None` where there is no code.
+    /// Skips from a mark to the first code at or after a position, without writing anything. `None`
+    /// at an invalid code.
     pub(crate) fn skip_to(&self, data: &Unstuffed, mut mark: Mark, bit: u64) -> Option<Mark> {
         while mark.bit < bit {
             let plan = self.plans.get((mark.place >> self.aim.plan_shift()) as usize)?;
@@ -238,7 +236,7 @@ impl Plans {
         Some(mark)
     }
 
-    /// Continues the plans to a number of cells.
+    /// Extends the plans to a number of cells.
     pub(crate) fn reach(&mut self, n_cells: usize) {
         while self.plans.len() < self.aim.n_plans() * n_cells && !self.turn.is_empty() {
             self.plans.extend_from_slice(&self.turn);

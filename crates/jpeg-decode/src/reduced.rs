@@ -33,8 +33,8 @@ pub(crate) enum Side {
     One,
 }
 
-/// Transforms blocks that lie side by side, and makes their cells zero. The samples go to the
-/// first rows of `out`, `stride` bytes apart.
+/// Transforms adjacent blocks, and clears their cells. The samples go to the first rows of `out`,
+/// `stride` bytes apart.
 pub(crate) fn block_row(
     side: Side,
     cells: &mut [Cell],
@@ -54,7 +54,7 @@ pub(crate) fn block_row(
     }
 }
 
-/// The averages of blocks that lie side by side.
+/// Computes the averages of adjacent blocks.
 pub(crate) fn averages(cells: &[Cell], row: &[u32], factors: &Factors, out: &mut [u8]) {
     for (cell, sample) in row.iter().zip(out) {
         let Some(cell) = cells.get(*cell as usize) else { return };
@@ -70,7 +70,7 @@ fn put<const N: usize>(samples: [[u8; N]; N], out: &mut [u8], x: usize, stride: 
     }
 }
 
-/// The dequantised values, row by row.
+/// Returns the dequantised values, row by row.
 fn natural(coefficients: &Block, factors: &Factors) -> [[i32; 8]; 8] {
     let mut values = [[0; 8]; 8];
     for (value, natural) in coefficients.iter().zip(ZIGZAG) {
@@ -127,12 +127,12 @@ fn four_of<const SHIFT: u32>([in0, in1, in2, in3, _, in5, in6, in7]: [i32; 8]) -
     .map(descale::<SHIFT>)
 }
 
-/// The sum of products; that of absurd values wraps round.
+/// Returns the sum of products; absurd values wrap around.
 fn sum<const N: usize>(products: [(i32, i32); N]) -> i32 {
     products.iter().fold(0, |sum, (value, by)| sum.wrapping_add(value.wrapping_mul(*by)))
 }
 
-/// Rounds and saturates to 16 bits, as what is between the passes is by vectors.
+/// Rounds and saturates to 16 bits, as values between the passes of vector code.
 fn descale<const SHIFT: u32>(sum: i32) -> i32 {
     let rounded = sum.wrapping_add(1 << (SHIFT - 1)) >> SHIFT;
     rounded.clamp(i16::MIN.into(), i16::MAX.into())

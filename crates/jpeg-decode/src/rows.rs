@@ -7,13 +7,13 @@ use crate::{
 use fdconvert_jpeg::Color;
 use std::ops::Range;
 
-/// Rows between steps; kept from image to image.
+/// Rows between steps; reused between images.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     rows: [Vec<u8>; 3],
     #[cfg(target_arch = "x86_64")]
     sums: [Vec<u16>; 2],
-    /// 128: a colour difference that is none, for gray.
+    /// 128 everywhere: the colour difference of gray.
     #[cfg(target_arch = "x86_64")]
     none: Vec<u8>,
     /// A row that starts a pixel too early.
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Gets ready for planes of some columns of pixels.
+    /// Prepares for planes of `n_columns` columns of pixels.
     pub(crate) fn reach(&mut self, n_columns: usize) {
         let length = n_columns.next_multiple_of(ROW_UNIT) + ROW_UNIT;
         for row in &mut self.rows {
@@ -33,11 +33,10 @@ impl Scratch {
     }
 }
 
-/// A row of the image.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) y: usize,
-    /// Columns, from the first one in the planes.
+    /// Columns, relative to the first one in the planes.
     pub(crate) x: Range<usize>,
     pub(crate) mcu_y: usize,
 }
@@ -73,7 +72,7 @@ pub(crate) fn luma(planes: &[Plane], row: &Row, scratch: &mut Scratch, out: &mut
     out.iter_mut().zip(row).for_each(|(out, sample)| *out = *sample);
 }
 
-/// A row of the samples of a component, of which a gray image has one, from its first column on.
+/// Returns a row of a component's samples, from its first column on.
 fn samples<'a>(
     planes: &'a [Plane],
     component: usize,
@@ -84,7 +83,7 @@ fn samples<'a>(
     samples.and_then(|it| it.get(row.x.start..)).unwrap_or_default()
 }
 
-/// The same with vectors; `false` where there are none for it.
+/// Writes a row with vectors; `false` if they do not support it.
 #[cfg(target_arch = "x86_64")]
 fn with_avx2(
     avx2: crate::instructions::Avx2,
@@ -106,7 +105,7 @@ fn with_avx2(
                     let (near, far) = plane.near_and_far(row.y, row.mcu_y);
                     simd::sums(avx2, near, far, plane.n_columns(), sums);
                 }
-                // Two columns of pixels come from one of samples.
+                // Two columns of pixels come from one column of samples.
                 let is_odd = row.x.start % 2 == 1;
                 let even = Row { x: row.x.start - usize::from(is_odd)..row.x.end, ..*row };
                 let luma = samples(planes, 0, &even, first);

@@ -1,16 +1,16 @@
-//! The runs of blocks of a scan: where decoding may start, and where it then has to end.
+//! The runs of blocks of a scan: where decoding may start, and must end.
 use crate::Error;
 use fdconvert_jpeg::{EntryPoints, Jpeg, Segment, Unstuffed};
 
-/// Blocks one after the other. Bits count in the un-stuffed scan.
+/// Consecutive blocks. Bits count in the un-stuffed scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     pub(crate) bit: u64,
     pub(crate) block: u32,
     pub(crate) n_blocks: u32,
-    /// The bits that its blocks take, roughly.
+    /// Approximate number of bits of its blocks.
     pub(crate) n_bits: u64,
-    /// The bit at which the blocks behind this run start, or the restart interval ends.
+    /// The bit at which the blocks after this run start, or the restart interval ends.
     pub(crate) end: u64,
     pub(crate) ending: Ending,
 }
@@ -18,16 +18,15 @@ pub(crate) struct Run {
 /// Position of the last block's end relative to the end of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It ends there.
+    /// Exactly there.
     Exact,
     /// Fewer than 8 bits before it.
     Padded,
-    /// Anywhere before it: the run was cut, and the rest comes later.
+    /// Anywhere before it: the run was cut, and continues later.
     Open,
 }
 
 impl Run {
-    /// Returns true if the last block of the run may end at this bit.
     pub(crate) fn may_end_at(&self, bit: u64) -> bool {
         match self.ending {
             Ending::Exact => bit == self.end,
@@ -37,7 +36,7 @@ impl Run {
     }
 }
 
-/// The runs of a scan in order, to be taken window by window. What a run has behind the end of a
+/// The runs of a scan in order, to be taken window by window. The rest of a run after the end of a
 /// window comes first in the next one.
 #[derive(Debug)]
 pub(crate) struct Runs {
@@ -54,8 +53,8 @@ pub(crate) struct Start {
 }
 
 impl Runs {
-    /// The restart intervals of a scan, which is one where it has no restarts, from the one that
-    /// has some block.
+    /// Returns the restart intervals of a scan, a single one without restarts, starting with that
+    /// of `block`.
     pub(crate) fn of_restarts(jpeg: &Jpeg, data: &Unstuffed, block: u32) -> (Start, Self) {
         let per_restart = jpeg.blocks_per_restart().unwrap_or(jpeg.n_blocks).max(1);
         let n_before = (block / per_restart) as usize;
@@ -69,11 +68,11 @@ impl Runs {
         (start, Self::new(runs.collect()))
     }
 
-    /// The segments between entry points, from the last one on that is not behind some block and
-    /// at which the DC predictions are known.
+    /// Returns the segments between entry points, starting with the last one at or before `block`
+    /// where the DC predictions are known.
     ///
     /// # Errors
-    /// `OtherEntryPoints` when they leave blocks out, or take a restart to be where none is.
+    /// `OtherEntryPoints` when they leave blocks out, or have a restart where there is none.
     pub(crate) fn of_entry_points(
         jpeg: &Jpeg,
         data: &Unstuffed,
@@ -127,7 +126,7 @@ impl Runs {
         Self { all, next, rest: None }
     }
 
-    /// The next run that starts before a block, cut there if it does not end before.
+    /// Returns the next run that starts before `block`, cut there if it ends later.
     pub(crate) fn next_before(&mut self, block: u32) -> Option<Run> {
         let starts_before = |run: &mut Run| run.block < block;
         let taken = match self.rest.take_if(starts_before) {
@@ -149,7 +148,7 @@ impl Runs {
         Some(Run { n_blocks: n_before, n_bits, ending: Ending::Open, ..taken })
     }
 
-    /// Tells where the blocks of a run that was cut have ended.
+    /// Sets the end of the blocks of a cut run.
     pub(crate) fn resume_at(&mut self, bit: u64) {
         if let Some(rest) = &mut self.rest {
             rest.bit = bit;
@@ -157,7 +156,7 @@ impl Runs {
     }
 }
 
-/// The first bit of every restart interval, and the one behind its last byte.
+/// Yields the first bit of every restart interval, and the bit after its last byte.
 fn intervals(data: &Unstuffed) -> impl Iterator<Item = (u64, u64)> {
     let starts = data.starts().iter().map(|start| u64::from(*start) * 8);
     let ends = starts.clone().skip(1).chain([data.bytes().len() as u64 * 8]);

@@ -1,67 +1,68 @@
-//! Huffman tables for decoding with values: one look-up gives the code, the zeros before its
-//! value, and mostly the value itself.
+//! Huffman tables for decoding with values: one look-up gives the code, the zeros before its value,
+//! and mostly the value itself.
 //!
-//! The next bits index a table. Where a code and the bits of its value fit into the index, the
-//! entry holds the value; where only the code does, its number of bits; longer codes are found by
-//! the limits of their lengths (T.81, F.2.2.3, with codes shifted to 16 bits).
+//! The next bits index a table. If a code and the bits of its value fit into the index, the entry
+//! holds the value; if only the code fits, the number of the value's bits; longer codes are found
+//! by the limits of their lengths (T.81, F.2.2.3, with codes shifted to 16 bits).
 use fdconvert_jpeg::{Class, HuffmanTable, Jpeg};
 
-/// Bits that index a table, mostly: 8 KiB, so that the four tables of an image stay in the first
-/// cache.
+/// Usual number of bits that index a table: 8 KiB, so that the four tables of an image fit the
+/// first-level cache.
 pub(crate) const INDEX_BITS: u32 = 11;
 const MAX_CODE_BITS: u32 = 16;
 
-/// An entry of a table: a code together with the value behind it.
+/// An entry of a table: a code together with the value after it.
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 to 4 | bits of code and value together, 1 to 31; 0 when the code is not here |
-/// | 7 | the value is not here, or not even the code |
+/// | 0 to 4 | bits of code and value together, 1 to 31; 0 without a code |
+/// | 7 | the entry has no value, or not even a code |
 /// | 8 to 15 | bytes of the block that it fills, see [`Entry::advance`] |
-/// | 16 to 31 | the value, if it is here |
-/// | 16 to 20 | else the bits of the code, 1 to 16 |
+/// | 16 to 31 | the value, if present |
+/// | 16 to 20 | otherwise the bits of the code, 1 to 16 |
 /// | 21 to 24 | and the bits of the value, 1 to 15 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Entry(u32);
 
 const NO_VALUE: u32 = 1 << 7;
-/// The bytes of a block.
+/// Number of bytes of a block.
 const END_OF_BLOCK: u32 = 128;
-/// Those of a DC value, and two more: see [`crate::interleaved`].
+/// The bytes of a DC value, and two more: see [`crate::interleaved`].
 const DC: u32 = 4;
 
 impl Entry {
-    /// No code that the index finds.
+    /// An index without a code.
     pub(crate) const NONE: Self = Self(NO_VALUE);
 
-    /// Bits of code and value together.
+    /// Returns the bits of code and value together.
     #[inline(always)]
     pub(crate) fn total_bits(self) -> u32 {
         self.0 & 31
     }
 
-    /// As it was stored.
+    /// Restores a stored entry.
     #[inline(always)]
     pub(crate) fn of_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// All of it. The lowest bits, which a shift of 64 bits looks at, are those of
-    /// [`total_bits`](Self::total_bits) of an entry that is whole.
+    /// Returns the raw bits. The lowest ones, which a shift of 64 bits uses, are those of
+    /// [`total_bits`](Self::total_bits) for a whole entry.
     #[inline(always)]
     pub(crate) fn bits(self) -> u32 {
         self.0
     }
 
-    /// For AC codes the bytes of the block up to the one behind the value, of 2 bytes each: those
-    /// of all values, 128, for the end of the block. 4 for DC codes.
+    /// Returns for AC codes the bytes of the block up to the one after the value, 2 bytes each; for
+    /// the end of the block those of all values, 128; for DC codes 4.
     #[inline(always)]
     pub(crate) fn advance(self) -> u32 {
         self.0 >> 8 & 255
     }
 
-    /// Places that stay zero before the value, for AC codes but the end of the block.
+    /// Returns the places that stay zero before the value, for AC codes except the end of the
+    /// block.
     #[inline(always)]
     pub(crate) fn zeros(self) -> usize {
         (self.advance() as usize / 2).saturating_sub(1)
@@ -72,25 +73,25 @@ impl Entry {
         self.advance() == END_OF_BLOCK
     }
 
-    /// Returns true if it holds the code and the value.
+    /// Returns whether it holds the code and the value.
     #[inline(always)]
     pub(crate) fn is_whole(self) -> bool {
         self.0 & NO_VALUE == 0
     }
 
-    /// Returns true if it holds the code at least.
+    /// Returns whether it holds at least the code.
     #[inline(always)]
     pub(crate) fn has_code(self) -> bool {
         self.total_bits() != 0
     }
 
-    /// The value of an entry that is whole.
+    /// Returns the value of a whole entry.
     #[inline(always)]
     pub(crate) fn value_here(self) -> i16 {
         ((self.0 as i32) >> 16) as i16
     }
 
-    /// The value, given the bits that the entry was found by.
+    /// Returns the value, given the bits by which the entry was found.
     #[inline(always)]
     pub(crate) fn value(self, word: u64) -> i16 {
         if self.is_whole() {
@@ -100,8 +101,8 @@ impl Entry {
         extend(word << code_bits, value_bits)
     }
 
-    /// The entry of a code, which does not hold a value of some bits yet; `None` where the symbol
-    /// means nothing in a sequential scan: runs of 1 to 14 zeros without a value.
+    /// Creates the entry of a code without its value; `None` if the symbol has no meaning in a
+    /// sequential scan: runs of 1 to 14 zeros without a value.
     fn of(symbol: u8, code_bits: u32, class: Class) -> Option<Self> {
         let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
         let advance = match (class, zeros, size) {
@@ -114,7 +115,7 @@ impl Entry {
         Some(Self(if size == 0 { entry } else { entry | NO_VALUE | code_bits << 16 | size << 21 }))
     }
 
-    /// The bits of its code alone, unless the value is here.
+    /// Returns the bits of the code alone, unless the entry holds the value.
     fn code_bits(self) -> u32 {
         if self.is_whole() { self.total_bits() } else { self.0 >> 16 & 31 }
     }
@@ -123,7 +124,7 @@ impl Entry {
         if self.is_whole() { 0 } else { self.0 >> 21 & 15 }
     }
 
-    /// As it is, with the value that these bits stand for.
+    /// Returns the entry with the value that these bits stand for.
     fn with(self, bits: u32) -> Self {
         let n_bits = self.value_bits();
         if n_bits == 0 {
@@ -143,14 +144,13 @@ fn extend(word: u64, n_bits: u32) -> i16 {
     (value + (negative & (1 - (1 << n_bits)))) as i16
 }
 
-/// Contents of the entries of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A DC code and its value.
     Dc,
     /// An AC code and its value.
     Values,
-    /// AC codes of a block, as many as there are, without their values.
+    /// As many AC codes of a block as fit, without their values.
     Skipped,
 }
 
@@ -163,14 +163,13 @@ impl Content {
     }
 }
 
-/// The most bits of an entry without values. Only its codes have to be in the index, and the values
-/// of the last may lie behind.
+/// Most bits of an entry without values. Only its codes must be in the index, and the values of the
+/// last may be beyond.
 pub(crate) const MOST_SKIPPED_BITS: u32 = 19;
-/// The most bytes of a block that codes fill which are skipped together, the end of the block left
-/// aside: those of 16 values, as many as one code may fill.
+/// Most bytes of a block filled by codes that are skipped together, apart from the end of the
+/// block: those of 16 values, as many as one code may fill.
 const MOST_SKIPPED: u32 = 32;
 
-/// Fills a table that is indexed by `index_bits`.
 pub(crate) fn fill(
     entries: &mut [Entry],
     index_bits: u32,
@@ -198,13 +197,13 @@ pub(crate) fn fill(
     }
 }
 
-/// Makes entries of single codes to those of as many as the index holds.
+/// Extends entries of single codes to as many codes as the index holds.
 fn join(entries: &mut [Entry], index_bits: u32) {
     let single = entries.to_vec();
     for (index, entry) in entries.iter_mut().enumerate() {
         let (mut n_bits, mut advance) = (0, 0);
         while advance < END_OF_BLOCK && n_bits < index_bits {
-            // Zeros follow the bits that are known.
+            // Zeros follow the known bits.
             let behind = index << n_bits & ((1 << index_bits) - 1);
             let Some(next) = single.get(behind).filter(|next| next.has_code()) else { break };
             let all_bits = n_bits + next.total_bits();
@@ -217,21 +216,21 @@ fn join(entries: &mut [Entry], index_bits: u32) {
             }
             (n_bits, advance) = (all_bits, advance + next.advance());
         }
-        // A code that has too many bits stays what it is: one whose value is not here.
+        // A code with too many bits stays as it is: without its value.
         if n_bits > 0 {
             *entry = Entry(n_bits | advance << 8);
         }
     }
 }
 
-/// The codes of a table by their lengths: any of them is found, slowly.
+/// The codes of a table by their lengths: finds any of them, slowly.
 #[derive(Debug, Clone)]
 pub(crate) struct Codes {
     class: Class,
-    /// By length, from 1 on: the code behind the last one of that length or a shorter one, shifted
-    /// to 16 bits.
+    /// By length, from 1 on: the code after the last one of at most that length, shifted to 16
+    /// bits.
     limits: [u32; MAX_CODE_BITS as usize],
-    /// By length, from 1 on: what added to a code gives its position in `values`; it wraps round.
+    /// By length, from 1 on: the offset from a code to its position in `values`; it wraps around.
     offsets: [u32; MAX_CODE_BITS as usize],
     values: [u8; 256],
 }
@@ -243,7 +242,7 @@ impl Codes {
             Self { class, limits: [0; LENGTHS], offsets: [0; LENGTHS], values: [0; 256] };
         for (position, (code, n_bits, symbol)) in (0u32..).zip(source.codes()) {
             let length = (n_bits as usize).saturating_sub(1) % LENGTHS;
-            // Codes come by length and value: this stays for all longer ones, so far.
+            // Codes come in order of length: this applies to all longer ones, so far.
             codes.limits[length..].fill((code + 1) << (MAX_CODE_BITS - n_bits));
             codes.offsets[length] = position.wrapping_sub(code);
             codes.values[position as usize & 255] = symbol;
@@ -251,10 +250,10 @@ impl Codes {
         codes
     }
 
-    /// The code at the start of 64 bits.
+    /// Returns the code at the start of 64 bits.
     pub(crate) fn find(&self, word: u64) -> Option<Entry> {
         let code = (word >> (64 - MAX_CODE_BITS)) as u32;
-        // All of them, without a branch: which length it is cannot be foretold.
+        // All of them, without a branch: the length is unpredictable.
         let length: usize = self.limits.iter().map(|limit| usize::from(*limit <= code)).sum();
         let offset = self.offsets.get(length)?;
         let n_bits = length as u32 + 1;
@@ -263,7 +262,7 @@ impl Codes {
     }
 }
 
-/// A Huffman table, made for decoding.
+/// A Huffman table prepared for decoding.
 #[derive(Debug)]
 pub(crate) struct Table {
     entries: Box<[Entry; 1 << INDEX_BITS]>,
@@ -278,7 +277,7 @@ impl Table {
         Self { entries, codes: Codes::new(source, class) }
     }
 
-    /// The code at the start of 64 bits, of which 31 at least must be of the scan.
+    /// Returns the code at the start of 64 bits, at least 31 of which must belong to the scan.
     #[inline]
     pub(crate) fn find(&self, word: u64) -> Option<Entry> {
         let entry = self.entries[(word >> (64 - INDEX_BITS)) as usize];
@@ -293,7 +292,7 @@ pub(crate) struct SlotTables<'a> {
     pub(crate) ac: &'a Table,
 }
 
-/// The tables that the components of an image use, by number.
+/// The tables in use by the components of an image, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     dc: [Option<Table>; 4],
@@ -318,8 +317,8 @@ impl Tables {
         tables
     }
 
-    /// The tables of each block of an MCU. As many as the JPEG has slots: the parser has checked
-    /// that components only name tables that are there.
+    /// Returns the tables of each block of an MCU. One for each slot: the parser has checked that
+    /// components only refer to existing tables.
     pub(crate) fn by_slot(&self, jpeg: &Jpeg) -> Vec<SlotTables<'_>> {
         let slot = |component: u8| {
             let component = jpeg.components.get(usize::from(component))?;
@@ -337,7 +336,7 @@ mod tests {
     use super::*;
     use fdconvert_testkit::fixtures::JPEG_420;
 
-    /// Codes that are skipped together are those that would be skipped one by one.
+    /// Codes skipped together are those that would be skipped one by one.
     #[test]
     fn skipped_codes_add_up() {
         let jpeg = fdconvert_jpeg::parse(JPEG_420).unwrap();
@@ -350,7 +349,7 @@ mod tests {
                 for (index, entry) in (0_u64..).zip(entries) {
                     let word = index << (64 - index_bits);
                     if !entry.is_whole() {
-                        // One code whose value is not here, or one that is not here itself.
+                        // One code without its value, or one outside the index.
                         let found = codes.find(word).filter(|_| entry.has_code());
                         assert!(found.is_none_or(|it| it.total_bits() == entry.total_bits()));
                         continue;

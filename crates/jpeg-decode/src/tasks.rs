@@ -1,9 +1,9 @@
-//! Which runs of blocks the streams of [`crate::interleaved`] take, and in which cells.
+//! Assignment of runs of blocks to the streams of [`crate::interleaved`], and to cells.
 //!
 //! A window is cut into as many tasks as there are streams, of about as many bits each: a task is
-//! some runs one behind the other, of which only the last one has an end that is looked at. What
-//! stands between restarts cannot be put together; then there may be more tasks than streams, and
-//! a stream that has come to an end takes the next one.
+//! several consecutive runs, of which only the last one has its end checked. Runs between restarts
+//! cannot be joined; then there may be more tasks than streams, and a stream at its end takes the
+//! next one.
 use crate::{
     instructions::Avx2,
     interleaved::{MAX_STREAMS, Marks, Stream, finish, run},
@@ -14,17 +14,16 @@ use crate::{
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::ops::Range;
 
-/// Decodes windows with several streams; reused for its tables and memory.
+/// Decodes windows with several streams; keeps its tables and memory.
 #[derive(Debug)]
 pub(crate) struct Interleaved {
     pub(crate) proof: Avx2,
     pub(crate) plans: Plans,
     tasks: Vec<Task>,
-    /// Of the last [`Guesses`](crate::guess::Guesses).
+    /// Used by the last [`Guesses`](crate::guess::Guesses).
     pub(crate) marks: Vec<Marks>,
 }
 
-/// Blocks for a stream.
 #[derive(Debug, Clone, Copy)]
 struct Task {
     run: Run,
@@ -36,14 +35,14 @@ impl Interleaved {
         Self { proof, plans: Plans::default(), tasks: Vec::new(), marks: Vec::new() }
     }
 
-    /// Gets ready for an image, of whose blocks the averages may be all that is wanted. `None` when
-    /// its tables are not there, which the parser does not let through.
+    /// Prepares for an image, or only for the averages of its blocks. `None` when its tables are
+    /// missing, which the parser does not allow.
     pub(crate) fn prepare(&mut self, jpeg: &Jpeg, data: &Unstuffed, averages: bool) -> Option<()> {
         self.plans.prepare(jpeg, data.bytes().len() as u64 * 8, averages)
     }
 
-    /// Decodes some blocks to the end of a window that has none left in it. `None` when they are
-    /// damaged; where, the portable decoder tells.
+    /// Decodes some blocks to the end of an empty window. `None` when they are damaged; the
+    /// portable decoder finds the fault.
     pub(crate) fn decode(
         &mut self,
         data: &Unstuffed,
@@ -85,7 +84,7 @@ impl Interleaved {
         }
     }
 
-    /// Puts the runs of a window together to tasks.
+    /// Joins the runs of a window to tasks.
     fn cut(&mut self, runs: &mut Runs, blocks: &Range<u32>, n_places: usize) {
         self.tasks.clear();
         let runs: Vec<_> = std::iter::from_fn(|| runs.next_before(blocks.end)).collect();
@@ -105,7 +104,7 @@ impl Interleaved {
             };
             taken += run.n_bits;
             let due = n_bits * (self.tasks.len() as u64 + 1) / n_places as u64;
-            // The next run takes it further beyond than this one stays behind.
+            // Taking the next run would exceed the due bits by more than stopping here misses.
             let is_full = taken + run.n_bits / 2 >= due;
             open = (whole.ending == Ending::Exact && !is_full).then_some(whole);
             if open.is_none() {
@@ -115,13 +114,13 @@ impl Interleaved {
         self.tasks.extend(open.map(|run| Task { run, cell: 0 }));
     }
 
-    /// Gives every task its cells. `None` when they are not the blocks of the window in order.
+    /// Assigns cells to every task. `None` when they are not the blocks of the window in order.
     fn place(&mut self, blocks: &Range<u32>, window: &mut Window) -> Option<()> {
         let per_mcu = self.plans.blocks_per_mcu().max(1);
         let (mut cell, mut block) = (0, blocks.start);
         for task in &mut self.tasks {
             let n_blocks = task.run.n_blocks as usize;
-            // A block's tables are told by the number of its cell.
+            // The number of a block's cell determines its tables.
             let phase = task.run.block as usize % per_mcu;
             cell += (phase + per_mcu - cell % per_mcu) % per_mcu;
             if task.run.block != block || n_blocks == 0 {

@@ -1,27 +1,28 @@
-//! From the rows of a component that has fewer samples to rows of the image, as libjpeg-turbo does
-//! it (`jdsample.c`).
+//! From the rows of a component with fewer samples to rows of the image, as in libjpeg-turbo
+//! (`jdsample.c`).
 //!
-//! Where the factor is 2 across, 2 down or both, each sample is 3/4 of the nearer and 1/4 of the
-//! farther old one ("fancy" upsampling), with halves rounded up and down by turns; but not across
+//! If the factor is 2 across, 2 down or both, each new sample is 3/4 of the nearer and 1/4 of the
+//! farther old one ("fancy" upsampling), with halves rounded up and down alternately, except across
 //! components of one or two columns. Any other whole factor repeats samples.
 
 /// Method that makes the rows of the image from the rows of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// They are such.
+    /// The resolutions are equal.
     Keep,
-    /// 4:2:2.
+    /// As in 4:2:2.
     SmoothAcross,
-    /// 4:4:0.
+    /// As in 4:4:0.
     SmoothDown,
-    /// 4:2:0.
+    /// As in 4:2:0.
     SmoothBoth,
-    /// 4:1:1 and others, by the number of columns.
+    /// As in 4:1:1 and others, by the number of columns.
     Repeat(usize),
 }
 
 impl Method {
-    /// The choice of `jinit_upsampler`, by the factors across and down, and the component's width.
+    /// Chooses the method as `jinit_upsampler` does, by the factors across and down, and the
+    /// component's width.
     pub(crate) fn new(across: u32, down: u32, width: u32) -> Self {
         match (across, down) {
             (1, 1) => Self::Keep,
@@ -32,18 +33,18 @@ impl Method {
         }
     }
 
-    /// Returns true if a row of the image also depends on the second nearest row of the component.
+    /// Returns whether a row of the image also depends on the second nearest row of the component.
     pub(crate) fn looks_down(self) -> bool {
         matches!(self, Self::SmoothDown | Self::SmoothBoth)
     }
 
-    /// Returns true if a column of the image also depends on the second nearest column of the
+    /// Returns whether a column of the image also depends on the second nearest column of the
     /// component.
     pub(crate) fn looks_aside(self) -> bool {
         self.bias().is_some()
     }
 
-    /// Rounding of the columns of sums where it blends those side by side.
+    /// Returns the rounding of the sums, if the method blends adjacent columns.
     pub(crate) fn bias(self) -> Option<Bias> {
         match self {
             Self::SmoothAcross => Some(ACROSS),
@@ -52,8 +53,8 @@ impl Method {
         }
     }
 
-    /// Makes a row of the image from the nearest row of the component and the second nearest,
-    /// which is below for odd rows, both without padding. Where `out` ends, so does it.
+    /// Makes a row of the image from the nearest row of the component and the second nearest, which
+    /// is below for odd rows, both without padding. The row is cut off at the end of `out`.
     pub(crate) fn row(self, near: &[u8], far: &[u8], is_odd: bool, out: &mut [u8]) {
         match self {
             Self::Keep => out.iter_mut().zip(near).for_each(|(out, sample)| *out = *sample),
@@ -79,12 +80,12 @@ impl Method {
     }
 }
 
-/// Three parts of the near sample and one of the far one.
+/// Yields three parts of the near sample plus one of the far one.
 fn sums(near: &[u8], far: &[u8]) -> impl Iterator<Item = u32> + Clone {
     near.iter().zip(far).map(|(near, far)| u32::from(*near) * 3 + u32::from(*far))
 }
 
-/// Rounding of results: what is added for the left and the right one of two.
+/// Rounding of results: the addends of the left and the right one of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bias {
     pub(crate) shift: u32,
@@ -92,13 +93,13 @@ pub(crate) struct Bias {
     pub(crate) right: u32,
 }
 
-/// One neighbour across.
+/// Of one neighbour across.
 const ACROSS: Bias = Bias { shift: 2, left: 1, right: 2 };
-/// One across, of sums of two rows.
+/// Of one neighbour across, for sums of two rows.
 const BOTH: Bias = Bias { shift: 4, left: 8, right: 7 };
 
-/// Two samples for each column, blended with its neighbours; beside the outer ones, which have
-/// none, is the column itself.
+/// Writes two samples for each column, blended with its neighbours; the outer columns are their own
+/// neighbours on the outside.
 fn across(columns: impl Iterator<Item = u32> + Clone, bias: Bias, out: &mut [u8]) {
     let next = columns.clone().skip(1).map(Some).chain([None]);
     let mut before = None;

@@ -1,5 +1,5 @@
-//! What entry points cost and what they spare: `measure FOLDER [ROUNDS]` takes the JPEGs of a
-//! folder, and the same images made smaller and re-encoded, and prints tables for `README.md`.
+//! Measures the cost and the savings of entry points: `measure FOLDER [ROUNDS]` takes the JPEGs of
+//! a folder, and the same images made smaller and re-encoded, and prints tables for `README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 #[path = "../../codec/tests/codec/common/smaller.rs"]
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// `None` for what is not a JPEG of the usual kind.
+/// `None` if the file is not a JPEG of the usual kind.
 fn encoded(image: &[u8]) -> Option<Encoded> {
     let jpeg = parse(image).ok()?;
     let (width, height, bytes) = (jpeg.width, jpeg.height, image.to_vec().into());
@@ -110,7 +110,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// The mean shares of the bits that random resized crops touch, and that have to be walked.
+/// Returns the mean shares of the bits that random resized crops touch, and that must be walked.
 fn fractions(fit: &[(&Vec<u8>, Jpeg, EntryPoints)], grid_bits: u32) -> Result<(f64, f64)> {
     const CROPS_PER_IMAGE: usize = 20;
     let mut random = Random::new(1);

@@ -1,37 +1,37 @@
-//! The un-stuffed scan: what bit offsets count in.
+//! The un-stuffed scan, to which bit offsets refer.
 //!
-//! In the file a data byte `FF` is followed by a stuffed `00`, and restart markers stand between
+//! In the file a data byte `FF` is followed by a stuffed `00`, and restart markers separate the
 //! restart intervals, each of which starts at a byte. The un-stuffed scan is the data bytes alone:
-//! no stuffed zeros, no markers, no fill bytes, the intervals one right after the other. The last
-//! byte of an interval keeps its padding bits, so that every interval still starts at a byte.
+//! no stuffed zeros, no markers, no fill bytes, the intervals one directly after the other. The
+//! last byte of an interval keeps its padding bits, so that every interval still starts at a byte.
 use crate::{
     Jpeg, Refused,
     markers::{check_end, parse_header},
     segments::{after_ff, find_ff},
 };
 
-/// The data bytes of a scan, and where its restart intervals start.
+/// The data bytes of a scan, and the starts of its restart intervals.
 #[derive(Debug, Clone, Default)]
 pub struct Unstuffed {
-    /// The data, [`PADDING`] zeros, and what other scans have left.
+    /// The data, [`PADDING`] zeros, and leftovers of other scans.
     padded: Vec<u8>,
     n_bytes: usize,
     starts: Vec<u32>,
 }
 
-/// Zeros behind the data: as many as a block (1984 bits) and a load of 8 bytes can go too far, so
-/// that the end of the data is looked for once per block instead of once per code.
+/// Zeros after the data: as many as a block (1984 bits) and a load of 8 bytes can go too far, so
+/// that the end of the data is checked once per block instead of once per code.
 const PADDING: usize = 256 + 8;
-/// Bits are counted with 32 bits.
+/// Largest scan with bit positions of 32 bits.
 pub(crate) const MAX_SCAN_BYTES: usize = (1 << 29) - 1 - PADDING;
 
-/// Takes the stuffed zeros and the restart markers out of the scan of a JPEG, given the bytes of
-/// the file. A copy, because it costs some 3 % of the walk over the codes, which then never has to look
-/// for markers.
+/// Removes the stuffed zeros and the restart markers from the scan of a JPEG, given the bytes of
+/// the file. The copy costs some 3 % of the walk over the codes, which then need not look for
+/// markers.
 ///
 /// # Errors
-/// [`Refused`] when restart markers are out of turn, missing or too many, when there is a fill
-/// byte inside the data, and when these are not the bytes that `jpeg` was parsed from.
+/// [`Refused`] when restart markers are out of order, missing or too many, when there is a fill
+/// byte inside the data, and when `jpeg` was parsed from other bytes.
 pub fn unstuff(jpeg: &Jpeg, bytes: &[u8]) -> Result<Unstuffed, Refused> {
     let other = Refused::OtherBytes { offset: jpeg.scan.start };
     let scan = bytes.get(jpeg.scan.clone()).ok_or(other.clone())?;
@@ -40,11 +40,11 @@ pub fn unstuff(jpeg: &Jpeg, bytes: &[u8]) -> Result<Unstuffed, Refused> {
     if n_read == scan.len() { Ok(data) } else { Err(other) }
 }
 
-/// As [`parse`](crate::parse) and [`unstuff`] in one pass over the scan, into the memory of
+/// As [`parse`](crate::parse) and [`unstuff`] in one pass over the scan, reusing the memory of
 /// another scan.
 ///
 /// # Errors
-/// [`Refused`], as by these.
+/// [`Refused`], as for these.
 pub fn parse_unstuffed(bytes: &[u8], data: &mut Unstuffed) -> Result<Jpeg, Refused> {
     let mut jpeg = parse_header(bytes)?;
     let start = jpeg.scan.start;
@@ -55,8 +55,8 @@ pub fn parse_unstuffed(bytes: &[u8], data: &mut Unstuffed) -> Result<Jpeg, Refus
 }
 
 impl Unstuffed {
-    /// Reads the scan that some bytes start with, up to a marker that is no restart. Returns how
-    /// many bytes it has in the file, where they start at `offset`.
+    /// Reads the scan at the start of `bytes`, up to a marker that is no restart. Returns its
+    /// length in the file, where it starts at `offset`.
     fn read(&mut self, jpeg: &Jpeg, bytes: &[u8], offset: usize) -> Result<usize, Refused> {
         self.starts.clear();
         self.starts.push(0);
@@ -96,15 +96,15 @@ impl Unstuffed {
         Ok(n_read)
     }
 
-    /// Copies bytes up to the first `FF` to a place; returns how many.
+    /// Copies bytes up to the first `FF` to a position; returns their number.
     #[inline]
     fn copy_until_ff(&mut self, bytes: &[u8], to: usize) -> usize {
         let out = self.padded.get_mut(to..).unwrap_or_default();
         let mut n_copied = 0;
         for (part, out) in bytes.as_chunks::<32>().0.iter().zip(out.as_chunks_mut::<32>().0) {
-            // Whatever stands behind the `FF` is overwritten.
+            // The bytes after the `FF` are overwritten later.
             *out = *part;
-            // No early end of this loop, which is what makes it one of vectors.
+            // No early exit, so that the compiler vectorises the loop.
             if part.iter().fold(false, |found, byte| found | (*byte == 0xFF)) {
                 return n_copied + find_ff(part, 0);
             }
@@ -118,31 +118,31 @@ impl Unstuffed {
         n_copied + rest.len()
     }
 
-    /// The data bytes. Bit `i` is bit `7 - i % 8` of byte `i / 8`.
+    /// Returns the data bytes. Bit `i` is bit `7 - i % 8` of byte `i / 8`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.padded.get(..self.n_bytes).unwrap_or_default()
     }
 
-    /// The data bytes and at least 256 zeros, for those who read beyond the end.
+    /// Returns the data bytes and at least 256 zeros, for decoders that read beyond the end.
     #[must_use]
     pub fn padded(&self) -> &[u8] {
         self.padded.get(..self.n_bytes + PADDING).unwrap_or_default()
     }
 
-    /// The byte at which each restart interval starts; 0 is the first.
+    /// Returns the first byte of each restart interval; the first is 0.
     #[must_use]
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
 
-    /// Bits up to the end of every restart interval, padding bits included.
+    /// Yields the end of every restart interval in bits, including padding bits.
     pub(crate) fn ends(&self) -> impl Iterator<Item = u64> {
         let last = self.bytes().len() as u64;
         self.starts.iter().skip(1).map(|start| u64::from(*start)).chain([last]).map(|end| end * 8)
     }
 
-    /// At least 57 bits from a position, uppermost; zeros behind the end.
+    /// Returns at least 57 bits from a position, in the upper bits; zeros after the end.
     #[inline]
     pub(crate) fn peek(&self, bit: u64) -> u64 {
         let at = (bit / 8) as usize;

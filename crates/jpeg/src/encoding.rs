@@ -1,11 +1,11 @@
-//! Entry points as bytes, and back. `SPEC.md` is the specification.
+//! Encoding and decoding of entry points. `SPEC.md` is the specification.
 use crate::{
     Anchor, EntryPointError, EntryPoints, GRIDS_BITS, Jpeg, Segment,
     entry_points::{ANCHOR_BITS, anchored, count_blocks},
     rice::{Reader, Writer, best_parameter, fold, unfold},
 };
 
-/// The version of the bytes that this build writes and reads.
+/// Version of the encoding that this build writes and reads.
 pub const VERSION: u8 = 2;
 
 const MAX_PARAMETER: u32 = 15;
@@ -19,7 +19,7 @@ const MAX_BLOCK_BITS: u64 = 64 * 31;
 #[derive(Clone, Copy, Default)]
 struct Interval {
     n_blocks: u32,
-    /// From its start to the first of them, in bits.
+    /// Distance from the interval's start to its first block, in bits.
     offset: u32,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<EntryPoints, EntryPoin
     Ok(entry_points)
 }
 
-/// The segments by interval: those that start in the same one, one after the other, are one.
+/// Groups the segments by interval: those that start in the same one are merged.
 fn intervals(entry_points: &EntryPoints) -> Vec<Interval> {
     let grid_bits = entry_points.grid_bits;
     let mut intervals = vec![Interval::default(); n_intervals(entry_points.total_bits, grid_bits)];
@@ -124,13 +124,13 @@ fn intervals(entry_points: &EntryPoints) -> Vec<Interval> {
     intervals
 }
 
-/// The bytes of every restart interval but the last.
+/// Returns the lengths in bytes of all restart intervals except the last.
 fn restart_bytes(segments: &[Segment]) -> Vec<u32> {
     let starts: Vec<_> = segments.iter().filter(|it| it.resets).map(|it| it.bit / 8).collect();
     starts.iter().zip(starts.iter().skip(1)).map(|(from, to)| to - from).collect()
 }
 
-/// Returns what changes of the predictions from anchor to anchor, folded: of the first component,
+/// Returns the changes of the predictions from anchor to anchor, folded: of the first component,
 /// and of all others together.
 fn anchor_codes(entry_points: &EntryPoints) -> [Vec<u32>; 2] {
     let mut codes = [Vec::new(), Vec::new()];
@@ -164,7 +164,7 @@ fn read_anchors(
     Ok(anchors)
 }
 
-/// The first segment of every interval in which a block starts.
+/// Reads the first segment of every interval in which a block starts.
 fn read_intervals(
     reader: &mut Reader<'_>,
     jpeg: &Jpeg,
@@ -180,7 +180,7 @@ fn read_intervals(
     for position in 0..n_intervals as u32 {
         let folded = reader.code(count_k, 2 * mean.max(max_blocks), "a number of blocks")?;
         let n_blocks = i64::from(mean) + unfold(folded);
-        // In the first interval block 0 starts.
+        // Block 0 starts in the first interval.
         let least = i64::from(position == 0);
         if !(least..=i64::from(max_blocks)).contains(&n_blocks) {
             return Err(damaged("a number of blocks", n_blocks as u64, u64::from(max_blocks)));
@@ -226,7 +226,7 @@ fn read_restarts(
     Ok(restarts)
 }
 
-/// Breaks the intervals, which know their blocks, at the restarts.
+/// Splits the intervals, with known blocks, at the restarts.
 fn merge(
     starts: &[Segment],
     restarts: &[Segment],
@@ -245,7 +245,7 @@ fn merge(
         }
         segments.push(start);
         while let Some(restart) = restarts.next_if(|restart| restart.block < end) {
-            // Its block is one of those that start in this interval.
+            // Its block is among those that start in this interval.
             if restart.bit / grid_bits != start.bit / grid_bits {
                 return Err(damaged("the start of a restart", restart.bit, start.bit));
             }
@@ -255,7 +255,7 @@ fn merge(
     Ok(segments)
 }
 
-/// Segments must be in order, and as long as their blocks can be.
+/// Checks that segments are in order, and not longer than their blocks can be.
 fn check_spans(entry_points: &EntryPoints) -> Result<(), EntryPointError> {
     let EntryPoints { total_bits, ref segments, .. } = *entry_points;
     let nexts = segments.iter().skip(1).map(|next| (next.bit, next.resets));
@@ -285,7 +285,7 @@ fn push_leb128(bytes: &mut Vec<u8>, mut value: u32) {
     bytes.push(value as u8);
 }
 
-/// Seven bits a byte, the lowest first, in as few bytes as possible.
+/// Seven bits per byte, the lowest first, in as few bytes as possible.
 fn leb128(mut next: impl FnMut() -> Result<u8, EntryPointError>) -> Result<u32, EntryPointError> {
     let mut value = 0u64;
     for shift in [0, 7, 14, 21, 28] {

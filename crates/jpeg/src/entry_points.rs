@@ -10,70 +10,70 @@ pub const GRIDS_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 /// A good distance for images of some hundred pixels: entry points are about 0.75 % of the file.
 pub const DEFAULT_GRID_BITS: u32 = 2048;
 
-/// The stored entry points of a JPEG: [`parse`](crate::parse), [`EntryPoints::build`] and
+/// Returns the stored entry points of a JPEG: [`parse`](crate::parse), [`EntryPoints::build`] and
 /// [`EntryPoints::to_bytes`] in one.
 ///
 /// # Errors
-/// [`Refused`], when the JPEG gets none.
+/// [`Refused`], when the JPEG cannot have any.
 pub fn stored_entry_points(bytes: &[u8], grid_bits: u32) -> Result<Vec<u8>, Refused> {
     let jpeg = crate::parse(bytes)?;
     Ok(EntryPoints::build(&jpeg, bytes, grid_bits)?.to_bytes())
 }
 
-/// The grid that stored entry points name in their first byte; `None` for another version.
+/// Returns the grid in the first byte of stored entry points; `None` for another version.
 #[must_use]
 pub fn grid_of(first_byte: u8) -> Option<u32> {
     let known = first_byte >> 4 == crate::VERSION;
     GRIDS_BITS.get(usize::from(first_byte & 15)).copied().filter(|_| known)
 }
 
-/// Points at which decoding may start in the scan of one JPEG: the first block that starts at or
-/// behind each multiple of the grid, and every restart.
+/// Points at which decoding may start in the scan of a JPEG: the first block that starts at or
+/// after each multiple of the grid, and every restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoints {
     pub(crate) grid_bits: u32,
     pub(crate) total_bits: u32,
-    /// Never empty, the first at bit 0 and block 0, without holes.
+    /// Never empty, starting at bit 0 and block 0, without holes.
     pub(crate) segments: Vec<Segment>,
-    /// For the segments that [`anchored`] names, in order.
+    /// For the segments chosen by [`anchored`], in order.
     pub(crate) anchors: Vec<Anchor>,
-    /// Of the JPEG: as many predictions are stored with an anchor.
+    /// Components of the JPEG, and so predictions of an anchor.
     pub(crate) n_components: usize,
 }
 
-/// A run of blocks that can be decoded on its own, but for the DC prediction.
+/// A run of blocks that can be decoded separately, except for the DC prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Start of its first block in the [un-stuffed](crate::Unstuffed) scan.
     pub bit: u32,
-    /// Its first block, in the order of the scan.
+    /// First block, in scan order.
     pub block: u32,
-    /// Number of its blocks, at least one.
+    /// Number of blocks, at least one.
     pub n_blocks: u32,
-    /// The DC prediction of every component starts at 0: it is the first segment, or follows a
-    /// restart marker. For any other, the prediction is the sum of the DC differences of all
-    /// segments since the last one for which this is true, or since an [`Anchor`].
+    /// True if the DC prediction of every component starts at 0: for the first segment, and after a
+    /// restart marker. Otherwise the prediction is the sum of the DC differences of all segments
+    /// since the last one with `resets`, or since an [`Anchor`].
     pub resets: bool,
 }
 
-/// A segment at whose start the DC predictions are known.
+/// A segment with known DC predictions at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its position in [`EntryPoints::segments`].
+    /// Position in [`EntryPoints::segments`].
     pub segment: u32,
-    /// The prediction of each component; 0 for those that the JPEG does not have.
+    /// Prediction of each component; 0 for missing components.
     pub dc: [i16; 3],
 }
 
-/// Bits of the un-stuffed scan in which at most one anchor is stored.
+/// Bits of the un-stuffed scan per stored anchor, at most one in each such run.
 pub(crate) const ANCHOR_BITS: u32 = 1 << 14;
 
 impl EntryPoints {
     /// Walks the scan of a JPEG, given the bytes of the file. `grid_bits` is one of [`GRIDS_BITS`].
     ///
     /// # Errors
-    /// [`Refused`] when the scan is damaged, incomplete or longer than its blocks, when these are
-    /// not the bytes that `jpeg` was parsed from, and when there is no such grid.
+    /// [`Refused`] when the scan is damaged, incomplete or longer than its blocks, when `jpeg` was
+    /// parsed from other bytes, and for an unknown grid.
     pub fn build(jpeg: &Jpeg, bytes: &[u8], grid_bits: u32) -> Result<Self, Refused> {
         if !GRIDS_BITS.contains(&grid_bits) {
             return Err(Refused::Grid { grid_bits });
@@ -96,39 +96,37 @@ impl EntryPoints {
         Ok(Self { grid_bits, total_bits, segments, anchors, n_components })
     }
 
-    /// The bytes that `SPEC.md` specifies.
+    /// Encodes the entry points as `SPEC.md` specifies.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         encoding::encode(self)
     }
 
-    /// Reads those bytes for the JPEG they belong to. What comes back covers every block of the
-    /// image once, in order, inside the scan; that it fits the very bits of the scan, only
-    /// decoding can tell.
+    /// Decodes the entry points of a JPEG. The result covers every block of the image once, in
+    /// order, inside the scan; only decoding can tell whether it fits the bits of the scan.
     ///
     /// # Errors
     /// [`EntryPointError`] when the bytes are of another version, incomplete, damaged, or cannot
-    /// be those of such a JPEG.
+    /// belong to such a JPEG.
     pub fn from_bytes(bytes: &[u8], jpeg: &Jpeg) -> Result<Self, EntryPointError> {
         encoding::decode(bytes, jpeg)
     }
 
-    /// The runs of blocks, in the order of the scan: they cover all blocks, without holes.
+    /// Returns the runs of blocks, in scan order: they cover all blocks, without holes.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The places where the DC predictions are stored, in order, some 16 kbit apart. The start of
-    /// the scan and restarts, where they are 0, are not among them.
+    /// Returns the places with stored DC predictions, in order, some 16 kbit apart. The start of
+    /// the scan and restarts, where they are 0, are not included.
     #[must_use]
     pub fn anchors(&self) -> &[Anchor] {
         &self.anchors
     }
 
-    /// The last place at or before a segment where the DC predictions are known: the start of the
-    /// scan, a restart, or one that is stored, some 16 kbit apart. `None` when there is no such
-    /// segment.
+    /// Returns the last place at or before a segment where the DC predictions are known: the start
+    /// of the scan, a restart, or a stored one, some 16 kbit apart. `None` for an unknown segment.
     #[must_use]
     pub fn anchor_before(&self, segment_idx: usize) -> Option<Anchor> {
         let behind = self.anchors.partition_point(|it| it.segment as usize <= segment_idx);
@@ -139,20 +137,20 @@ impl EntryPoints {
         reset.or(stored)
     }
 
-    /// Bits of the un-stuffed scan from one entry point to the next.
+    /// Returns the bits of the un-stuffed scan from one entry point to the next.
     #[must_use]
     pub fn grid_bits(&self) -> u32 {
         self.grid_bits
     }
 
-    /// Returns where the last block ends, in bits of the un-stuffed scan.
+    /// Returns the end of the last block, in bits of the un-stuffed scan.
     #[must_use]
     pub fn total_bits(&self) -> u32 {
         self.total_bits
     }
 
-    /// Returns where a segment starts and where the next one does, or the last block ends; empty
-    /// when there is no such segment. Up to 7 bits before a restart are padding.
+    /// Returns the bits of a segment, up to the start of the next one or the end of the last block;
+    /// empty for an unknown segment. Up to 7 bits before a restart are padding.
     #[must_use]
     pub fn segment_bits(&self, segment_idx: usize) -> Range<u32> {
         let start = self.segments.get(segment_idx).map_or(self.total_bits, |it| it.bit);
@@ -161,8 +159,8 @@ impl EntryPoints {
     }
 }
 
-/// The segments that have a stored anchor: the first one to start in each run of [`ANCHOR_BITS`]
-/// but the first run, unless it resets the predictions anyway.
+/// Yields the segments with a stored anchor: the first one to start in each run of [`ANCHOR_BITS`]
+/// except the first run, unless it resets the predictions anyway.
 pub(crate) fn anchored(segments: &[Segment]) -> impl Iterator<Item = u32> {
     let mut before = 0;
     (0..).zip(segments).filter_map(move |(position, segment)| {
@@ -173,7 +171,7 @@ pub(crate) fn anchored(segments: &[Segment]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Tells every segment how many blocks there are up to the next one.
+/// Sets the number of blocks of every segment, up to the next one.
 pub(crate) fn count_blocks(segments: &mut [Segment], n_blocks: u32) {
     let mut end = n_blocks;
     for segment in segments.iter_mut().rev() {

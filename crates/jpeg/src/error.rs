@@ -1,11 +1,12 @@
 use crate::Class;
 
-/// Why a JPEG gets no entry points. Such a file may well be sound; it is decoded from its start, as
-/// ever. `offset` counts the bytes from the start of the file; `bit` those of the un-stuffed scan.
+/// Reason for which a JPEG gets no entry points. The file may well be sound, and is then decoded
+/// from its start. `offset` counts the bytes from the start of the file; `bit` those of the
+/// un-stuffed scan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// It does not start like a JPEG.
+    /// The file does not start like a JPEG.
     #[error("not a JPEG: it does not start with FF D8")]
     NotJpeg,
     /// The file ends before its scan.
@@ -14,47 +15,47 @@ pub enum Refused {
         /// The length of the file.
         offset: usize,
     },
-    /// A stray byte, or a marker that does not belong at its place.
+    /// There is a stray byte, or a marker at the wrong place.
     #[error("byte {offset} of the JPEG should start another marker than {found:#04x}")]
     Marker {
         /// Byte offset at which the marker should start.
         offset: usize,
-        /// The byte that is there, or the marker's code.
+        /// The byte found there, or the marker's code.
         found: u8,
     },
-    /// A segment whose length does not fit what it holds.
+    /// The length of a segment does not fit its content.
     #[error("the JPEG segment {marker:#04x} at byte {offset} has a bad length")]
     Length {
         /// Byte offset of the segment.
         offset: usize,
-        /// Its code.
+        /// Code of the marker.
         marker: u8,
     },
-    /// Several scans refine the image (SOF2).
+    /// The image is progressive: several scans refine it (SOF2).
     #[error("the JPEG is progressive (frame at byte {offset})")]
     Progressive {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// Arithmetic codes instead of Huffman's.
+    /// The image has arithmetic codes instead of Huffman's.
     #[error("the JPEG is arithmetically coded (frame at byte {offset})")]
     Arithmetic {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// Lossless JPEG (SOF3).
+    /// The image is lossless (SOF3).
     #[error("the JPEG is lossless (frame at byte {offset})")]
     Lossless {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// Frames that build upon each other.
+    /// The image is hierarchical: its frames build upon each other.
     #[error("the JPEG is hierarchical (marker at byte {offset})")]
     Hierarchical {
         /// Byte offset of the marker.
         offset: usize,
     },
-    /// Another precision than 8 bits.
+    /// The precision is not 8 bits.
     #[error("the JPEG has samples of {bits} bits (frame at byte {offset})")]
     Precision {
         /// Byte offset of the frame header.
@@ -62,39 +63,39 @@ pub enum Refused {
         /// Bits per sample.
         bits: u8,
     },
-    /// Height 0: it would be told after the scan, by DNL.
+    /// The height is 0, so DNL must define it after the scan.
     #[error("the JPEG leaves its height open (frame at byte {offset})")]
     OpenHeight {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// A DNL marker, which tells the height after the scan.
+    /// A DNL marker defines the height after the scan.
     #[error("the JPEG gives its height by a DNL marker at byte {offset}")]
     LateHeight {
         /// Byte offset of the marker.
         offset: usize,
     },
-    /// Width 0.
+    /// The width is 0.
     #[error("the JPEG has no width (frame at byte {offset})")]
     NoWidth {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// Four components: CMYK or YCCK.
+    /// There are four components: CMYK or YCCK.
     #[error("the JPEG is CMYK (frame at byte {offset})")]
     Cmyk {
         /// Byte offset of the frame header.
         offset: usize,
     },
-    /// Neither 1 nor 3 components.
+    /// There are neither 1 nor 3 components.
     #[error("the JPEG has {n_components} components (frame at byte {offset})")]
     Components {
         /// Byte offset of the frame header.
         offset: usize,
-        /// Number of components in it.
+        /// Number of components.
         n_components: u8,
     },
-    /// A sampling factor outside 1 to 4.
+    /// A sampling factor is outside 1 to 4.
     #[error("the JPEG has a component of sampling {h}x{v} (frame at byte {offset})")]
     Sampling {
         /// Byte offset of the frame header.
@@ -104,7 +105,7 @@ pub enum Refused {
         /// Vertical factor.
         v: u8,
     },
-    /// More blocks in an MCU than the standard allows (10).
+    /// An MCU has more blocks than the standard allows (10).
     #[error("the JPEG has {n_blocks} blocks per MCU, more than 10 (frame at byte {offset})")]
     BlocksPerMcu {
         /// Byte offset of the frame header.
@@ -112,19 +113,19 @@ pub enum Refused {
         /// Blocks per MCU.
         n_blocks: u32,
     },
-    /// A second frame header.
+    /// There is a second frame header.
     #[error("the JPEG has a second frame at byte {offset}")]
     SecondFrame {
-        /// Its byte offset.
+        /// Byte offset of the second header.
         offset: usize,
     },
-    /// A scan before any frame header.
+    /// A scan comes before any frame header.
     #[error("the JPEG has a scan at byte {offset} without a frame before it")]
     NoFrame {
         /// Byte offset of the scan header.
         offset: usize,
     },
-    /// The components are spread over several scans.
+    /// The components are in several scans.
     #[error("the JPEG has several scans (one at byte {offset})")]
     MultiScan {
         /// Byte offset of the scan header.
@@ -147,7 +148,7 @@ pub enum Refused {
     NoQuantTable {
         /// Byte offset of the scan header.
         offset: usize,
-        /// The number of the table.
+        /// Number of the table.
         index: u8,
     },
     /// A component refers to a Huffman table that was not defined.
@@ -157,19 +158,19 @@ pub enum Refused {
         offset: usize,
         /// DC or AC.
         class: Class,
-        /// The number of the table.
+        /// Number of the table.
         index: u8,
     },
-    /// A Huffman table in use that is not a prefix code.
+    /// A Huffman table in use is not a prefix code.
     #[error("the JPEG's scan at byte {offset} uses {class} table {index}, which {what}")]
     BadHuffmanTable {
         /// Byte offset of the scan header.
         offset: usize,
         /// DC or AC.
         class: Class,
-        /// The number of the table.
+        /// Number of the table.
         index: u8,
-        /// The fault in it.
+        /// The fault of the table.
         what: &'static str,
     },
     /// The number of a table is above 3, or its class is unknown.
@@ -177,57 +178,57 @@ pub enum Refused {
     TableKind {
         /// Byte offset of the segment.
         offset: usize,
-        /// The byte with class or precision, and number.
+        /// The byte with class or precision, and table number.
         kind: u8,
     },
-    /// Something else than the end of the image follows the scan.
+    /// The scan is not followed by the end of the image.
     #[error("the JPEG's scan is followed by marker {marker:#04x} at byte {offset}")]
     AfterScan {
         /// Byte offset of the marker.
         offset: usize,
-        /// Its code.
+        /// Code of the marker.
         marker: u8,
     },
-    /// `FF FF 00` inside the scan: decoders disagree about it.
+    /// `FF FF 00` occurs inside the scan: decoders disagree about it.
     #[error("the JPEG's scan has a fill byte inside its data, at byte {offset}")]
     FillByte {
-        /// Its byte offset.
+        /// Byte offset of the fill byte.
         offset: usize,
     },
-    /// A scan whose bits 32-bit numbers do not count.
+    /// The scan has more bits than 32-bit numbers count.
     #[error("the JPEG's scan has {n_bytes} bytes, which is more than entry points can hold")]
     TooLong {
-        /// Its length.
+        /// Length of the scan.
         n_bytes: usize,
     },
-    /// A restart marker that is not the next one in turn, or one too many.
+    /// A restart marker is out of order, or one too many.
     #[error("the JPEG has restart marker {found} at byte {offset}, where no such is due")]
     Restart {
         /// Byte offset of the marker.
         offset: usize,
-        /// Its number, 0 to 7.
+        /// Number of the marker, 0 to 7.
         found: u8,
     },
-    /// Fewer restart markers than the restart interval demands.
+    /// There are fewer restart markers than the restart interval requires.
     #[error("the JPEG has {found} restart markers instead of {expected}")]
     Restarts {
-        /// Number of markers that the interval demands.
+        /// Number of required markers.
         expected: u32,
         /// Number of markers in the scan.
         found: u32,
     },
-    /// Bits that are no code of the table, or a code that a sequential scan gives no meaning.
+    /// The bits are no code of the table, or a code without a meaning in a sequential scan.
     #[error("block {block} of the JPEG, near bit {bit} of its scan, has no valid code")]
     BadCode {
-        /// The block, counted in the order of the scan.
+        /// Position of the block in scan order.
         block: u32,
         /// Its bit in the scan, to within the block.
         bit: u64,
     },
-    /// A run of zeros that ends behind the block.
+    /// A run of zeros ends after its block.
     #[error("block {block} of the JPEG, at bit {bit} of its scan, has more than 64 values")]
     LongBlock {
-        /// The block, counted in the order of the scan.
+        /// Position of the block in scan order.
         block: u32,
         /// The bit of the scan at which the block starts.
         bit: u64,
@@ -235,26 +236,26 @@ pub enum Refused {
     /// The scan, or a restart interval, ends inside a block.
     #[error("the JPEG's data ends inside block {block} of {n_blocks}")]
     DataEnds {
-        /// The block, counted in the order of the scan.
+        /// Position of the block in scan order.
         block: u32,
-        /// The blocks of the image.
+        /// Number of blocks of the image.
         n_blocks: u32,
     },
-    /// Data is left when all blocks of the scan, or of a restart interval, are there.
+    /// Data is left after all blocks of the scan, or of a restart interval.
     #[error("{n_bits} bits of the JPEG's data are left after block {block}")]
     DataLeft {
-        /// The block behind which they are.
+        /// The block after which it is left.
         block: u32,
-        /// The number of bits.
+        /// Number of remaining bits.
         n_bits: u64,
     },
-    /// Not one of [`GRIDS_BITS`](crate::GRIDS_BITS).
+    /// The grid is not one of [`GRIDS_BITS`](crate::GRIDS_BITS).
     #[error("entry points every {grid_bits} bits; 512, 1024, 2048 and 4096 exist")]
     Grid {
-        /// The grid that was asked for.
+        /// The requested grid.
         grid_bits: u32,
     },
-    /// The bytes are not those that the [`Jpeg`](crate::Jpeg) was parsed from.
+    /// The [`Jpeg`](crate::Jpeg) was parsed from other bytes.
     #[error("the JPEG was parsed from other bytes: it should have a scan at {offset}")]
     OtherBytes {
         /// Byte offset at which the scan should start.
@@ -263,8 +264,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// A short name for the kind of reason, for counts; reasons that people would treat alike
-    /// share one.
+    /// Returns a short name for the kind of reason, for counts; similar reasons share one.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -303,32 +303,32 @@ impl Refused {
     }
 }
 
-/// Why stored entry points are not used. The image is then decoded from its start.
+/// Reason for which stored entry points are not used. The image is then decoded from its start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryPointError {
-    /// Written by a program that is newer, or much older, than this one.
+    /// The bytes were written by a newer, or much older, program.
     #[error("entry points of version {found}; this build reads version {supported}")]
     Version {
         /// The version of the bytes.
         found: u8,
-        /// The one this build reads.
+        /// The version that this build reads.
         supported: u8,
     },
     /// The bytes end too early.
     #[error("the entry points end at byte {len} in the middle")]
     Ends {
-        /// Number of bytes that are there.
+        /// Number of available bytes.
         len: usize,
     },
-    /// Bytes that break the specification, or are not of this image.
+    /// The bytes break the specification, or belong to another image.
     #[error("entry points that do not fit their JPEG: {what}, {found} instead of {expected}")]
     Damaged {
         /// The fault.
         what: &'static str,
-        /// The value that the bytes say.
+        /// The value in the bytes.
         found: u64,
-        /// The value that the image or the specification demands, or the nearest such value.
+        /// The value that the image or the specification requires, or the nearest such value.
         expected: u64,
     },
 }

@@ -1,17 +1,17 @@
-//! Huffman tables: as the file defines them, and fused for decoding.
+//! Huffman tables, as the file defines them and fused for decoding.
 //!
-//! A decoder that only wants to get on needs two numbers per code: how many bits it takes, those
-//! of the value behind it included, and how many places of the block it fills. So an entry of a
-//! [`Lookup`] holds both. The next ten bits find it; codes that are longer lead to one of the
-//! second tables, which the following six bits index: no code has more than 16.
+//! To skip a code, a decoder needs two numbers: its length in bits, including the value after it,
+//! and how many places of the block it fills. An entry of a [`Lookup`] holds both. The next ten
+//! bits find it; longer codes lead to one of the second tables, which the following six bits index:
+//! no code has more than 16.
 use std::fmt;
 
 /// Class of a Huffman table: the values of a block that it codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// The first value of each block.
+    /// Codes of the first value of each block.
     Dc,
-    /// The 63 others.
+    /// Codes of the other 63 values.
     Ac,
 }
 
@@ -29,11 +29,11 @@ impl fmt::Display for Class {
 pub struct HuffmanTable {
     /// Number of codes of 1, 2, ... 16 bits.
     pub counts: [u8; 16],
-    /// Values of the codes, shortest code first: as many as the counts add up to, at most 256.
+    /// Values of the codes, shortest code first: as many as the sum of the counts, at most 256.
     pub values: Vec<u8>,
 }
 
-/// An entry of a [`Lookup`]: a code together with the bits of the value behind it.
+/// An entry of a [`Lookup`]: a code together with the bits of the value after it.
 ///
 /// | bits | meaning |
 /// |---|---|
@@ -44,11 +44,12 @@ pub struct HuffmanTable {
 /// | 30 | no code of the table, or without a meaning in a sequential scan |
 /// | 31 | the rest is where the 64 entries of a second table start |
 ///
-/// What is not a code takes 1 bit and ends the block: the one who ignores bit 30 still comes to an end.
+/// An invalid code takes 1 bit and ends the block, so that a decoder that ignores bit 30
+/// terminates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub u32);
 
-/// A Huffman table made for decoding.
+/// A Huffman table prepared for decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
     first: Box<[u32; 1 << FIRST_BITS]>,
@@ -60,12 +61,12 @@ const SECOND_BITS: u32 = 6;
 const MAX_CODE_BITS: u32 = FIRST_BITS + SECOND_BITS;
 const SECOND: u32 = 1 << 31;
 const NO_CODE: u32 = 1 << 30 | 64 << 16 | 1 << 6 | 1;
-/// Advance by the end of a block: behind any place of it.
+/// Advance at the end of a block: beyond any place of it.
 const WHOLE_BLOCK: u32 = 64;
 
 impl HuffmanTable {
-    /// Every code, in order: its bits, its number of bits, and the value it stands for.
-    /// The algorithm is that of T.81, C.2.
+    /// Yields every code in order: its bits, its number of bits, and its value. The algorithm is
+    /// that of T.81, C.2.
     pub fn codes(&self) -> impl Iterator<Item = (u32, u32, u8)> {
         let lengths = (1..).zip(self.counts);
         let lengths = lengths.flat_map(|(bits, n)| std::iter::repeat_n(bits, n.into()));
@@ -77,11 +78,11 @@ impl HuffmanTable {
         })
     }
 
-    /// Returns whether the table is a prefix code as libjpeg demands it: not empty, no code of ones
-    /// alone (so that fill bits are no code), and for DC no value above 15.
+    /// Checks that the table is a prefix code as libjpeg requires: not empty, no code of only ones
+    /// (so that fill bits are no code), and for DC no value above 15.
     ///
     /// # Errors
-    /// What is wrong with it, as the end of a sentence.
+    /// The fault, as the end of a sentence.
     pub fn check(&self, class: Class) -> Result<(), &'static str> {
         if self.values.is_empty() {
             return Err("is empty");
@@ -97,7 +98,7 @@ impl HuffmanTable {
 }
 
 impl Lookup {
-    /// Makes the tables; what does not fit the assumptions of [`HuffmanTable::check`] is left out.
+    /// Creates the tables; codes that violate [`HuffmanTable::check`] are left out.
     #[must_use]
     pub fn new(table: &HuffmanTable, class: Class) -> Self {
         let mut first = Box::new([NO_CODE; 1 << FIRST_BITS]);
@@ -126,7 +127,7 @@ impl Lookup {
         Self { first, second }
     }
 
-    /// The code at the start of 64 bits, the first of them uppermost.
+    /// Returns the code at the start of 64 bits, the first of them uppermost.
     #[inline]
     #[must_use]
     pub fn find(&self, bits: u64) -> Code {
@@ -134,13 +135,13 @@ impl Lookup {
         if entry & SECOND == 0 { Code(entry) } else { self.find_long(entry, bits) }
     }
 
-    /// The entries by the first ten bits, for decoders elsewhere; see [`Code`].
+    /// Returns the entries by the first ten bits, for other decoders; see [`Code`].
     #[must_use]
     pub fn first(&self) -> &[u32] {
         &self.first[..]
     }
 
-    /// The second tables, 64 entries each.
+    /// Returns the second tables, 64 entries each.
     #[must_use]
     pub fn second(&self) -> &[u32] {
         &self.second
@@ -154,26 +155,27 @@ impl Lookup {
 }
 
 impl Code {
-    /// Bits of code and value together.
+    /// Returns the bits of code and value together.
     #[inline]
     #[must_use]
     pub fn total_bits(self) -> u32 {
         self.0 & 63
     }
 
-    /// Bits of the code alone.
+    /// Returns the bits of the code alone.
     #[must_use]
     pub fn code_bits(self) -> u32 {
         self.0 >> 6 & 31
     }
 
-    /// Bits of the value.
+    /// Returns the bits of the value.
     #[must_use]
     pub fn value_bits(self) -> u32 {
         self.0 >> 11 & 15
     }
 
-    /// Places of the block that are filled: zeros and a value, or all that are left (64).
+    /// Returns the number of filled places of the block: zeros and a value, or all remaining ones
+    /// (64).
     #[inline]
     #[must_use]
     pub fn advance(self) -> u32 {
@@ -200,7 +202,7 @@ fn entry(bits: u32, value: u8, class: Class) -> u32 {
     let advance = match (class, run, size) {
         (Class::Dc, 0, _) => 1,
         (Class::Ac, 0, 0) => WHOLE_BLOCK,
-        // Runs of 1 to 14 zeros without a value mean something in progressive scans only.
+        // Runs of 1 to 14 zeros without a value have a meaning in progressive scans only.
         (Class::Dc, ..) | (Class::Ac, 1..=14, 0) => return NO_CODE,
         (Class::Ac, ..) => run + 1,
     };

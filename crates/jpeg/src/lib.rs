@@ -1,15 +1,15 @@
-//! The markers of a JPEG, and where a decoder may start inside its scan.
+//! The markers of a JPEG, and the places where a decoder may start inside its scan.
 //!
-//! [`marker_segments`] is the walk over the markers that everything else here and elsewhere uses.
+//! [`marker_segments`] is the walk over the markers on which everything else relies.
 //!
-//! A baseline JPEG is one run of Huffman codes without lengths: to decode its end one has to
-//! decode all of it. [`parse`] reads the markers of such a file to a [`Jpeg`];
-//! [`EntryPoints::build`] walks the codes once and notes the first block after every so many bits,
-//! in less than a hundredth of the file's size; from then on many threads, or a GPU, decode the
-//! image's [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them.
-//! The DC prediction is stored for some places only, each an [`Anchor`]: what lies before a region
-//! since the last of them is still read for its DC differences.
-//! The bytes of the JPEG stay as they are. [`spec`] specifies the entry points.
+//! A baseline JPEG is one run of Huffman codes without lengths: to decode its end, all of it must
+//! be decoded. [`parse`] reads the markers of such a file into a [`Jpeg`]; [`EntryPoints::build`]
+//! walks the codes once and records the first block in each run of a fixed number of bits, in less
+//! than a hundredth of the file's size. Then many threads, or a GPU, can decode the image's
+//! [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them. The DC
+//! prediction is stored for a few places only, each an [`Anchor`]: segments between the last anchor
+//! and a region are still read for their DC differences. The bytes of the JPEG do not change.
+//! [`spec`] specifies the entry points.
 //!
 //! ```no_run
 //! use fdconvert_jpeg::{EntryPoints, DEFAULT_GRID_BITS, parse, region};
@@ -27,14 +27,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Refused alternatives: restart markers (they change the file, cost more, and split it unevenly),
-//! DC predictors for every segment (three of them are some 26 bits, where an entry point takes 13;
-//! a sum over the segments since an anchor replaces them), and speculative decoding that
-//! synchronises by itself instead of entry points (some of it is in vain, every time; they are made
-//! that way, once).
+//! Rejected alternatives: restart markers (they change the file, cost more, and split it unevenly),
+//! DC predictors for every segment (three of them take some 26 bits, an entry point 13; a sum over
+//! the segments since an anchor replaces them), and speculative decoding that synchronises itself
+//! instead of entry points (part of it is wasted every time; it is used once, to make them).
 //!
 //! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`mod@reference`] decodes
-//! coefficients, slowly, as the measure for every fast decoder.
+//! coefficients, slowly, as the reference for every fast decoder.
 #![forbid(unsafe_code)]
 
 mod bits;

@@ -9,16 +9,15 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The order in which the 64 values of a block are stored, as places in natural order (T.81,
-/// figure A.6).
+/// Storage order of the 64 values of a block, as places in natural order (T.81, figure A.6).
 pub(crate) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
     13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,
     52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
-/// Reads the markers of a JPEG up to its scan, and finds the scan's end. What the scan holds is
-/// not looked into; bytes behind the marker that ends the image are ignored.
+/// Reads the markers of a JPEG up to its scan, and finds the scan's end. The content of the scan is
+/// not checked; bytes after the marker that ends the image are ignored.
 ///
 /// # Errors
 /// [`Refused`] when the file is damaged, or not a baseline (or extended sequential, 8 bits) JPEG
@@ -29,12 +28,12 @@ pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
     Ok(jpeg)
 }
 
-/// As [`parse`], but without a look at what comes after the scan's header, which takes most of the
-/// time: the scan is all of the rest. For files that are known to be parsed, as those are that
-/// have entry points; of any other, decoding has to tell.
+/// As [`parse`], but ignores everything after the scan's header, which takes most of the time: the
+/// scan is the rest of the file. For files known to parse, such as those with entry points; for
+/// others, decoding must find the faults.
 ///
 /// # Errors
-/// [`Refused`], as by [`parse`], for what is in front of the scan.
+/// [`Refused`], as for [`parse`], for faults before the scan.
 pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
     if !bytes.starts_with(&START) {
         return Err(Refused::NotJpeg);
@@ -61,7 +60,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
         })?;
         match marker {
             _ if starts_frame(marker) => {
-                // Behind the marker, the length and the precision.
+                // After the marker, the length and the precision.
                 state.frame(marker, offset, segment.at + 5, body)?;
             }
             0xDE | 0xDF => return Err(Refused::Hierarchical { offset }),
@@ -82,7 +81,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
                     _ => state.finish(offset, components, scan),
                 };
             }
-            // APPn, COM, DAC and reserved ones say nothing about a Huffman-coded scan.
+            // APPn, COM, DAC and reserved ones do not affect a Huffman-coded scan.
             _ => {}
         }
     }
@@ -93,7 +92,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
     })
 }
 
-/// Contents of the segments so far.
+/// Contents of the previous segments.
 #[derive(Default)]
 struct State {
     frame: Option<Frame>,
@@ -192,7 +191,7 @@ impl State {
         Ok(())
     }
 
-    /// Huffman tables (B.2.4.2). Whether they are prefix codes matters once they are used.
+    /// Huffman tables (B.2.4.2). They must be prefix codes only if they are used.
     fn huffman_tables(&mut self, offset: usize, mut body: &[u8]) -> Result<(), Refused> {
         let bad_len = Refused::Length { offset, marker: DHT };
         while let Some((&kind, rest)) = body.split_first() {
@@ -287,8 +286,8 @@ impl State {
     }
 }
 
-/// Returns where the entropy-coded bytes end, and that the image ends there. A missing end marker
-/// is no reason to refuse: whether the data is complete is seen when it is walked.
+/// Returns the range of the entropy-coded bytes, after which the image must end. A missing end
+/// marker is accepted: walking the data shows whether it is complete.
 fn entropy_coded(bytes: &[u8], start: usize, restarts: bool) -> Result<Range<usize>, Refused> {
     let mut from = start;
     let end = loop {

@@ -1,32 +1,31 @@
 //! The walk over a scan at several places at once, in one thread.
 //!
-//! Where a code starts is known when the one before it has been read, so that a processor mostly
-//! waits. Here it does not: some walks start anywhere in the scan, and by turns each gets over a
-//! few codes ([`crate::strides`]). Huffman codes fall into step, so that a walk soon finds the
-//! blocks that are there. Each notes the first block at or behind every multiple of the grid; as
-//! soon as a walk notes the same block as the one that started behind it, both would find the same
-//! for ever, and what that one has found continues it. So guesses cost time, and change nothing.
+//! The start of a code is known only after reading the one before, so that a processor mostly
+//! waits. Here it does not: several walks start anywhere in the scan, and take turns, a few codes
+//! each ([`crate::strides`]). Huffman codes resynchronise, so that a walk soon finds the real
+//! blocks. Each records the first block at or after every multiple of the grid; as soon as a walk
+//! records the same block as the one that started after it, both would find the same blocks
+//! forever, and the results of the later one continue its own. So guesses cost time, but cannot
+//! change the result.
 //!
-//! Nothing here is an error: whatever is odd, the plain walk says what it is.
+//! Nothing here is an error: the plain walk reports any fault.
 use crate::{
     Jpeg, Unstuffed,
     strides::{PER_WORD, Place, Stride, Strides, Sums, Word},
     walk::{At, Slot, Tables, walk_span},
 };
 
-/// Walks at once, at most.
 const MOST_WALKS: u64 = 4;
-/// Bits of the scan for each of them, at least: the start and the way into step are in vain.
+/// Fewest bits of the scan per walk: the start and the resynchronisation are wasted.
 const LEAST_BITS: u64 = 20_000;
-/// Bits behind the start of the next walk by which most have fallen into step with it.
+/// Bits after the start of the next walk within which most have synchronised with it.
 const BITS_TO_MEET: u64 = 4096;
-/// In front of the end of the data: the blocks there are counted.
+/// Bits before the end of the data in which blocks are counted.
 const TAIL_BITS: u64 = 2048;
-/// Bits that a word holds.
 const WORD_BITS: u64 = 57;
 
-/// The first block at or behind each multiple of the grid, and where the last block ends. `None`
-/// for scans with restarts, small ones, and what is not exactly the blocks that it should be.
+/// Returns the first block at or after each multiple of the grid, and the end of the last block.
+/// `None` for scans with restarts, small ones, and those that are not exactly the expected blocks.
 pub(crate) fn note(jpeg: &Jpeg, data: &Unstuffed, grid: u64) -> Option<(Vec<At>, u64)> {
     let end = data.bytes().len() as u64 * 8;
     let n_walks = (end / LEAST_BITS).min(MOST_WALKS);
@@ -61,7 +60,7 @@ pub(crate) fn note(jpeg: &Jpeg, data: &Unstuffed, grid: u64) -> Option<(Vec<At>,
     Some((found, end_bit))
 }
 
-/// All that walks share.
+/// State shared by all walks.
 struct Scan<'a> {
     data: &'a Unstuffed,
     strides: &'a Strides,
@@ -75,19 +74,19 @@ struct Walk {
     bit: u64,
     place: Place,
     sums: Sums,
-    /// The next block at or behind this is to be noted.
+    /// The next block at or after this bit is recorded.
     next: u64,
-    /// Others are told by the walk that started behind this one.
+    /// From here on the walk that started after this one records.
     until: u64,
-    /// The block and predictions from which those of this walk are to be counted.
+    /// The block and predictions relative to which this walk counts.
     before: At,
-    /// Without a gap, and in step from one to the next.
+    /// Recorded blocks, without a gap, each consistent with the next.
     found: Vec<At>,
-    /// Times that there was no such code.
+    /// Number of invalid codes.
     n_failed: u32,
 }
 
-/// Takes the walks by turns, each as far as it is to go.
+/// Runs the walks in turns, each to its end.
 fn together(walks: &mut [Walk], scan: &Scan<'_>) {
     let mut busy: Vec<_> = walks.iter_mut().collect();
     while !busy.is_empty() {
@@ -102,12 +101,12 @@ fn together(walks: &mut [Walk], scan: &Scan<'_>) {
     }
 }
 
-/// Gets over codes with each walk by turns, until one of them has noted a block: what one waits for
-/// is done while the others do theirs.
+/// Advances each walk in turns until one of them has recorded a block: while one waits, the others
+/// work.
 #[inline(never)]
 fn alternate<const N: usize>(mut walks: [&mut Walk; N], scan: &Scan<'_>) {
     let Scan { data, strides, .. } = *scan;
-    // What is to be in registers.
+    // Kept in registers.
     let mut bits = std::array::from_fn::<_, N, _>(|i| walks[i].bit);
     let mut places = std::array::from_fn::<_, N, _>(|i| walks[i].place);
     let mut sums = std::array::from_fn::<_, N, _>(|i| walks[i].sums);
@@ -154,7 +153,7 @@ impl Walk {
         Self { bit, place, sums, next, until, before, found, n_failed: 0 }
     }
 
-    /// Gets over codes up to the next block that is to be noted, and notes it.
+    /// Advances to the next block to be recorded, and records it.
     #[inline(never)]
     fn reach_next(&mut self, scan: &Scan<'_>) {
         let Scan { data, strides, .. } = *scan;
@@ -184,7 +183,7 @@ impl Walk {
         self.next = (self.bit / scan.grid + 1) * scan.grid;
     }
 
-    /// Gets over one code by the plain tables; returns where that leads.
+    /// Skips one code by the plain tables; returns the new position.
     #[cold]
     #[inline(never)]
     fn take_code(
@@ -197,22 +196,22 @@ impl Walk {
         let word = scan.data.peek(bit);
         let n_bits = scan.strides.take_code(&mut place, sums, scan.slots, word);
         if n_bits.is_none() {
-            // One that was a guess may find its way yet; what it has found is nothing.
+            // A guessed walk may still synchronise; its findings so far are discarded.
             self.found.clear();
             self.n_failed += 1;
         }
         (place, bit + u64::from(n_bits.unwrap_or(1)))
     }
 
-    /// Notes one more block. `None` for what is no code.
+    /// Records one more block. `None` for an invalid code.
     fn note_next(&mut self, scan: &Scan<'_>) -> Option<()> {
         let n_failed = self.n_failed;
         alternate([self], scan);
         (self.n_failed == n_failed).then_some(())
     }
 
-    /// Continues to a block that the other walk has noted as well, and from there as that one. It
-    /// stays as it is where there is no such block. `None` for what is no code.
+    /// Continues to a block that the other walk has recorded too, and from there with its blocks.
+    /// Unchanged if there is no such block. `None` for an invalid code.
     fn meet(&mut self, other: Self, scan: &Scan<'_>) -> Option<()> {
         let n_slots = scan.slots.len().max(1) as u32;
         let is_same = |own: &At, other: &At| {
@@ -238,20 +237,20 @@ impl Walk {
 }
 
 impl At {
-    /// As counted from another place on.
+    /// Adds the block and predictions of `before`, relative to which it was counted.
     fn behind(&self, before: &Self) -> Self {
         let dc = std::array::from_fn(|i| before.dc[i].wrapping_add(self.dc[i]));
         Self { block: before.block.wrapping_add(self.block), dc, ..*self }
     }
 
-    /// From where the other is counted, if both are the same.
+    /// Subtracts `other`, which gives the base of its count if both are the same block.
     fn before(&self, other: &Self) -> Self {
         let dc = std::array::from_fn(|i| self.dc[i].wrapping_sub(other.dc[i]));
         Self { block: self.block.wrapping_sub(other.block), dc, ..*self }
     }
 }
 
-/// Counts the last blocks, and notes those that are still to be noted. Returns where they end.
+/// Counts the last blocks, and records the remaining ones. Returns their end.
 fn finish(jpeg: &Jpeg, scan: &Scan<'_>, found: &mut Vec<At>) -> Option<u64> {
     let last = found.pop()?;
     let (mut next, mut bit) = (last.bit, last.bit);
@@ -308,7 +307,8 @@ mod tests {
         found.iter().map(all).eq(expected.iter().map(all))
     }
 
-    /// Returns true if several walks have noted what one does; none of them may note anything else.
+    /// Returns true if several walks have recorded the same as one; they must never record anything
+    /// else.
     fn check(bytes: &[u8]) -> bool {
         let Ok(jpeg) = parse(bytes) else { return false };
         let Ok(data) = unstuff(&jpeg, bytes) else { return false };
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Damaged scans are left to the plain walk, or noted as it does.
+    /// Damaged scans are left to the plain walk, or recorded as by it.
     #[test]
     fn damage_is_not_overlooked() {
         let mut random = Random::new(5);
@@ -353,7 +353,7 @@ mod tests {
             }
             n_same += u32::from(check(&bytes));
         }
-        // Where a scan falls into step again with as many blocks, codes alone do not tell.
+        // If a scan resynchronises with the same number of blocks, codes alone cannot tell.
         assert!((1..200).contains(&n_same), "{n_same} are sound");
     }
 }

@@ -1,9 +1,9 @@
-//! Coefficients, decoded slowly: bit by bit, as ITU-T T.81, annex F, puts it. It shares nothing
-//! with the fast walk but the un-stuffed scan, so that each can be checked against the other, and
-//! decoders elsewhere against both.
+//! Slow decoding of coefficients, bit by bit, as in ITU-T T.81, annex F. It shares only the
+//! un-stuffed scan with the fast walk, so that each can be checked against the other, and other
+//! decoders against both.
 //!
-//! Blocks come in the order of the scan, their values in natural order (row by row), before they
-//! are multiplied with the quantisation table.
+//! Blocks are in scan order, their values in natural order (row by row), before multiplication with
+//! the quantisation table.
 use crate::{
     EntryPoints, HuffmanTable, Jpeg, Refused, Segment, Unstuffed, markers::ZIGZAG, unstuff,
 };
@@ -11,7 +11,7 @@ use crate::{
 /// The values of one block.
 pub type Block = [i16; 64];
 
-/// All blocks of the image, decoded from the start.
+/// Decodes all blocks of the image from the start.
 ///
 /// # Errors
 /// [`Refused`] when the scan is damaged or incomplete.
@@ -31,11 +31,11 @@ pub fn coefficients(jpeg: &Jpeg, bytes: &[u8]) -> Result<Vec<Block>, Refused> {
     Ok(blocks)
 }
 
-/// The blocks of one segment, with DC predictions that start at 0: right for a segment that
+/// Decodes the blocks of one segment, with DC predictions that start at 0: right for a segment that
 /// resets them, and a constant per component too low for any other.
 ///
 /// # Errors
-/// [`Refused`] when the scan is damaged, incomplete, or the segment is none of its own.
+/// [`Refused`] when the scan is damaged or incomplete, or the segment is not one of the JPEG's.
 pub fn segment(jpeg: &Jpeg, data: &Unstuffed, segment: &Segment) -> Result<Vec<Block>, Refused> {
     let mut bits = Bits { data: data.bytes(), at: segment.bit as usize };
     let mut predictions = [0i32; 4];
@@ -79,11 +79,11 @@ pub fn segment(jpeg: &Jpeg, data: &Unstuffed, segment: &Segment) -> Result<Vec<B
     Ok(blocks)
 }
 
-/// All blocks of the image, every segment decoded on its own, and then the DC predictions put
-/// right: the way of a parallel decoder.
+/// Decodes all blocks of the image segment by segment, and then corrects the DC predictions, as a
+/// parallel decoder does.
 ///
 /// # Errors
-/// [`Refused`] when the scan is damaged, incomplete, or the entry points are not its own.
+/// [`Refused`] when the scan is damaged or incomplete, or the entry points belong to another image.
 pub fn coefficients_from(
     jpeg: &Jpeg,
     bytes: &[u8],
@@ -113,7 +113,6 @@ pub fn coefficients_from(
     Ok(blocks)
 }
 
-/// The component that a block of the scan belongs to.
 fn component_of(jpeg: &Jpeg, block: u32) -> usize {
     let slot = jpeg.slots.get((block % jpeg.blocks_per_mcu().max(1)) as usize);
     slot.map_or(0, |slot| slot.component.into())
@@ -127,7 +126,7 @@ fn tables(jpeg: &Jpeg, component: usize) -> Option<(&HuffmanTable, &HuffmanTable
 
 struct Bits<'a> {
     data: &'a [u8],
-    /// In bits.
+    /// Position in bits.
     at: usize,
 }
 
@@ -154,8 +153,8 @@ impl Bits<'_> {
         None
     }
 
-    /// RECEIVE and EXTEND of T.81, F.2.2.1: the lower half of the numbers of that many bits
-    /// stands for negative ones.
+    /// RECEIVE and EXTEND of T.81, F.2.2.1: the lower half of the numbers of `n_bits` bits stands
+    /// for negative ones.
     fn value(&mut self, n_bits: u8) -> Option<i32> {
         let mut value = 0;
         for _ in 0..n_bits {

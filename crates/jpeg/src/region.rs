@@ -8,41 +8,41 @@ pub struct Region {
     /// Segments with blocks of the rectangle, as positions in
     /// [`EntryPoints::segments`](crate::EntryPoints::segments), ascending.
     pub segments: Vec<u32>,
-    /// Bits of those segments.
+    /// Number of bits of those segments.
     pub n_bits: u64,
-    /// Blocks of those segments.
+    /// Number of blocks of those segments.
     pub n_blocks: u32,
-    /// Segments whose DC differences the rectangle needs: runs that start at an
+    /// Segments with DC differences that the rectangle needs: runs that start at an
     /// [`Anchor`](crate::Anchor), a restart or the start of the scan, and end with a segment of the
-    /// rectangle. They include `segments`; of the others nothing but the differences matters.
+    /// rectangle. They include `segments`; only the differences of the others are needed.
     pub walked: Vec<Range<u32>>,
-    /// Bits of the walked segments.
+    /// Number of bits of the walked segments.
     pub n_walked_bits: u64,
-    /// Columns of MCUs that hold the rectangle with its margin.
+    /// Columns of MCUs that contain the rectangle with its margin.
     pub mcu_columns: Range<u32>,
-    /// Rows of MCUs, likewise.
+    /// Rows of MCUs that contain the rectangle with its margin.
     pub mcu_rows: Range<u32>,
 }
 
 impl Region {
-    /// The share of the scan's bits that are in segments with blocks of the rectangle, 0 to 1:
-    /// what is left to decode when the DC prediction at the start of every segment is known.
+    /// Returns the share of the scan's bits in segments with blocks of the rectangle, 0 to 1: the
+    /// rest to decode if the DC prediction at the start of every segment is known.
     #[must_use]
     pub fn fraction(&self, entry_points: &EntryPoints) -> f64 {
         self.n_bits as f64 / f64::from(entry_points.total_bits.max(1))
     }
 
-    /// The share of the scan's bits that must be walked with what the entry points know.
+    /// Returns the share of the scan's bits that must be walked, given the entry points.
     #[must_use]
     pub fn walked_fraction(&self, entry_points: &EntryPoints) -> f64 {
         self.n_walked_bits as f64 / f64::from(entry_points.total_bits.max(1))
     }
 }
 
-/// The segments that the pixels of some rows and columns need, so that they come out as from
-/// decoding the whole image. Where a component is stored with fewer samples, libjpeg's "fancy"
-/// upsampling blends each with its neighbours: one sample more is needed on each side. What lies
-/// outside of the image is ignored; nothing is needed for an empty rectangle.
+/// Returns the segments that the pixels of some rows and columns need for the same values as when
+/// decoding the whole image. If a component is stored with fewer samples, libjpeg's "fancy"
+/// upsampling blends each with its neighbours: one sample more is needed on each side. Rows and
+/// columns outside the image are ignored; an empty rectangle needs nothing.
 #[must_use]
 pub fn region(
     jpeg: &Jpeg,
@@ -68,7 +68,7 @@ pub fn region(
         let anchor = entry_points.anchor_before(position as usize);
         let start = anchor.map_or(0, |anchor| anchor.segment);
         match found.walked.last_mut() {
-            // What is known behind the run before is not news.
+            // The previous run already leads to this anchor, and is extended.
             Some(run) if start < run.end => run.end = position + 1,
             _ => found.walked.push(start..position + 1),
         }
@@ -79,7 +79,7 @@ pub fn region(
     found
 }
 
-/// The MCUs that hold `pixels` in one direction, with the margin of each component.
+/// Returns the MCUs that contain `pixels` in one direction, with the margin of each component.
 fn mcus(
     pixels: Range<u32>,
     n_pixels: u32,

@@ -4,7 +4,8 @@
 //! Bits fill bytes from the uppermost.
 use crate::EntryPointError;
 
-/// The parameter, up to `max`, with which the values take the fewest bits; the smallest of those.
+/// Returns the parameter, up to `max`, with which the values take the fewest bits; the smallest of
+/// several.
 pub(crate) fn best_parameter(values: &[u32], max: u32) -> u32 {
     let bits = |k: &u32| -> u64 {
         values.iter().map(|value| u64::from(value >> k) + 1 + u64::from(*k)).sum()
@@ -12,7 +13,7 @@ pub(crate) fn best_parameter(values: &[u32], max: u32) -> u32 {
     (0..=max).min_by_key(bits).unwrap_or(0)
 }
 
-/// 0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ...
+/// Maps 0, -1, 1, -2, 2 ... to 0, 1, 2, 3, 4 ...
 pub(crate) fn fold(value: i64) -> u32 {
     (value << 1 ^ value >> 63) as u32
 }
@@ -23,10 +24,9 @@ pub(crate) fn unfold(value: u32) -> i64 {
     value >> 1 ^ -(value & 1)
 }
 
-/// Appends codes to bytes.
 pub(crate) struct Writer {
     bytes: Vec<u8>,
-    /// The lowest of these are not in the bytes yet: less than 8 between two codes.
+    /// Pending bits, the lowest ones: fewer than 8 between two codes.
     bits: u64,
     n_bits: u32,
 }
@@ -36,7 +36,7 @@ impl Writer {
         Self { bytes, bits: 0, n_bits: 0 }
     }
 
-    /// The parameter is at most 31.
+    /// Appends a code. The parameter is at most 31.
     pub(crate) fn code(&mut self, value: u32, k: u32) {
         let mut n_ones = value >> k;
         while n_ones >= 31 {
@@ -47,7 +47,7 @@ impl Writer {
         self.put(u64::from(value) & ((1 << k) - 1), k);
     }
 
-    /// Not more than 32 bits.
+    /// Appends at most 32 bits.
     fn put(&mut self, bits: u64, n_bits: u32) {
         self.bits = self.bits << n_bits | bits;
         self.n_bits += n_bits;
@@ -57,17 +57,16 @@ impl Writer {
         }
     }
 
-    /// The bytes, of which the last one is filled with zeros.
+    /// Returns the bytes, the last one padded with zeros.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.put(0, (8 - self.n_bits) % 8);
         self.bytes
     }
 }
 
-/// Reads codes from bytes.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
-    /// In bits.
+    /// Position in bits.
     at: usize,
 }
 
@@ -76,7 +75,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: from_byte * 8 }
     }
 
-    /// A value that `max` does not exceed; `what` names it where it does.
+    /// Reads a value of at most `max`; `what` names it in errors.
     pub(crate) fn code(
         &mut self,
         k: u32,
@@ -102,13 +101,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same, where it is sound, and it and some bytes behind it are there.
+    /// Reads a valid code that is followed by several more bytes, without errors.
     fn short_code(&mut self, k: u32, max: u32) -> Option<u32> {
         let word = self.bytes.get(self.at / 8..)?.first_chunk()?;
         let word = u64::from_be_bytes(*word) << (self.at % 8);
         let n_ones = word.leading_ones();
         let n_bits = n_ones + 1 + k;
-        // So many are left when those of the byte before are shifted out.
+        // This many remain after shifting out those of the previous byte.
         if n_bits > 57 {
             return None;
         }
@@ -119,10 +118,10 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// Checks that only the padding is left: fewer than 8 bits, all of them 0.
+    /// Checks that only padding is left: fewer than 8 bits, all of them 0.
     pub(crate) fn finish(&mut self) -> Result<(), EntryPointError> {
         let left = self.bytes.len() * 8 - self.at;
-        let what = "bytes behind the last code";
+        let what = "bytes after the last code";
         let damaged = |found| EntryPointError::Damaged { what, found, expected: 0 };
         if left >= 8 {
             return Err(damaged(left as u64 / 8));

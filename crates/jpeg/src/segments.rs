@@ -1,10 +1,10 @@
-//! The one walk over the markers of a JPEG (ITU-T T.81, B.1.1).
+//! The walk over the markers of a JPEG (ITU-T T.81, B.1.1), used everywhere.
 //!
-//! As libjpeg does, it passes over whatever else stands in front of a marker: fill bytes,
-//! entropy-coded data, and what a careless tool left there. Those who accept less look at
-//! [`MarkerSegment::stray`]. Nothing is allocated, and every length is checked.
+//! Like libjpeg, it skips anything else before a marker: fill bytes, entropy-coded data, and
+//! leftovers of careless tools. Stricter callers check [`MarkerSegment::stray`]. Nothing is
+//! allocated, and every length is checked.
 
-/// The markers that are named here (T.81, table B.1).
+/// The named markers (T.81, table B.1).
 pub mod marker {
     /// Huffman tables.
     pub const DHT: u8 = 0xC4;
@@ -14,21 +14,21 @@ pub mod marker {
     pub const SOI: u8 = 0xD8;
     /// End of the image.
     pub const EOI: u8 = 0xD9;
-    /// Header of a scan, with entropy-coded data behind it.
+    /// Header of a scan, followed by entropy-coded data.
     pub const SOS: u8 = 0xDA;
     /// Quantisation tables.
     pub const DQT: u8 = 0xDB;
-    /// The height, told behind the scan.
+    /// The height, defined after the scan.
     pub const DNL: u8 = 0xDC;
-    /// MCUs between two restarts.
+    /// Number of MCUs between two restarts.
     pub const DRI: u8 = 0xDD;
-    /// Data of an application: JFIF.
+    /// Application data: JFIF.
     pub const APP0: u8 = 0xE0;
-    /// Data of an application: EXIF.
+    /// Application data: EXIF.
     pub const APP1: u8 = 0xE1;
-    /// Data of an application: Adobe.
+    /// Application data: Adobe.
     pub const APP14: u8 = 0xEE;
-    /// Data of an application: the last of them.
+    /// Application data: the last code.
     pub const APP15: u8 = 0xEF;
     /// A comment.
     pub const COM: u8 = 0xFE;
@@ -42,57 +42,58 @@ pub mod marker {
         matches!(marker, TEM | RST0..=EOI)
     }
 
-    /// Returns whether a marker begins the header of a frame, of whichever process.
+    /// Returns whether a marker begins a frame header of any process.
     #[must_use]
     pub const fn starts_frame(marker: u8) -> bool {
-        // Among these codes are those of two tables and one that is reserved.
+        // Two tables and a reserved code are in the same range.
         matches!(marker, 0xC0..=0xCF) && !matches!(marker, DHT | 0xC8 | DAC)
     }
 }
 
-/// The bytes that every JPEG starts with.
+/// The first bytes of every JPEG.
 pub const START: [u8; 2] = [0xFF, marker::SOI];
 
 /// A marker with its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkerSegment<'a> {
-    /// The code of the marker, the byte behind `FF`.
+    /// Code of the marker, the byte after `FF`.
     pub marker: u8,
-    /// The byte at which it begins, which is its `FF`.
+    /// Byte offset of its `FF`.
     pub at: usize,
-    /// Bytes between the segment before and this one.
+    /// Bytes between the previous segment and this one.
     pub before: &'a [u8],
-    /// Bytes that follow the length; nothing for a marker that stands alone.
+    /// Bytes after the length; empty for a marker that stands alone.
     pub body: Result<&'a [u8], BadLength>,
-    /// The byte behind the content, as far as that can be read.
+    /// Byte offset after the content, as far as that can be read.
     pub end: usize,
 }
 
-/// Why the content of a segment cannot be read.
+/// Reason for which the content of a segment cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadLength {
-    /// The length, which counts its own two bytes, is smaller than that.
+    /// The length, which includes its own two bytes, is smaller than 2.
     Impossible(u8),
     /// The bytes end before the content does.
     Ends,
 }
 
 impl MarkerSegment<'_> {
-    /// The byte behind the segment before: without stray bytes, the first `FF` of this one.
+    /// Returns the byte offset after the previous segment: without stray bytes, the first `FF` of
+    /// this one.
     #[must_use]
     pub fn from(&self) -> usize {
         self.at - self.before.len()
     }
 
-    /// The first byte in front of the marker that is not a fill byte. The standard allows none.
+    /// Returns the first byte before the marker that is not a fill byte. The standard allows none.
     #[must_use]
     pub fn stray(&self) -> Option<u8> {
         first_stray(self.before)
     }
 }
 
-/// The marker segments of a JPEG behind its first marker, which is not looked at. The last is that
-/// of the end marker, or one whose content cannot be read.
+/// Yields the marker segments of a JPEG after its first marker, which is not checked. The last is
+/// that of the end marker, or one with unreadable content.
 #[must_use]
 pub fn marker_segments(jpeg: &[u8]) -> MarkerSegments<'_> {
     MarkerSegments { jpeg, at: START.len(), ended: false }
@@ -107,7 +108,7 @@ pub struct MarkerSegments<'a> {
 }
 
 impl<'a> MarkerSegments<'a> {
-    /// The bytes behind the segment that came last.
+    /// Returns the bytes after the segment that came last.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.jpeg.get(self.at..).unwrap_or_default()
@@ -140,7 +141,7 @@ impl<'a> Iterator for MarkerSegments<'a> {
     }
 }
 
-/// The content of a segment, from its length on.
+/// Returns the content of a segment, starting at its length.
 fn content(bytes: &[u8]) -> Result<&[u8], BadLength> {
     let (length, rest) = bytes.split_first_chunk().ok_or(BadLength::Ends)?;
     match u16::from_be_bytes(*length) {
@@ -149,15 +150,15 @@ fn content(bytes: &[u8]) -> Result<&[u8], BadLength> {
     }
 }
 
-/// The first byte that is not a fill byte.
+/// Returns the first byte that is not a fill byte.
 pub(crate) fn first_stray(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| *byte != 0xFF)
 }
 
-/// The marker at or behind `at`, and the byte behind its code.
+/// Returns the marker at or after `at`, and the byte offset after its code.
 #[inline]
 fn next_marker(bytes: &[u8], mut at: usize) -> Option<(u8, usize)> {
-    // As it nearly always is in front of the scan, where a search costs more than what is found.
+    // The usual case before the scan, where a search costs more than the rest.
     if let Some([0xFF, code @ 0x01..=0xFE]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         return Some((*code, at + 2));
     }
@@ -171,13 +172,13 @@ fn next_marker(bytes: &[u8], mut at: usize) -> Option<(u8, usize)> {
     }
 }
 
-/// Returns where the next `FF` is, or the length if there is none. By as many bytes as vectors of
-/// the processor have, because there are hundreds of others for each in a scan.
+/// Returns the position of the next `FF`, or the length if there is none. Checks as many bytes at
+/// once as vectors have, because a scan has hundreds of other bytes per `FF`.
 #[inline]
 pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(part) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        // No early end of this loop, which is what makes it one of vectors.
+        // No early exit, so that the compiler vectorises the loop.
         let found = part.iter().fold(false, |found, byte| found | (*byte == 0xFF));
         if found {
             break;
@@ -187,7 +188,7 @@ pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         const ONES: u64 = u64::from_le_bytes([1; 8]);
         let inverted = !u64::from_le_bytes(*word);
-        // The lowest bit set belongs to the first byte that is 0 in `inverted`.
+        // The lowest set bit belongs to the first byte that is 0 in `inverted`.
         let zeros = inverted.wrapping_sub(ONES) & !inverted & (ONES << 7);
         if zeros != 0 {
             return at + zeros.trailing_zeros() as usize / 8;
@@ -198,7 +199,7 @@ pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
     rest.iter().position(|byte| *byte == 0xFF).map_or(bytes.len(), |found| at + found)
 }
 
-/// The first byte behind `at` that is not `FF`, and the position behind it. At the end of the
+/// Returns the first byte after `at` that is not `FF`, and the position after it. At the end of the
 /// bytes it is `FF`.
 #[inline]
 pub(crate) fn after_ff(bytes: &[u8], at: usize) -> (u8, usize) {

@@ -1,57 +1,57 @@
-//! Several codes at a time and no branch between them, for those who only want to get over them.
+//! Skipping several codes at a time without branches.
 //!
-//! Of a code that is skipped only the bits, the places that it fills and the DC difference matter.
-//! The first two add up: so an entry holds all AC codes that the next [`INDEX_BITS`] bits hold
-//! whole, with their values; in photographs these are 1.5 to 2 codes. Where the walk stands is a
-//! single number, which says by itself what comes next:
+//! Of a skipped code only its bits, its places and the DC difference matter. The first two add up:
+//! so an entry holds all AC codes that are complete within the next [`INDEX_BITS`] bits, with their
+//! values; in photographs these are 1.5 to 2 codes. The state of the walk is a single number, which
+//! determines the kind of the next code:
 //!
 //! ```text
 //! place      of a turn, which is one MCU or more: 256 for each block, 128 for its DC code and 128
 //!            for its AC codes
-//! DC half    64 to 127: a DC code comes next, wherever in there
-//!            0 to 15: the block before was full to the last place, or fuller, which is damage
-//! AC half    64 + the places that are filled, 1 to 63
+//! DC half    64 to 127: a DC code comes next, for any value in there
+//!            0 to 15: the block before was full to the last place, or beyond it, which is damage
+//! AC half    64 + the number of filled places, 1 to 63
 //! a DC code  leads from anywhere to the first AC place: (place | 127) + 66
-//! AC codes   lead on by their places; the end of the block leads into the DC half of the next: 128
+//! AC codes   add their places; the end of the block leads into the DC half of the next: 128
 //! ```
 //!
-//! A block that has 48 places filled or more gets one code at a time, one that has fewer never more
-//! than 16 places: so codes that are taken together never reach beyond the block. What is not in
-//! the tables leads nowhere and takes no bit, so that nothing has to be looked at between codes.
+//! A block with 48 or more filled places gets one code at a time, one with fewer never more than 16
+//! places: so codes that are taken together never reach beyond the block. An index without an entry
+//! leads nowhere and takes no bit, so that nothing has to be checked between codes.
 use crate::{
     Class, HuffmanTable, Jpeg,
     walk::{Slot, difference},
 };
 
-/// Bits that index a table. With more, tables of three components no longer fit the first cache.
+/// Bits that index a table. With more, the tables of three components exceed the first-level cache.
 const INDEX_BITS: u32 = 11;
 const SIZE: usize = 1 << INDEX_BITS;
-/// Codes, or several at a time, for which the bits of a [`Word`] suffice.
+/// Number of steps for which the bits of a [`Word`] suffice.
 pub(crate) const PER_WORD: usize = 4;
-/// The most bits that are got over at a time. An AC code tells how many its value has: only the code
-/// itself has to be in the index.
+/// Most bits per step. An AC code implies the length of its value: only the code itself must be in
+/// the index.
 const MOST_BITS: u32 = 14;
-/// The most places that codes fill together: as many as one code may fill.
+/// Most places that codes fill in one step: as many as one code may fill.
 const MOST_PLACES: u32 = 16;
 /// Places of a block in a turn, and of the half for its DC code.
 const BLOCK: u32 = 256;
 const HALF: u32 = 128;
-/// In a half: where a block starts, and where the places of its values are counted from.
+/// Within a half: the start of a block, and the base of the places of its values.
 const START: u32 = 64;
-/// Places with a plan of their own.
+/// Number of places per plan.
 const GRANULE: u32 = 16;
-/// A turn has at most 10 blocks, and is looked at after [`PER_WORD`] halves at the latest.
+/// A turn has at most 10 blocks, and is checked after at most [`PER_WORD`] halves.
 const N_PLANS: usize = 256;
 
 const _: () = assert!(MOST_BITS as usize * PER_WORD <= 57);
 const _: () = assert!((20 + PER_WORD) * (HALF / GRANULE) as usize + 8 <= N_PLANS);
 
-/// A step over the codes that the next bits hold.
+/// A step over the codes in the next bits.
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 to 5 | bits of all codes and their values; 0 where there is no such entry |
-/// | 8 to 15 | by how much they lead on |
+/// | 0 to 5 | bits of all codes and their values; 0 without an entry |
+/// | 8 to 15 | advance of the place |
 /// | 16 to 31 | the DC difference |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stride(u32);
@@ -85,28 +85,28 @@ impl Stride {
 
 type Table = [Stride; SIZE];
 
-/// Of all tables: as many as the index of one is masked by. The tables of three components that all
-/// have their own are too many, which no encoder makes.
+/// Size of all tables together, by which an index is masked. Three components with separate tables
+/// would be too many, which no encoder makes.
 const N_ENTRIES: usize = 8 * SIZE;
 
-/// Table and component of the code that comes next at some places.
+/// Table and component of the next code at some places.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(4))]
 struct Plan {
-    /// The first entry of its table; in the first table there are none.
+    /// The first entry of its table; the first table is empty.
     table: u16,
     mask: u8,
     component: u8,
 }
 
-/// 57 bits of a scan, above a one that tells by its place how many of them are used up.
+/// 57 bits of a scan, above a 1 bit with a position that counts the used ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word(u64);
 
 impl Word {
     pub(crate) const NONE: Self = Self(0);
 
-    /// Of 64 bits, of which the lower 7 are anything.
+    /// Takes the upper 57 of 64 bits; the lower 7 are ignored.
     #[inline(always)]
     pub(crate) fn new(bits: u64) -> Self {
         Self((bits | 127) - 63)
@@ -118,27 +118,27 @@ impl Word {
     }
 }
 
-/// The tables of an image, and which of them comes next where.
+/// The tables of an image, and the one to use at each place.
 #[derive(Debug)]
 pub(crate) struct Strides {
     entries: Box<[Stride; N_ENTRIES]>,
     plans: [Plan; N_PLANS],
-    /// Behind the last block of a turn.
+    /// Place after the last block of a turn.
     turn: u32,
 }
 
-/// Position of a walk within its turn, and the turns before it.
+/// Position of a walk within its turn, and the number of earlier turns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     at: u32,
     n_turns: u32,
 }
 
-/// Sums of the differences of each component; the last one is not used.
+/// Sums of the differences of each component; the last one is unused.
 pub(crate) type Sums = [i32; 4];
 
 impl Place {
-    /// The start of an MCU.
+    /// Creates the place at the start of an MCU.
     pub(crate) fn new() -> Self {
         Self { at: START, n_turns: 0 }
     }
@@ -149,23 +149,23 @@ impl Place {
         self.at & HALF == 0 && (self.at & (HALF - 1) >= START || self.at.is_multiple_of(HALF))
     }
 
-    /// Of a place with a DC code next.
+    /// Returns whether a DC code comes next.
     #[inline(always)]
     fn is_dc(&self) -> bool {
         self.at & HALF == 0
     }
 
-    /// More values than there are places in the block before.
+    /// Returns whether the previous block has more values than places.
     fn is_too_far(&self) -> bool {
         (1..START).contains(&(self.at % HALF))
     }
 }
 
 impl Strides {
-    /// `None` when a table is not there, which the parser does not let through.
+    /// `None` when a table is missing, which the parser does not allow.
     pub(crate) fn new(jpeg: &Jpeg) -> Option<Self> {
         let n_slots = jpeg.slots.len();
-        // A turn is no shorter than what a word can get over.
+        // A turn is at least as long as the steps of a word.
         let per_turn = n_slots * 4usize.div_ceil(n_slots.max(1));
         let mut tables = vec![[Stride::NONE; SIZE]];
         let mut known: Vec<(Class, u8, u16)> = Vec::new();
@@ -213,7 +213,7 @@ impl Strides {
         Some(made)
     }
 
-    /// Gets over the next codes, no further than to the start of a block.
+    /// Takes the next codes, at most up to the start of a block.
     #[inline(always)]
     pub(crate) fn step(&self, place: &mut Place, word: &mut Word, sums: &mut Sums) -> Stride {
         let plan = self.plans[(place.at / GRANULE) as usize % N_PLANS];
@@ -226,8 +226,8 @@ impl Strides {
         stride
     }
 
-    /// Gets over one code by the plain tables, given 64 bits; returns how many it takes. `None` for
-    /// what is no code, and where the block before has too many values: then the next one starts.
+    /// Takes one code by the plain tables, given 64 bits; returns its length. `None` for an invalid
+    /// code, and if the previous block has too many values: then the next one starts.
     pub(crate) fn take_code(
         &self,
         place: &mut Place,
@@ -268,12 +268,12 @@ impl Strides {
         Some(code.total_bits())
     }
 
-    /// Blocks before a place, from the one where its walk started.
+    /// Returns the number of blocks before a place, from the walk's start.
     pub(crate) fn block(&self, place: &Place) -> u32 {
         place.n_turns.wrapping_mul(self.turn / BLOCK).wrapping_add(place.at / BLOCK)
     }
 
-    /// Without a branch, which could not be foretold.
+    /// Without a branch, which would be unpredictable.
     #[inline(always)]
     pub(crate) fn wrap(&self, place: &mut Place) {
         let is_over = u32::from(place.at >= self.turn);
@@ -282,7 +282,7 @@ impl Strides {
     }
 }
 
-/// The entries of codes that are in the index; DC codes with their values.
+/// Returns the entries of codes within the index; DC codes with their values.
 fn single(table: &HuffmanTable, class: Class) -> Table {
     let mut entries = [Stride::NONE; SIZE];
     for (code, code_bits, symbol) in table.codes() {
@@ -294,7 +294,7 @@ fn single(table: &HuffmanTable, class: Class) -> Table {
         if n_bits > most || code_bits > INDEX_BITS || code >> code_bits != 0 {
             continue;
         }
-        // What has no meaning here is no code.
+        // Codes without a meaning here are invalid.
         let advance = match (class, run, size) {
             (Class::Dc, 0, _) => START + 2,
             (Class::Ac, 0, 0) => HALF,
@@ -318,8 +318,7 @@ fn extended(value: u32, size: u32) -> i32 {
     value as i32 - if below_half { (1 << size) - 1 } else { 0 }
 }
 
-/// With one more code behind those of each entry, where the bits of it are in the index, and it is
-/// of the same block.
+/// Adds one more code to each entry, if its bits are in the index and it belongs to the same block.
 fn several(some: &Table, single: &Table) -> Table {
     let mut entries = *some;
     for (index, entry) in entries.iter_mut().enumerate() {

@@ -1,42 +1,41 @@
 //! The walk over the codes of a scan, from block to block.
 //!
-//! It is plain, says what is wrong with a scan, and is the measure for the faster one
-//! ([`crate::places`]), which is asked first.
-//! Only lengths matter, and the values of the DC codes: per code one lookup, one shift, and two
-//! additions.
+//! It is plain, reports the fault of a scan, and is the reference for the faster walk
+//! ([`crate::places`]), which is tried first. Only lengths matter, and the values of the DC codes:
+//! per code one lookup, one shift, and two additions.
 //!
 //! ```text
 //! for each restart interval
 //!     for each block of it
-//!         tell where it starts, and the DC predictions there
+//!         report its start, and the DC predictions there
 //!         take a DC code and its value
 //!         until 64 places are filled: skip an AC code and its value
 //!     fewer than 8 bits are left, the padding
 //! ```
 use crate::{Class, Code, Jpeg, Lookup, Refused, Unstuffed};
 
-/// Bits that are left of 64 loaded ones when the position is within a byte.
+/// Bits left of 64 loaded ones when the position is within a byte.
 const PEEKED_BITS: u32 = 57;
-/// The longest code, 16 bits, with the longest value, 15.
+/// Longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
 
-/// A DC value of each component: that of its last block. Values that 16 bits do not hold wrap
-/// round, as they do in a decoder's coefficients.
+/// The DC value of each component's last block. Values beyond 16 bits wrap around, as in a
+/// decoder's coefficients.
 pub(crate) type Predictions = [i16; 3];
 
 /// A block of the scan, before it is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) block: u32,
-    /// The bit at which it starts.
+    /// Bit at which it starts.
     pub(crate) bit: u64,
-    /// The DC prediction starts again.
+    /// True if the DC predictions start again.
     pub(crate) resets: bool,
     pub(crate) dc: Predictions,
 }
 
-/// The first block at or behind each multiple of the grid and at every restart, and where the last
-/// block ends, by the plain walk.
+/// Returns the first block at or after each multiple of the grid and at every restart, and the end
+/// of the last block, by the plain walk.
 pub(crate) fn note(jpeg: &Jpeg, data: &Unstuffed, grid: u64) -> Result<(Vec<At>, u64), Refused> {
     let n_expected = data.bytes().len() as u64 * 8 / grid + data.starts().len() as u64;
     let mut noted = Vec::with_capacity(n_expected as usize + 1);
@@ -50,12 +49,11 @@ pub(crate) fn note(jpeg: &Jpeg, data: &Unstuffed, grid: u64) -> Result<(Vec<At>,
     Ok((noted, total_bits))
 }
 
-/// Calls `at_block` for each block in the order of the scan, and returns the position behind the
-/// last one.
+/// Calls `at_block` for each block in scan order, and returns the position after the last one.
 ///
 /// # Errors
-/// [`Refused`] when there is no such code, a block is too long, or the data is too short or too
-/// long for its blocks.
+/// [`Refused`] when a code is invalid, a block too long, or the data too short or too long for its
+/// blocks.
 fn walk(jpeg: &Jpeg, data: &Unstuffed, mut at_block: impl FnMut(&At)) -> Result<u64, Refused> {
     let tables = Tables::new(jpeg);
     let slots = tables.by_slot(jpeg);
@@ -71,7 +69,7 @@ fn walk(jpeg: &Jpeg, data: &Unstuffed, mut at_block: impl FnMut(&At)) -> Result<
         let mut resets = true;
         let mut dc = Predictions::default();
         while block < last {
-            // Restarts stand between MCUs, so that every interval starts with the first slot.
+            // Restarts are between MCUs, so that every interval starts with the first slot.
             for slot in &slots {
                 at_block(&At { block, bit, resets, dc });
                 resets = false;
@@ -90,7 +88,8 @@ fn walk(jpeg: &Jpeg, data: &Unstuffed, mut at_block: impl FnMut(&At)) -> Result<
 }
 
 /// Walks some blocks from a position inside a scan without restarts, given the predictions there;
-/// likewise tells of each block, and of the one behind the last. `None` when they are no blocks.
+/// also calls `at_block` for each, and for the one after the last. `None` when they are no valid
+/// blocks.
 pub(crate) fn walk_span(
     slots: &[Slot<'_>],
     data: &Unstuffed,
@@ -118,7 +117,8 @@ pub(crate) struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// The position behind the block at `bit`; `None` if a code is invalid or the block too long.
+    /// Returns the position after the block at `bit`; `None` if a code is invalid or the block too
+    /// long.
     #[inline]
     fn skip(&self, data: &Unstuffed, mut bit: u64, dc: &mut Predictions) -> Option<u64> {
         let mut word = data.peek(bit);
@@ -146,7 +146,7 @@ impl Slot<'_> {
     }
 }
 
-/// RECEIVE and EXTEND of T.81, F.2.2.1, for the value behind a DC code at the start of 64 bits.
+/// RECEIVE and EXTEND of T.81, F.2.2.1, for the value after a DC code at the start of 64 bits.
 #[inline]
 pub(crate) fn difference(code: Code, word: u64) -> i16 {
     let n_bits = code.value_bits();
@@ -155,7 +155,7 @@ pub(crate) fn difference(code: Code, word: u64) -> i16 {
     value.wrapping_sub(if below_half { (1 << n_bits) - 1 } else { 0 }) as i16
 }
 
-/// Why a block could not be skipped.
+/// Finds out why a block could not be skipped.
 #[cold]
 fn why(data: &Unstuffed, slot: &Slot<'_>, block: u32, start: u64) -> Refused {
     let code = slot.dc.find(data.peek(start));
@@ -170,7 +170,7 @@ fn why(data: &Unstuffed, slot: &Slot<'_>, block: u32, start: u64) -> Refused {
     if valid { Refused::LongBlock { block, bit: start } } else { Refused::BadCode { block, bit } }
 }
 
-/// The tables that the components use, made for decoding.
+/// The tables of the components, prepared for decoding.
 pub(crate) struct Tables {
     dc: [Option<Lookup>; 4],
     ac: [Option<Lookup>; 4],
@@ -194,7 +194,6 @@ impl Tables {
         tables
     }
 
-    /// The tables of each block of an MCU.
     pub(crate) fn by_slot(&self, jpeg: &Jpeg) -> Vec<Slot<'_>> {
         let slot = |number: u8| {
             let component = jpeg.components.get(usize::from(number))?;

@@ -1,5 +1,5 @@
 //! Profiles a folder of images: `cargo run --release --example profile -- FOLDER SCRATCH OUT.html`.
-//! PNG against BMP, past the page cache; reads the bandwidth of the file system that holds SCRATCH.
+//! Compares PNG with BMP, past the page cache; reads the bandwidth of the file system of SCRATCH.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use fdconvert_core::{
@@ -12,7 +12,6 @@ use fdconvert_profile::{
 };
 use std::{env, fs, path::Path, path::PathBuf};
 
-/// PNG files of a folder.
 struct Pngs {
     schema: Schema,
     paths: Vec<PathBuf>,

@@ -5,11 +5,11 @@ use crate::{
 use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
 use std::fmt::Write;
 
-/// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
+/// Ratio of measurement and prediction, in either direction, above which the report remarks on it.
 const FAR_OFF: f64 = 1.25;
 
-/// The report as one page that needs nothing else: no scripts, no fonts, no network. Readable on
-/// paper and on dark screens.
+/// Returns the report as one page without external parts: no scripts, no fonts, no network.
+/// Readable on paper and on dark screens.
 #[must_use]
 pub fn to_html(report: &Report) -> String {
     let mut page = Page::of_profile(&format!("Profile of {}", report.dataset));
@@ -41,7 +41,7 @@ pub fn to_html(report: &Report) -> String {
     page.finish()
 }
 
-/// Returns where and how it was measured.
+/// Describes the machine and the measurement.
 fn provenance(report: &Report) -> String {
     let Some(made) = &report.measured_on else { return String::new() };
     let processor = made.processor.as_deref().unwrap_or("unknown processor");
@@ -84,7 +84,6 @@ fn verdict(report: &Report) -> String {
     format!("<p>{text}{}</p>\n{}", achieved(report), all_formats(report))
 }
 
-/// Returns what the loader made of it, where it ran.
 fn achieved(report: &Report) -> String {
     match (report.achieved(report.solution.chosen.share), report.achieved(0.0)) {
         (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(
@@ -97,7 +96,7 @@ fn achieved(report: &Report) -> String {
     }
 }
 
-/// Why something else was chosen than what the model finds fastest, and how far the model is off.
+/// Explains why another share was chosen than the model's fastest, and how far the model is off.
 fn explained(report: &Report, measured: f64) -> String {
     let (chosen, optimum) = (&report.solution.chosen, &report.solution.optimum);
     let mut text = String::new();
@@ -126,7 +125,7 @@ fn explained(report: &Report, measured: f64) -> String {
     text
 }
 
-/// The mixture of more than two formats.
+/// Describes the mixture of more than two formats.
 fn all_formats(report: &Report) -> String {
     let Some(all) = &report.formats else { return String::new() };
     let shares = all.formats.iter().zip(&all.mixture.shares).filter(|(_, share)| **share > 0.0);
@@ -141,7 +140,7 @@ fn all_formats(report: &Report) -> String {
     )
 }
 
-/// The chart of how busy disk, processors and training are over the share of raw images.
+/// Draws the utilisation of disk, processors and training over the share of raw images.
 fn busy(report: &Report) -> String {
     let series = |name: &str, of: fn(&Busy) -> f64| Series {
         name: name.into(),
@@ -219,7 +218,7 @@ fn inputs(report: &Report) -> String {
             ),
         ],
     ];
-    // Two tables tell of decoding times; without a word they seem to contradict each other.
+    // Two tables have decoding times, which seem to contradict each other without an explanation.
     let how = if report.verified.is_empty() {
         ""
     } else {
@@ -318,7 +317,7 @@ fn gain_of(choice: &Choice, over: &Choice) -> f64 {
     choice.throughput.images_per_s() / over.throughput.images_per_s()
 }
 
-/// A mean, to the nearest byte.
+/// Formats a mean, rounded to bytes.
 fn bytes(value: f64) -> String {
     size(value.round() as u64)
 }

@@ -1,8 +1,9 @@
-//! At which share of raw images are loading and decoding equally fast: the offline profiler.
+//! The offline profiler: finds the share of raw images at which loading and decoding are equally
+//! fast.
 //!
 //! The idea is Liquid's (APSys 2023). Encoded images are small and cost much CPU to decode; raw
-//! ones are large and cost next to none. Storing a share `x` of the images raw moves work from the
-//! CPU to the disk, and training reads fastest where neither waits for the other.
+//! ones are large and cost almost none. Storing a share `x` of the images raw moves work from the
+//! CPU to the disk, and training reads fastest when neither waits for the other.
 //!
 //! # The model
 //!
@@ -18,21 +19,21 @@
 //! T(x) = min(L(x), D(x), G)            images/s
 //! ```
 //!
-//! `G` is what training takes in a second, where that is known: shares that differ in nothing but
-//! speed beyond it are equally good, and the smallest dataset of them is chosen.
-//! `h` depends on `x`, which Liquid resolves by iterating. It need not: `(1-h) S = max(0, S - M/n)`
-//! is linear in `x` where it is not zero, so the *seconds* per image, `1/T`, are the larger of two
-//! straight lines, and of the constant `1/G`. That is convex, its minimum lies at 0, at 1 or where
-//! two of the lines cross. Reading and decoding cross at
+//! `G` is the number of images/s that training takes, if known: beyond it more speed is useless,
+//! and the smallest of the datasets that reach it is chosen. `h` depends on `x`, which Liquid
+//! resolves by iterating. That is not needed: `(1-h) S = max(0, S - M/n)` is linear in `x` where it
+//! is not zero, so the *seconds* per image, `1/T`, are the maximum of two straight lines and of the
+//! constant `1/G`. That is convex; its minimum is at 0, at 1 or where two of the lines cross. The
+//! crossing of reading and decoding
 //!
 //! ```text
 //! x* = (B d_E - C (s_E - M/n)) / (C (s_R - s_E) + B (d_E - d_R))
 //! ```
 //!
-//! is exact. [`Model::solve`] compares the points instead of reading signs off the
-//! denominator, which is what makes dominated formats, exchanged roles and full caches come out
-//! right. What papers do instead, Liquid's iteration and its bisection over eleven ratios, is in
-//! [`research`], as is the linear program for more formats and more resources.
+//! is exact. [`Model::solve`] compares these points instead of reading signs off the denominator,
+//! and so handles dominated formats, exchanged roles and full caches correctly. The methods of
+//! papers, Liquid's iteration and its bisection over eleven ratios, are in [`research`], as is the
+//! linear program for more formats and more resources.
 //!
 //! ```
 //! use fdconvert_profile::{Cost, Machine, Model, Verdict};
@@ -47,14 +48,14 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! The inputs are measured by [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of
-//! a folder or of files), and a [`Report`] keeps all of it, as JSON or as a page for people.
+//! [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of a folder or of files)
+//! measure the inputs, and a [`Report`] keeps everything, as JSON or as a page.
 //!
-//! What many ranks make of it, which share a storage and keep parts of the dataset in their caches,
-//! is a model of its own, [`Cluster`].
+//! [`Cluster`] is a separate model of many ranks that share a storage and keep parts of the dataset
+//! in their caches.
 //!
-//! Deliberately absent: training, the choice *which* images become raw, and latency: a loader that
-//! has too few requests in flight is slower than this model says.
+//! Deliberately absent: training, the choice *which* images become raw, and latency: a loader with
+//! too few requests in flight is slower than this model predicts.
 #![forbid(unsafe_code)]
 
 mod chart;
@@ -71,7 +72,7 @@ mod solve;
 mod xml;
 
 pub use chart::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Series};
-/// Slows reading down, to see what a dataset would do on a slower disk.
+/// Slows reading down, to simulate a slower disk.
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};

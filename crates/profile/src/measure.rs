@@ -8,52 +8,53 @@ use std::{io, sync::RwLock, thread};
 /// Settings for measuring formats.
 #[derive(Debug, Clone, Copy)]
 pub struct Measuring {
-    /// Images to measure; fewer where there are fewer.
+    /// Number of images to measure, if there are as many.
     pub samples: u64,
-    /// Threads that will decode in training: decoding is measured on one and on this many at the
-    /// same time, which shows what they take from each other.
+    /// Number of decoding threads in training. Decoding is measured on one and on all of them at
+    /// the same time, which shows how much they slow each other down.
     pub threads: usize,
-    /// Times that everything is decoded. The median counts.
+    /// Number of passes over all images. The median counts.
     pub passes: usize,
-    /// Which images: the same seed, the same images.
+    /// Seed of the choice of images.
     pub seed: u64,
-    /// Limits on what is decoded.
+    /// Limits on decoded images.
     pub limits: Limits,
-    /// Options of writing JPEG, where images become JPEG.
+    /// Options for writing JPEG, for images that become JPEG.
     pub jpeg: JpegOptions,
-    /// Bytes of stored images to keep in memory, over all formats; sampling ends there.
+    /// Limit of the stored images in memory, over all formats; sampling ends there.
     pub max_kept_bytes: u64,
 }
 
 /// Cost of one format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FormatCost {
-    /// The format.
+    /// Codec of the format.
     pub codec: Codec,
     /// Bytes per image, and CPU seconds per image on one thread.
     pub cost: Cost,
     /// CPU seconds per image with all threads decoding.
     pub cpu_seconds_all_threads: f64,
-    /// Cores that the threads are worth: their number times the cost on one over that on all.
+    /// Number of cores that the threads are worth: their number times the cost on one over that on
+    /// all.
     pub effective_cores: f64,
-    /// Images that the format cannot hold without loss; they would stay as they are.
+    /// Number of images that the format cannot hold without loss, which would stay as they are.
     pub n_cannot_hold: u64,
-    /// Why not the first of them.
+    /// Reason for the first of them.
     pub first_reason: Option<String>,
 }
 
 /// Result of measuring formats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Formats, in the order asked for.
+    /// Costs of the formats, in the requested order.
     pub formats: Vec<FormatCost>,
-    /// Images that every format can hold, over which all costs are means.
+    /// Number of images that every format can hold. All costs are means over these.
     pub n_images: u64,
-    /// Images that could not be read or decoded.
+    /// Number of images that could not be read or decoded.
     pub n_unreadable: u64,
-    /// True if sampling ended because the kept images filled the memory they may take.
+    /// True if sampling ended because the kept images filled their memory.
     pub memory_was_full: bool,
-    /// Threads of the measurement with all of them.
+    /// Number of threads in the measurement with all of them.
     pub threads: usize,
 }
 
@@ -72,8 +73,8 @@ impl Default for Measuring {
 }
 
 impl Measured {
-    /// Effective cores of the machine over all formats, each weighted by the CPU time it takes: raw
-    /// images only copy memory, and how that scales matters as little as it costs.
+    /// Returns the effective cores of the machine over all formats, each weighted by its CPU time:
+    /// raw images only copy memory, and how that scales matters as little as it costs.
     #[must_use]
     pub fn effective_cores(&self) -> f64 {
         let sum = |of: &dyn Fn(&FormatCost) -> f64| self.formats.iter().map(of).sum::<f64>();
@@ -83,11 +84,11 @@ impl Measured {
     }
 }
 
-/// Stored bytes and decode time of sampled images in every format: [`sample`], then
+/// Measures stored bytes and decode time of sampled images in every format: [`sample`], then
 /// [`time_formats`].
 ///
 /// # Errors
-/// Those of the two.
+/// As for these two.
 pub fn measure_formats(
     source: &dyn Source,
     formats: &[Codec],
@@ -97,14 +98,13 @@ pub fn measure_formats(
     time_formats(&sample(source, formats, options, cancelled)?, options, cancelled)
 }
 
-/// Stored bytes and decode time of images in every format.
+/// Measures stored bytes and decode time of images in every format.
 ///
-/// Images are made in memory, so nothing but decoding is timed, in CPU time of the thread, which
-/// other programs on the machine disturb less than they do the clock on the wall. Decoding goes
-/// into a buffer that is used again, as in a loader.
+/// Images are in memory, so only decoding is timed, in CPU time of the thread, which other programs
+/// on the machine disturb less than wall time. Decoding goes into a reused buffer, as in a loader.
 ///
 /// # Errors
-/// `Usage` when there is nothing to measure; `Cancelled` when `cancelled` says so; `Sample` for an
+/// `Usage` when there is nothing to measure; `Cancelled` when `cancelled` is set; `Sample` for an
 /// image that cannot be decoded after all.
 pub fn time_formats(
     sampled: &Sampled,
@@ -124,7 +124,7 @@ pub fn time_formats(
     let passes = options.passes.max(1);
     let mut one = vec![Vec::new(); formats.len()];
     let mut all = vec![Vec::new(); formats.len()];
-    // Formats take turns, so that what disturbs the machine for a while disturbs all of them.
+    // Formats take turns, so that a temporary disturbance of the machine affects all of them.
     for _ in 0..passes {
         for format in 0..formats.len() {
             one[format].push(clock.on_threads(format, 1)?);
@@ -163,10 +163,11 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// CPU seconds per image when that many threads decode all images at the same time. Every
-    /// thread decodes each, starting elsewhere, so that all of them are busy to the end.
+    /// Returns CPU seconds per image when `threads` threads decode all images at the same time.
+    /// Every thread decodes each image, starting at a different one, so that all of them are busy
+    /// to the end.
     fn on_threads(&self, format: usize, threads: usize) -> Result<f64> {
-        // Held shut until all threads are there.
+        // Locked until all threads have started.
         let gate = &RwLock::new(());
         let seconds = thread::scope(|scope| -> Result<f64> {
             let closed = gate.write();
@@ -195,14 +196,14 @@ impl Clock<'_> {
         Ok(seconds / (threads * self.images.len()) as f64)
     }
 
-    /// CPU seconds to decode every image once.
+    /// Returns CPU seconds to decode every image once.
     fn decode_all(&self, format: usize, first: usize, gate: &RwLock<()>) -> Result<f64> {
         let mut decoder = Decoder::new();
         let mut pixels = Vec::new();
         let mut decode = |image: &Stored| {
             decoder.decode_into(&image.key, &image.forms[format], &self.limits, &mut pixels)
         };
-        // The largest image first and unmeasured: handles and memory are there from then on.
+        // The largest image first and unmeasured, to allocate handles and memory.
         let area = |image: &&Stored| {
             image.forms.first().map_or(0, |form| u64::from(form.width) * u64::from(form.height))
         };
@@ -228,7 +229,7 @@ fn machine(action: &'static str, source: io::Error) -> Error {
     Error::Io { action, path: "a decoding thread".into(), source }
 }
 
-/// At most as many as there are threads: more is noise.
+/// At most the number of threads: anything above is noise.
 fn effective(threads: usize, on_one: f64, on_all: f64) -> f64 {
     let threads = threads as f64;
     if on_one > 0.0 && on_all > on_one { threads * on_one / on_all } else { threads }

@@ -10,23 +10,23 @@ pub struct Cost {
     pub cpu_seconds_per_image: f64,
 }
 
-/// Capacity of the machine in a second.
+/// Capacity of the machine per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Bytes/s that the target delivers at the request size and queue depth of the loader, past
-    /// the page cache.
+    /// Bytes/s of the target at the request size and queue depth of the loader, past the page
+    /// cache.
     pub read_bytes_per_s: f64,
-    /// CPU seconds of decoding that fit in one second. Less than the number of threads where they
+    /// CPU seconds of decoding that fit in one second. Less than the number of threads if they
     /// share the units of a core or the memory bandwidth.
     pub effective_cores: f64,
-    /// Bytes of the dataset that stay in memory from epoch to epoch; 0 for none.
+    /// Bytes of the dataset that stay in memory between epochs; 0 for none.
     pub cache_bytes: f64,
-    /// Images/s that training takes at most, `None` where it takes all that come; `G`.
+    /// Largest number of images/s that training takes; `None` if unlimited; `G`.
     #[serde(default)]
     pub consumer_images_per_s: Option<f64>,
 }
 
-/// Images/s at some share of raw images. Infinite where a resource is not used at all.
+/// Images/s at some share of raw images. Infinite for an unused resource.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
     /// Images/s that reading allows; `L` in Liquid.
@@ -44,11 +44,11 @@ pub struct Throughput {
 /// triangle of Liquid's figure 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
-    /// Time that the disk reads.
+    /// Share of time in which the disk reads.
     pub disk: f64,
-    /// Time that the processors decode.
+    /// Share of time in which the processors decode.
     pub processors: f64,
-    /// Time that training works; 0 where it is not said how fast it is.
+    /// Share of time in which training works; 0 if its speed is unknown.
     pub consumer: f64,
 }
 
@@ -60,16 +60,16 @@ pub enum Binding {
     Loading,
     /// Decoding is slower.
     Decoding,
-    /// Both take equally long, to a billionth.
+    /// Both take equally long, to within a billionth.
     Both,
-    /// Training takes no more, and neither reading nor decoding is slower.
+    /// Training is the limit; neither reading nor decoding is slower.
     Consumer,
     /// Neither takes any time: all bytes are cached and decoding is free.
     Nothing,
 }
 
-/// Two stored forms of the same images on a machine, checked: every number is finite and of a sign
-/// that makes sense.
+/// Two stored forms of the same images on a machine, checked: every number is finite and has a
+/// valid sign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
     encoded: Cost,
@@ -79,17 +79,17 @@ pub struct Model {
 }
 
 impl Throughput {
-    /// Images/s of the whole: the slowest of the three, as they run side by side.
+    /// Returns the total images/s: the slowest of the three, as they run in parallel.
     #[must_use]
     pub fn images_per_s(&self) -> f64 {
         self.loading.min(self.decoding).min(self.consumer)
     }
 
-    /// The utilisation of each of the three.
+    /// Returns the utilisation of each of the three.
     #[must_use]
     pub fn busy(&self) -> Busy {
         let rate = self.images_per_s();
-        // Where nothing is limited nothing is busy.
+        // Without a limit nothing is busy.
         let share = |allowed: f64| if allowed.is_finite() { rate / allowed } else { 0.0 };
         Busy {
             disk: share(self.loading),
@@ -98,14 +98,14 @@ impl Throughput {
         }
     }
 
-    /// Which of them it is.
+    /// Returns the resource that decides.
     #[must_use]
     pub fn binding(&self) -> Binding {
         let slower = self.images_per_s();
         if slower.is_infinite() {
             return Binding::Nothing;
         }
-        // There is nothing to gain, whatever else takes as long.
+        // There is nothing to gain, even if another takes as long.
         if self.consumer - slower <= 1e-9 * slower {
             return Binding::Consumer;
         }
@@ -120,8 +120,8 @@ impl Model {
     /// Checks the inputs.
     ///
     /// # Errors
-    /// `Usage`, naming the quantity that is not finite, is negative, or is zero where that would
-    /// mean that nothing can be read or decoded.
+    /// `Usage`, naming the quantity that is not finite, is negative, or is zero so that nothing
+    /// could be read or decoded.
     pub fn new(encoded: Cost, raw: Cost, machine: Machine, n_images: u64) -> Result<Self> {
         for (cost, name) in [(encoded, "the encoded format"), (raw, "the raw format")] {
             not_negative(&format!("bytes per image of {name}"), cost.bytes_per_image)?;
@@ -139,43 +139,43 @@ impl Model {
         Ok(Self { encoded, raw, machine, n_images })
     }
 
-    /// The form that is small and slow to decode.
+    /// Returns the form that is small and slow to decode.
     #[must_use]
     pub fn encoded(&self) -> Cost {
         self.encoded
     }
 
-    /// The form that is large and fast to decode.
+    /// Returns the form that is large and fast to decode.
     #[must_use]
     pub fn raw(&self) -> Cost {
         self.raw
     }
 
-    /// The machine.
+    /// Returns the machine.
     #[must_use]
     pub fn machine(&self) -> Machine {
         self.machine
     }
 
-    /// Images in the dataset.
+    /// Returns the number of images in the dataset.
     #[must_use]
     pub fn n_images(&self) -> u64 {
         self.n_images
     }
 
-    /// Mean stored bytes per image, at a share of raw images from 0 to 1; `S(x)`.
+    /// Returns the mean stored bytes per image, at a share of raw images from 0 to 1; `S(x)`.
     #[must_use]
     pub fn bytes_per_image(&self, share: f64) -> f64 {
         mix(self.encoded.bytes_per_image, self.raw.bytes_per_image, share)
     }
 
-    /// Bytes of the whole dataset, without what the layout around the images takes.
+    /// Returns the bytes of the whole dataset, without the layout around the images.
     #[must_use]
     pub fn dataset_bytes(&self, share: f64) -> f64 {
         self.n_images as f64 * self.bytes_per_image(share)
     }
 
-    /// Share of the bytes that comes from the cache, 0 to 1; `h(x)`.
+    /// Returns the share of the bytes that comes from the cache, 0 to 1; `h(x)`.
     #[must_use]
     pub fn cached(&self, share: f64) -> f64 {
         let dataset_bytes = self.dataset_bytes(share);
@@ -185,16 +185,16 @@ impl Model {
         self.machine.cache_bytes / dataset_bytes
     }
 
-    /// Returns what reading, decoding and training allow at that share.
+    /// Returns the throughput of reading, decoding and training at a share.
     #[must_use]
     pub fn throughput(&self, share: f64) -> Throughput {
         let [loading, decoding, consumer] = self.lines().map(|line| rate(line.at(share)));
         Throughput { loading, decoding, consumer }
     }
 
-    /// Seconds per image of reading, of decoding and of training, as straight lines over the share.
-    /// That of reading goes below zero where the cache holds more than the dataset. As decoding
-    /// never does, the largest is right all the same.
+    /// Returns the seconds per image of reading, of decoding and of training, as straight lines
+    /// over the share. That of reading is negative where the cache holds more than the dataset; the
+    /// maximum is still right, because decoding is never negative.
     pub(crate) fn lines(&self) -> [Line; 3] {
         let Machine { read_bytes_per_s, effective_cores, cache_bytes, consumer_images_per_s } =
             self.machine;
@@ -223,12 +223,12 @@ impl Line {
     }
 }
 
-/// Weighted this way both ends come out exactly.
+/// In this form both ends are exact.
 fn mix(at_0: f64, at_1: f64, share: f64) -> f64 {
     (1.0 - share) * at_0 + share * at_1
 }
 
-/// Images/s from seconds per image; none or less are free.
+/// Returns images/s from seconds per image; infinite for zero or less.
 pub(crate) fn rate(seconds: f64) -> f64 {
     if seconds > 0.0 { seconds.recip() } else { f64::INFINITY }
 }
@@ -247,7 +247,7 @@ pub(crate) fn positive(what: &str, value: f64) -> Result<()> {
     Err(Error::usage("profile", format!("{what}: {value} is not a number above 0")))
 }
 
-/// Infinity as `null`, because JSON has no word for it.
+/// Infinity as `null`, because JSON cannot represent it.
 pub(crate) mod unlimited {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -255,7 +255,7 @@ pub(crate) mod unlimited {
         value.is_finite().then_some(*value).serialize(to)
     }
 
-    /// The rate of a report from before there was one.
+    /// The rate of an older report without one.
     pub(crate) fn none() -> f64 {
         f64::INFINITY
     }

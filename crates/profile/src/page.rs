@@ -1,8 +1,8 @@
-//! Pages for people: HTML that needs nothing else, readable on paper and on dark screens.
+//! HTML pages without external parts, readable on paper and on dark screens.
 use crate::xml::escape;
 use std::fmt::Write;
 
-/// Colours for screens, dark screens and paper. Nothing is loaded from elsewhere.
+/// Colours for screens, dark screens and paper. Nothing is loaded from outside.
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --faint: #d5d9de;
   --quiet: #5b636d; --loading: #1f6fb2; --decoding: #c2560c; --both: #b9c0c8; --warn: #9a2a1d; }
@@ -44,20 +44,19 @@ svg .series5 { stroke: var(--both); }
 li { margin: .2rem 0; } code { overflow-wrap: anywhere; }
 ";
 
-/// A page that is being written, from the top to the bottom. Texts are escaped.
+/// A page under construction, from top to bottom. Texts are escaped.
 #[derive(Debug, Clone)]
 pub struct Page {
     html: String,
 }
 
 impl Page {
-    /// A page for comparisons, with its title as the first heading.
+    /// Creates a page for comparisons, with its title as the first heading.
     #[must_use]
     pub fn new(title: &str) -> Self {
         Self::styled(title, &[STYLE, COMPARED])
     }
 
-    /// The page of a profile.
     pub(crate) fn of_profile(title: &str) -> Self {
         Self::styled(title, &[STYLE])
     }
@@ -84,7 +83,7 @@ impl Page {
         self.add(&format!("<p>{}</p>", escape(text)));
     }
 
-    /// Adds a paragraph that stands back.
+    /// Adds a de-emphasised paragraph.
     pub fn quiet(&mut self, text: &str) {
         self.add(&format!("<p class=\"quiet\">{}</p>", escape(text)));
     }
@@ -101,24 +100,23 @@ impl Page {
         self.add(&format!("<ul>\n{items}</ul>"));
     }
 
-    /// Adds a table; the first column is on the left, numbers are on the right.
+    /// Adds a table; the first column is aligned left, numbers are aligned right.
     pub fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
         let rows = rows.iter().map(|row| row.iter().map(|cell| escape(cell)).collect());
         self.add(table(head, rows.collect()).trim_end());
     }
 
-    /// Adds a picture, which has escaped its texts itself.
+    /// Adds a picture, with texts that are already escaped.
     pub fn picture(&mut self, svg: &str) {
         self.add(svg.trim_end());
     }
 
-    /// Adds what is HTML already.
     pub(crate) fn add(&mut self, html: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.html, "{html}");
     }
 
-    /// The page.
+    /// Returns the page.
     #[must_use]
     pub fn finish(mut self) -> String {
         self.html.push_str("</body>\n</html>\n");
@@ -126,7 +124,7 @@ impl Page {
     }
 }
 
-/// Cells are HTML already.
+/// Returns a table of HTML cells.
 pub(crate) fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
     let row = |cells: &[String], tag: &str| {
         let cells = cells.iter().map(|cell| format!("<{tag}>{cell}</{tag}>"));

@@ -13,14 +13,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Files to read.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// A file of that many bytes, written into the folder for the measurement and removed.
+    /// A file of this size, written into the folder for the measurement and removed.
     Scratch {
-        /// On the file system to measure.
+        /// Folder on the file system to measure.
         folder: PathBuf,
-        /// More than the caches of the disk hold.
+        /// Size of the file, more than the caches of the disk hold.
         bytes: u64,
     },
-    /// Files that are there, only ever read: for targets that cannot be written.
+    /// Existing files, which are only read: for targets that cannot be written.
     Files(Vec<PathBuf>),
 }
 
@@ -30,42 +30,42 @@ pub enum Target {
 pub enum Pattern {
     /// One after the other through the files.
     Sequential,
-    /// Anywhere.
+    /// At random places.
     Random,
 }
 
-/// Parameters of reading, as the loader will read.
+/// Parameters of reading, to match the loader's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReadPlan {
-    /// Bytes of a request, rounded up to a multiple of 4096.
+    /// Size of a request, rounded up to a multiple of 4096.
     pub request_bytes: usize,
-    /// Requests in flight, each from a thread of its own.
+    /// Number of requests in flight, each from a separate thread.
     pub queue_depth: usize,
-    /// Their order.
+    /// Order of the requests.
     pub pattern: Pattern,
-    /// Bytes after which to end; the files are read again where they hold less.
+    /// Number of bytes after which to end; the files are read repeatedly if they are smaller.
     pub max_bytes: u64,
     /// Seconds after which to end.
     pub max_seconds: f64,
-    /// Which requests, where they are random.
+    /// Seed of random requests.
     pub seed: u64,
 }
 
 /// Bandwidth of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// Bytes/s over all threads.
+    /// Bytes/s of all threads together.
     pub bytes_per_s: f64,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// Requests that read them.
+    /// Number of requests.
     pub requests: u64,
-    /// Seconds it took.
+    /// Duration.
     pub seconds: f64,
-    /// Why the bytes came from the page cache and not from the disk, where they did: the figure
-    /// is then that of memory, and to be shown with this warning.
+    /// Reason for which the bytes came from the page cache and not from the disk, if they did: the
+    /// figure is then that of memory, and must be shown with this warning.
     pub cached_because: Option<String>,
-    /// Parameters that they were read with.
+    /// Parameters of the measurement.
     pub plan: ReadPlan,
 }
 
@@ -82,10 +82,10 @@ impl Default for ReadPlan {
     }
 }
 
-/// Measures the bandwidth of a target past the page cache where the file system allows it.
+/// Measures the bandwidth of a target, past the page cache if the file system allows it.
 ///
 /// # Errors
-/// `Io` from the files, `Usage` when they are empty, `Cancelled` when `cancelled` says so.
+/// `Io` from the files, `Usage` when they are empty, `Cancelled` when `cancelled` is set.
 pub fn measure_read(
     target: &Target,
     plan: &ReadPlan,
@@ -125,7 +125,7 @@ struct Run<'a> {
     n_requests: u64,
     throttle: Option<&'a Throttle>,
     cancelled: &'a (dyn Fn() -> bool + Sync),
-    /// Threads take the next request each, so that together they stay sequential.
+    /// Number of the next request, taken by any thread, so that together they stay sequential.
     next: AtomicU64,
 }
 
@@ -155,12 +155,12 @@ impl Run<'_> {
         })
     }
 
-    /// Bytes and requests of one thread.
+    /// Returns the bytes and requests of one thread.
     fn read(&self, start: Instant) -> Result<(u64, u64)> {
         let mut buffer = AlignedBuffer::new(self.plan.request_bytes);
         let (mut bytes, mut requests) = (0, 0);
         let until = Duration::try_from_secs_f64(self.plan.max_seconds).unwrap_or(Duration::MAX);
-        // The first request is always made: no limit leaves nothing measured.
+        // The first request is always made, so that every measurement has a result.
         while requests == 0 || start.elapsed() < until {
             if (self.cancelled)() {
                 return Err(Error::Cancelled);
@@ -180,7 +180,7 @@ impl Run<'_> {
         Ok((bytes, requests))
     }
 
-    /// File and offset of request `n`; past the last one they begin again.
+    /// Returns file and offset of request `n`; after the last one they start again.
     fn place(&self, n: u64) -> (&DirectFile, u64) {
         let mut position = match self.plan.pattern {
             Pattern::Sequential => n,
@@ -199,8 +199,8 @@ impl Run<'_> {
     }
 }
 
-/// A file that no disk can compress, on the disk, and without a name: nothing is left of it
-/// whatever happens later.
+/// Creates a file that no disk can compress, synced to the disk and without a name, so that nothing
+/// of it is left in any case.
 fn scratch(
     folder: &std::path::Path,
     bytes: u64,

@@ -4,29 +4,29 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Everything that a decision rests on, so that it can be explained a year later. As JSON with
-/// `serde`, for people with [`to_html`](crate::to_html). An infinite throughput is `null` in JSON.
+/// All data behind a decision, so that it can be explained a year later: as JSON with `serde`, as a
+/// page with [`to_html`](crate::to_html). An infinite throughput is `null` in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of this structure; 1.
     pub version: u32,
     /// Name and version of the program.
     pub tool: String,
-    /// The profiled dataset, for people.
+    /// Description of the dataset.
     pub dataset: String,
-    /// The target that it is read from, for people.
+    /// Description of the target that it is read from.
     pub target: String,
-    /// Images in the dataset.
+    /// Number of images in the dataset.
     pub n_images: u64,
     /// The form that is small and slow to decode.
     pub encoded: FormatReport,
     /// The form that is large and fast to decode.
     pub raw: FormatReport,
-    /// The machine, as it went into the model.
+    /// The machine, as used by the model.
     pub machine: Machine,
-    /// Measurement of the costs; `None` when they were given.
+    /// Measurement of the costs; `None` if they were given.
     pub measured: Option<Measured>,
-    /// Measurement of the bandwidth; `None` when it was given.
+    /// Measurement of the bandwidth; `None` if it was given.
     pub read: Option<Bandwidth>,
     /// The model at the ratios 0/10 to 10/10 of raw images.
     pub tenths: Vec<Choice>,
@@ -34,53 +34,53 @@ pub struct Report {
     pub curve: Vec<Choice>,
     /// Solution of the model.
     pub solution: Solution,
-    /// The search of the paper, where it was run.
+    /// The search of the paper, if it was run.
     pub search: Option<PaperSearch>,
     /// Throughput that the loader achieved at some shares.
     pub verified: Vec<Verified>,
-    /// Shares over all formats that were measured, where there are more than two.
+    /// Shares over all measured formats, if there are more than two.
     pub formats: Option<MixtureReport>,
-    /// Why nothing was verified, or figures are to be taken with care.
+    /// Reasons why nothing was verified, or to distrust figures.
     pub warnings: Vec<String>,
     /// The machine and the command line of the measurement; `None` in reports of older versions.
     #[serde(default)]
     pub measured_on: Option<MeasuredOn>,
 }
 
-/// Origin of a report, for people who compare two of them. Without a date and the name of a host:
-/// neither explains a number.
+/// Origin of a report, for comparing two of them. Without a date and host name: neither explains a
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredOn {
     /// Operating system and architecture.
     pub system: String,
-    /// Model of the processor, where the system tells.
+    /// Model of the processor, if the system reports it.
     pub processor: Option<String>,
-    /// Threads that it runs at once.
+    /// Number of its hardware threads.
     pub n_cpus: u64,
-    /// File system and device of the target, where the system tells.
+    /// File system and device of the target, if the system reports them.
     pub disk: Option<String>,
     /// The command line.
     pub command: String,
 }
 
-/// The mixture of more than two formats that the model finds fastest.
+/// The mixture of more than two formats that is fastest by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MixtureReport {
     /// The formats.
     pub formats: Vec<FormatReport>,
-    /// Their shares and what they achieve.
+    /// Shares of the formats, and their throughput.
     pub mixture: Mixture,
 }
 
-/// Which share of the images to store in which format.
+/// The shares of images to store in each format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mixture {
-    /// Shares from 0 to 1 that add up to 1, format after format.
+    /// Shares from 0 to 1 that add up to 1, one per format.
     pub shares: Vec<f64>,
-    /// Images/s; infinite where no resource is needed.
+    /// Throughput in images/s; infinite if no resource is needed.
     #[serde(with = "unlimited")]
     pub images_per_s: f64,
-    /// The resources that decide it, as positions in what was given.
+    /// Positions of the resources that limit it.
     pub binding: Vec<usize>,
 }
 
@@ -89,20 +89,20 @@ pub struct Mixture {
 pub struct PaperSearch {
     /// Share of raw images, a multiple of a tenth.
     pub share: f64,
-    /// Measurements on the way, in that order.
+    /// The measurements, in order.
     pub measured: Vec<(f64, Throughput)>,
 }
 
-/// A stored form, by name.
+/// A stored form with its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FormatReport {
-    /// Name for people: "png".
+    /// Name such as "png".
     pub name: String,
-    /// Its cost.
+    /// Cost of an image.
     pub cost: Cost,
 }
 
-/// Runs of the real loader at one share, to compare with the prediction.
+/// Runs of the real loader at one share, for comparing with the prediction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// Share of raw images.
@@ -112,7 +112,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// The slowest and the fastest run; nothing without any.
+    /// Returns the slowest and the fastest run; `None` without runs.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let least = self.runs.iter().copied().min_by(f64::total_cmp)?;
@@ -120,7 +120,7 @@ impl Verified {
         Some((least, most))
     }
 
-    /// The median of the runs, the upper of the middle two; 0 without any.
+    /// Returns the median of the runs, the upper of the middle two; 0 without runs.
     #[must_use]
     pub fn images_per_s(&self) -> f64 {
         let mut runs = self.runs.clone();
@@ -130,8 +130,8 @@ impl Verified {
 }
 
 impl Report {
-    /// A report of what the model predicts. Where the inputs come from and what was verified is for
-    /// the caller to add.
+    /// Creates a report of the model's predictions. The caller adds the origin of the inputs and
+    /// the verification.
     #[must_use]
     pub fn new(dataset: &str, target: &str, names: [&str; 2], model: &Model) -> Self {
         let [encoded, raw] = names;
@@ -157,7 +157,8 @@ impl Report {
         }
     }
 
-    /// Images/s of the loader at a share, where it was tried, as far as training takes them.
+    /// Returns the images/s of the loader at a share, if it was tried, limited to what training
+    /// takes.
     #[must_use]
     pub fn achieved(&self, share: f64) -> Option<f64> {
         let tried = self.verified.iter().find(|verified| verified.share == share)?;
@@ -165,9 +166,9 @@ impl Report {
         Some(tried.images_per_s().min(taken))
     }
 
-    /// Lets what the loader achieved decide, where it ran: the smallest of the measured shares
-    /// within [`SLACK`] of the best one, and none at all unless that is [`GAIN`] times as fast as
-    /// everything encoded. Without a run the model's choice stands.
+    /// Decides by the loader's results, if it ran: for the smallest of the measured shares within
+    /// [`SLACK`] of the best one, or for none unless that is [`GAIN`] times as fast as everything
+    /// encoded. Without a run the model's choice stands.
     pub fn decide(&mut self, model: &Model) {
         let shares = self.verified.iter().map(|verified| verified.share);
         let mut shares: Vec<(f64, f64)> =

@@ -7,8 +7,8 @@ use fdconvert_core::{
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// `n` of the samples `0..of`, without repetition, in ascending order: the same for the same seed
-/// on every machine. Floyd's method: as much work and memory as there are samples to choose.
+/// Chooses `n` of the samples `0..of`, without repetition, in ascending order: the same for the
+/// same seed on every machine. Floyd's method: work and memory are proportional to `n`.
 #[must_use]
 pub fn choose(of: u64, n: u64, seed: u64) -> Vec<u64> {
     let mut chosen = BTreeSet::new();
@@ -21,36 +21,36 @@ pub fn choose(of: u64, n: u64, seed: u64) -> Vec<u64> {
     chosen.into_iter().collect()
 }
 
-/// One image in every format that is measured.
+/// An image in every measured format.
 #[derive(Debug, Clone)]
 pub struct Stored {
     /// Key in the source.
     pub key: String,
-    /// The image, format after format.
+    /// The image, one value per format.
     pub forms: Vec<Encoded>,
 }
 
-/// Sampled images in memory, and what became of the others.
+/// Sampled images in memory, and counts of the others.
 #[derive(Debug, Clone, Default)]
 pub struct Sampled {
-    /// Formats, in the order asked for.
+    /// Formats, in the requested order.
     pub formats: Vec<Codec>,
     /// Images that every format can hold.
     pub images: Vec<Stored>,
-    /// Images that could not be read or decoded.
+    /// Number of images that could not be read or decoded.
     pub n_unreadable: u64,
-    /// Images that each format cannot hold, and the reason of the first.
+    /// For each format, the number of images that it cannot hold, and the reason for the first.
     pub refused: Vec<(u64, Option<String>)>,
-    /// True if sampling ended because the kept images filled the memory they may take.
+    /// True if sampling ended because the kept images filled their memory.
     pub memory_was_full: bool,
 }
 
 /// Reads the sampled images and stores each in every format, in memory. An image that one format
-/// cannot hold is left out for all of them, because costs compare only over the same images.
+/// cannot hold is left out for all, because costs are comparable only over the same images.
 ///
 /// # Errors
-/// `Usage` when the samples have no images; `Cancelled` when `cancelled` says so; `Io` and
-/// `Corrupt` from the source. Samples that are bad are counted and left out.
+/// `Usage` when the samples have no images; `Cancelled` when `cancelled` is set; `Io` and `Corrupt`
+/// from the source. Bad samples are counted and left out.
 pub fn sample(
     source: &dyn Source,
     formats: &[Codec],
@@ -68,7 +68,8 @@ pub fn sample(
         refused: vec![(0, None); formats.len()],
         ..Sampled::default()
     };
-    // Where memory ends the sampling early, what is left must not be the start of the dataset.
+    // Random order: if memory ends the sampling early, the rest must not be the start of the
+    // dataset.
     let mut indices = choose(source.len(), options.samples, options.seed);
     indices.sort_by_key(|index| xxh3_64_with_seed(&index.to_le_bytes(), !options.seed));
     for index in indices {
@@ -120,11 +121,10 @@ struct Maker {
 }
 
 impl Maker {
-    /// The image in every format, or why that format cannot hold it.
+    /// Returns the image in every format, or why that format cannot hold it.
     ///
-    /// Bytes that are in a format already are kept as they are, as packing does, and so are the bits
-    /// of images of two gray levels. EXIF orientation is not applied: an upright image costs what a
-    /// lying one does.
+    /// Bytes that are already in a format are kept, as in packing, and so are the bits of images of
+    /// two gray levels. EXIF orientation is not applied: it does not change the cost.
     fn forms(
         &mut self,
         key: &str,
@@ -184,7 +184,7 @@ impl Maker {
         jpeg: &JpegOptions,
         source: Option<&[u8]>,
     ) -> Result<Encoded, String> {
-        // The decoder made 8-bit RGB of these: what is written would not be the same image.
+        // The decoder has reduced these to 8-bit RGB: the written image would not be the same.
         if let Some(header) = header {
             if header.bits > 8 {
                 return Err(format!("{key}: {} bits per channel", header.bits));

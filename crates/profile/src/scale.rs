@@ -1,17 +1,17 @@
-//! How long loading an epoch takes on many ranks, with and without rows going to the ranks that own
-//! their samples.
+//! Model of the time to load an epoch on many ranks, with and without sending rows to the ranks
+//! that own their samples.
 //!
 //! Storage is shared by all ranks and does not grow with them; decoding and memory do. From some
-//! number of ranks on storage is all that counts, unless the samples are in the ranks' caches and
-//! rows are dealt where they are. That is the argument of Yang and Cong, "Accelerating Data Loading
-//! in Deep Neural Network Training", HiPC 2019 (<https://arxiv.org/abs/1910.01196>), whose terms
-//! these are; what is read by [`Dealing`] is this loader's.
+//! number of ranks on, only storage counts, unless the samples are in the ranks' caches and rows
+//! are assigned accordingly. That is the argument of Yang and Cong, "Accelerating Data Loading in
+//! Deep Neural Network Training", HiPC 2019 (<https://arxiv.org/abs/1910.01196>), from which the
+//! terms are taken; the reads by [`Dealing`] are those of this loader.
 //!
 //! ```text
 //! n images of s bytes, p ranks of b rows a step; a rank's cache holds M bytes
 //!
 //! h = min(1, p M / (n s))              resident in the caches of all ranks together
-//! m = E[max(0, X - b)] / b             of its rows a rank owns more than its share: they move
+//! m = E[max(0, X - b)] / b             share of rows beyond its own that a rank owns: they move
 //!     X ~ normal, mean h b, variance h b (1 - h/p); with h = 1, m = sqrt(1 - 1/p) / sqrt(2 pi b)
 //!
 //! read from storage, a share u of all images, in epoch e, counted from 0:
@@ -23,7 +23,7 @@
 //! network = m n s / (p N)              N bytes/s that a rank receives; only with exchange
 //! cache   = (1 - u) n s / (p R)        R bytes/s that a rank reads from its cache
 //! decode  = n d / (p C)                d CPU seconds an image, C cores of a rank
-//! T       = max of the four            they go on side by side
+//! T       = max of the four            they run in parallel
 //! ```
 //!
 //! Deliberately absent: the training itself, latency, and ranks that wait for the slowest one.
@@ -32,16 +32,16 @@ use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
-/// A training on many ranks: what is loaded, and what each rank and the storage can do.
+/// A training on many ranks: its data, and the capacities of ranks and storage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// Images of the dataset.
+    /// Number of images of the dataset.
     pub n_images: u64,
-    /// Stored bytes of an image, as a mean.
+    /// Mean stored bytes of an image.
     pub bytes_per_image: f64,
     /// CPU seconds to decode an image.
     pub cpu_seconds_per_image: f64,
-    /// Rows of a step on each rank.
+    /// Number of rows of a step on each rank.
     pub rows_per_rank: u32,
     /// Bytes of images that each rank keeps.
     pub cache_bytes: f64,
@@ -54,32 +54,32 @@ pub struct Cluster {
     /// Bytes/s that each rank reads from its cache; may be infinite.
     #[serde(with = "unlimited")]
     pub cache_bytes_per_s: f64,
-    /// Cores of each rank that decode.
+    /// Number of decoding cores of each rank.
     pub cores: f64,
 }
 
-/// Ways in which rows come to ranks, and the sources of their images.
+/// Assignment of rows to ranks, and the sources of their images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dealing {
-    /// Rows are dealt without a look at the caches; each rank keeps what comes to it.
+    /// Rows are assigned regardless of the caches; each rank keeps the samples that it reads.
     OwnCaches,
-    /// Rows go to the owners of their samples; those that move are read from storage.
+    /// Rows go to the owners of their samples; moved rows are read from storage.
     Locality,
-    /// The same, and those that move come from their owners.
+    /// As `Locality`, but moved rows come from their owners.
     Exchange,
 }
 
-/// Time of an epoch on that many ranks.
+/// Time of an epoch on a number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochTime {
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// The way in which rows come to them.
+    /// Assignment of rows to ranks.
     pub dealing: Dealing,
-    /// The share of all rows that is read from storage.
+    /// Share of all rows that is read from storage.
     pub read_share: f64,
-    /// The share of all rows that other ranks take than the owners of their samples.
+    /// Share of all rows taken by other ranks than the owners of their samples.
     pub moved_share: f64,
     /// Seconds of the storage.
     pub storage_s: f64,
@@ -94,13 +94,13 @@ pub struct EpochTime {
 }
 
 impl Cluster {
-    /// The time of epoch number `epoch`, counted from 0, on each number of ranks, for each way of
-    /// dealing rows: first all numbers of ranks with the first one. Ways that deal by owner are
-    /// those of epochs in which the caches are full.
+    /// Returns the time of epoch number `epoch`, counted from 0, on each number of ranks, for each
+    /// assignment of rows: first all numbers of ranks with the first one. Assignments by owner are
+    /// computed for epochs with full caches.
     ///
     /// # Errors
-    /// `Usage`, naming the quantity that is not a number, is negative, or is zero where that would
-    /// mean that nothing can be read or decoded.
+    /// `Usage`, naming the quantity that is not a number, is negative, or is zero so that nothing
+    /// could be read or decoded.
     pub fn epoch_times(
         &self,
         ranks: &[u32],
@@ -177,8 +177,8 @@ impl Cluster {
     }
 }
 
-/// The expected share of a global batch that other ranks take than those which own its samples, if
-/// that share of all samples is owned, evenly and at random.
+/// Returns the expected share of a global batch taken by other ranks than the owners of its
+/// samples, if a share `owned` of all samples is owned, evenly and at random.
 #[must_use]
 pub fn moved_share(ranks: u32, rows_per_rank: u32, owned: f64) -> f64 {
     let (p, b) = (f64::from(ranks.max(1)), f64::from(rows_per_rank.max(1)));
@@ -192,8 +192,8 @@ pub fn moved_share(ranks: u32, rows_per_rank: u32, owned: f64) -> f64 {
     (spread * (density - above * upper_tail(above)) / b).max(0.0)
 }
 
-/// The probability that a normal variable is over `z`, which is not negative: Abramowitz and Stegun
-/// 7.1.26, to 1.5e-7.
+/// Returns the probability that a normal variable exceeds `z`, which is not negative: Abramowitz
+/// and Stegun 7.1.26, to 1.5e-7.
 fn upper_tail(z: f64) -> f64 {
     let x = z / SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);

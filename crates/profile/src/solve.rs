@@ -4,33 +4,33 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Share of the best throughput that is given up to store less: 2 %, which measurements cannot tell
-/// from noise.
+/// Share of the best throughput that is given up to store less: 2 %, which measurements cannot
+/// distinguish from noise.
 pub const SLACK: f64 = 0.02;
 
 /// Least gain of the best mixture over storing everything encoded to be worth it: 3 %.
 pub const GAIN: f64 = 1.03;
 
-/// A share of raw images and what the model predicts for it.
+/// A share of raw images and the model's predictions for it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Images stored raw, from 0 to 1 of all.
+    /// Share of images stored raw, from 0 to 1.
     pub share: f64,
-    /// Images/s.
+    /// Throughput in images/s.
     pub throughput: Throughput,
-    /// Bytes of all images.
+    /// Number of bytes of all images.
     pub dataset_bytes: f64,
     /// Share of the bytes that comes from the cache, 0 to 1.
     pub cached: f64,
 }
 
-/// Verdict on a mixture: whether it is worth the trouble.
+/// Verdict on a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The best mixture is at least [`GAIN`] times as fast as everything encoded.
     Gain,
-    /// It is not: keep everything encoded.
+    /// The gain is smaller: keep everything encoded.
     NoGain,
 }
 
@@ -43,20 +43,20 @@ pub struct Solution {
     pub raw_only: Choice,
     /// The highest throughput; `x*` in Liquid (APSys 2023).
     pub optimum: Choice,
-    /// The fewest bytes among the shares within [`SLACK`] of the highest throughput. Where raw
-    /// images are the larger ones, that is the smallest share.
+    /// The fewest bytes among the shares within [`SLACK`] of the highest throughput: the smallest
+    /// share, if raw images are the larger ones.
     pub cheapest: Choice,
     /// The choice to make: [`cheapest`](Self::cheapest), or, without a gain, everything encoded.
     pub chosen: Choice,
     /// Throughput of the optimum over that of everything encoded.
     #[serde(with = "unlimited")]
     pub gain: f64,
-    /// Verdict on that gain.
+    /// Verdict on the gain.
     pub verdict: Verdict,
 }
 
 impl Model {
-    /// The share with the highest throughput, exactly, and the one to choose.
+    /// Returns the exact share with the highest throughput, and the one to choose.
     #[must_use]
     pub fn solve(&self) -> Solution {
         let lines = self.lines();
@@ -73,7 +73,7 @@ impl Model {
         let bound = self.seconds(optimum) / (1.0 - SLACK);
         let (from, to) = within(&lines, bound);
         let raw_is_smaller = self.raw().bytes_per_image < self.encoded().bytes_per_image;
-        // Rounding must not push the optimum out of its own neighbourhood.
+        // Rounding must not push the optimum out of its neighbourhood.
         let cheapest = if raw_is_smaller { to.max(optimum) } else { from.min(optimum) };
 
         let (before, after) = (self.seconds(0.0), self.seconds(optimum));
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// Returns what the model predicts for a share from 0 to 1.
+    /// Returns the model's predictions for a share from 0 to 1.
     #[must_use]
     pub fn choice(&self, share: f64) -> Choice {
         Choice {
@@ -102,8 +102,8 @@ impl Model {
         }
     }
 
-    /// Returns whether raw images are the larger and faster ones, as everything called raw should
-    /// be. Where they are not, one form is better in both respects or the two have changed roles.
+    /// Returns whether raw images are the larger and faster ones, as expected. Otherwise one form
+    /// is better in both respects, or the two have exchanged roles.
     #[must_use]
     pub fn trades(&self) -> bool {
         let (encoded, raw) = (self.encoded(), self.raw());
@@ -111,12 +111,12 @@ impl Model {
             && raw.cpu_seconds_per_image < encoded.cpu_seconds_per_image
     }
 
-    /// Seconds per image, never less than 0.
+    /// Returns seconds per image, never less than 0.
     fn seconds(&self, share: f64) -> f64 {
         self.lines().iter().fold(0.0, |seconds, line| line.at(share).max(seconds))
     }
 
-    /// Faster by more than rounding, or as fast and smaller.
+    /// Returns whether a share is faster by more than rounding, or as fast and smaller.
     fn better(&self, share: f64, than: f64) -> bool {
         let (new, old) = (self.seconds(share), self.seconds(than));
         let same = (new - old).abs() <= 1e-12 * old;
@@ -124,21 +124,21 @@ impl Model {
     }
 }
 
-/// The model at `steps + 1` shares from 0 to 1: what a chart shows, and the slow and obvious way
+/// Returns the model at `steps + 1` shares from 0 to 1, for a chart, or as the slow and obvious way
 /// to the optimum.
 #[must_use]
 pub fn sweep(model: &Model, steps: u32) -> Vec<Choice> {
     (0..=steps).map(|step| model.choice(f64::from(step) / f64::from(steps.max(1)))).collect()
 }
 
-/// Returns where two lines cross strictly between 0 and 1.
+/// Returns the crossing of two lines strictly between 0 and 1.
 fn crossing(a: Line, b: Line) -> Option<f64> {
     let (at_0, at_1) = (b.at_0 - a.at_0, b.at_1 - a.at_1);
     let crosses = (at_0 > 0.0) != (at_1 > 0.0) && at_0 != at_1;
     crosses.then(|| (at_0 / (at_0 - at_1)).clamp(0.0, 1.0))
 }
 
-/// The shares from 0 to 1 at which no line is above `bound`.
+/// Returns the range of shares from 0 to 1 at which no line is above `bound`.
 fn within(lines: &[Line], bound: f64) -> (f64, f64) {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for line in lines {

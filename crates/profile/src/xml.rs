@@ -1,6 +1,6 @@
-//! Text in pages and pictures.
+//! Escaping of text in pages and pictures.
 
-/// Text that is safe in HTML and SVG, also in attributes.
+/// Escapes text for HTML and SVG, including attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! The data of experiments: made by formulas, in every form that is compared.
+//! The data of experiments: made by formulas, in every compared form.
 use crate::watch::Watch;
 use cpu_time::ProcessTime;
 use fdconvert::{Context, Pack, PackOptions};
@@ -12,18 +12,17 @@ use std::{
     time::Instant,
 };
 
-/// A dataset that was made, and what that took.
+/// A generated dataset, and the cost of making it.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) path: PathBuf,
     pub(crate) seconds: f64,
     pub(crate) cpu_seconds: f64,
-    /// On the disk, all files of it.
+    /// Size of all its files on the disk.
     pub(crate) bytes: u64,
     pub(crate) files: u64,
 }
 
-/// Makes datasets in a folder.
 pub(crate) struct Maker<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) threads: usize,
@@ -34,7 +33,7 @@ impl Maker<'_> {
     /// Packs a source under a name.
     ///
     /// # Errors
-    /// Those of packing.
+    /// As for packing.
     pub(crate) fn pack(&self, source: &Path, name: &str, options: PackOptions) -> Result<Made> {
         let context = Context { cancel: self.watch.cancel(), progress: &() };
         self.make(name, |out| {
@@ -43,11 +42,11 @@ impl Maker<'_> {
         })
     }
 
-    /// The images of a formula as colour PNGs in folders by class, as the published program of
-    /// FractalDB writes them.
+    /// Writes the images of a formula as colour PNGs in folders by class, as the published program
+    /// of FractalDB does.
     ///
     /// # Errors
-    /// Those of reading; `Io`.
+    /// As for reading; `Io`.
     pub(crate) fn colour_files(&self, formula: &Path, name: &str) -> Result<Made> {
         let drawn = fdconvert::open(formula)?;
         self.make(name, |folder| {
@@ -64,7 +63,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Large colour PNGs that compress as photographs of streets do, to about a third.
+    /// Writes large colour PNGs that compress to about a third, like photographs of streets.
     ///
     /// # Errors
     /// `Io`.
@@ -88,7 +87,7 @@ impl Maker<'_> {
         if self.watch.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Works on all threads; the first error of one of them.
+    /// Runs `work` on all threads; returns the first error of any.
     fn on_threads(&self, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
         thread::scope(|scope| {
             let working: Vec<_> = (0..self.threads).map(|_| scope.spawn(&work)).collect();
@@ -135,8 +134,8 @@ fn encode_png(path: &Path, (width, height): (u32, u32), rgb: &[u8]) -> Result<()
     written.map_err(|cause| failed(io::Error::other(cause)))
 }
 
-/// RGB pixels of smooth surfaces with edges and a little noise, which is what keeps PNGs of
-/// photographs from being small.
+/// Draws smooth surfaces with edges and a little noise, which makes PNGs of photographs large, as
+/// RGB.
 fn street((width, height): (u32, u32), index: u64) -> Vec<u8> {
     let mut random = KeyedRandom::new(&[STREETS, index]);
     let waves: Vec<[f64; 4]> = (0..6)
@@ -151,7 +150,7 @@ fn street((width, height): (u32, u32), index: u64) -> Vec<u8> {
         .collect();
     let mut rgb = Vec::with_capacity(width as usize * height as usize * 3);
     for y in 0..height {
-        // A house every now and then.
+        // A house at irregular distances.
         let step = f64::from((y / 96 * 37) % 64);
         for x in 0..width {
             let surface: f64 = waves
@@ -172,10 +171,10 @@ fn street((width, height): (u32, u32), index: u64) -> Vec<u8> {
     rgb
 }
 
-/// Key of the random numbers of made streets.
+/// Key of the random numbers of generated streets.
 const STREETS: u64 = 0x7374_7265_6574_7300;
 
-/// Files at and below a path, and their bytes.
+/// Returns the number of files at and below a path, and their bytes.
 fn extent(path: &Path) -> io::Result<(u64, u64)> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {

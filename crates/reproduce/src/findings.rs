@@ -1,26 +1,26 @@
-//! What an experiment found, as plain data.
+//! Results of an experiment, as plain data.
 use crate::Paper;
 use fdconvert_profile::MeasuredOn;
 use serde::Serialize;
 
-/// All of an experiment.
+/// All results of an experiment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Findings {
-    /// Of which paper.
+    /// The reproduced paper.
     pub paper: Paper,
-    /// Its authors and title.
+    /// Authors and title of the paper.
     pub title: &'static str,
-    /// fdconvert and its version.
+    /// Name and version of fdconvert.
     pub tool: String,
     /// Machine and command line of the run.
     pub measured_on: MeasuredOn,
-    /// True if it was the quick form.
+    /// True for the quick form.
     pub quick: bool,
-    /// Seconds that all of it took.
+    /// Duration of the run.
     pub seconds: f64,
-    /// Loaders that took part, with their versions.
+    /// Other loaders that took part, with their versions.
     pub others: Vec<(String, String)>,
-    /// Loaders that did not, and why.
+    /// Other loaders that did not take part, with the reason.
     pub missing: Vec<Missing>,
     /// Results, in one or two sentences each.
     pub results: Vec<String>,
@@ -35,16 +35,16 @@ pub struct Findings {
 /// A loader that could not take part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Its name.
+    /// Name of the loader.
     pub name: String,
-    /// Why.
+    /// Reason for which it did not take part.
     pub why: String,
 }
 
-/// A picture with its words.
+/// A picture with its texts.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
-    /// Which figure of the paper it redraws, or what it shows.
+    /// The redrawn figure of the paper, or the subject.
     pub title: String,
     /// Description of the measurement.
     pub caption: String,
@@ -56,71 +56,71 @@ pub struct Figure {
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Plot {
-    /// Values beside each other.
+    /// Values as bars.
     Bars {
-        /// Quantity that is counted.
+        /// Unit of the values.
         unit: String,
         /// Meaning of the marks.
         mark: String,
-        /// The values.
+        /// The bars.
         bars: Vec<Bar>,
     },
     /// Values over a number.
     Lines {
-        /// The number.
+        /// Label of the numbers.
         x: String,
-        /// Quantity that is counted.
+        /// Label of the values.
         y: String,
-        /// True if the numbers double with equal steps.
+        /// True for a logarithmic axis with base 2.
         doubles: bool,
         /// The lines.
         lines: Vec<Line>,
-        /// Points that the paper tells of.
+        /// Points published in the paper.
         marks: Vec<Mark>,
     },
 }
 
-/// A value, the median of rounds.
+/// A value, usually the median of rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
-    /// Its name.
+    /// Name of the bar.
     pub name: String,
-    /// The median; `None` where it was not measured.
+    /// The median; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Least and most.
+    /// Least and greatest value.
     pub range: Option<(f64, f64)>,
-    /// True if it is fdconvert's.
+    /// True for fdconvert.
     pub is_ours: bool,
     /// The paper's value, in the same unit.
     pub paper: Option<f64>,
 }
 
-/// Points from the left to the right.
+/// Points from left to right.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// Its name.
+    /// Name of the line.
     pub name: String,
     /// The points.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A place that the paper tells of.
+/// A point published in the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mark {
-    /// The number.
+    /// Horizontal position.
     pub x: f64,
-    /// The value.
+    /// Vertical position.
     pub y: f64,
-    /// Its name.
+    /// Name of the mark.
     pub name: String,
 }
 
-/// Numbers of which no picture is drawn.
+/// A table of numbers without a picture.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableOf {
-    /// Its title.
+    /// Title of the table.
     pub title: String,
-    /// The columns.
+    /// Titles of the columns.
     pub head: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! Loaders that take turns, and what each round of each of them took.
+//! Loaders that take turns, with the results of their rounds.
 use crate::{
     Bar,
     rivals::{Rival, Task},
@@ -15,7 +15,7 @@ use std::{io, path::PathBuf, time::Instant};
 pub(crate) struct Took {
     pub(crate) images: u64,
     pub(crate) seconds: f64,
-    /// Of all its processes.
+    /// CPU time of all its processes.
     pub(crate) cpu_seconds: f64,
 }
 
@@ -32,20 +32,20 @@ impl Took {
         self.images as f64 / self.seconds.max(1e-9)
     }
 
-    /// Seconds for so many images at that rate.
+    /// Returns the seconds for `images` images at this rate.
     pub(crate) fn seconds_for(&self, images: u64) -> f64 {
         self.seconds * images as f64 / self.images.max(1) as f64
     }
 }
 
-/// One of those that take turns.
+/// A loader that takes turns with others.
 pub(crate) struct Lane {
     pub(crate) name: String,
     runner: Runner,
     pub(crate) rounds: Vec<Took>,
-    /// Of the dataset, where that counts.
+    /// Size of the dataset, if relevant.
     pub(crate) bytes: u64,
-    /// True if an epoch is read before the one that counts, as with files in the page cache.
+    /// True to read an epoch before the measured one, so that files are in the page cache.
     warms_up: bool,
 }
 
@@ -55,20 +55,19 @@ enum Runner {
 }
 
 impl Lane {
-    /// fdconvert's loader over a dataset.
     pub(crate) fn ours(
         name: impl Into<String>,
         dataset: impl Into<PathBuf>,
         options: Options,
     ) -> Self {
-        // What is slow on purpose has nothing to warm up.
+        // Simulated slow storage has nothing to warm up.
         let warms_up = options.latency.is_zero() && options.throttle.is_none();
         let runner = Runner::Ours { dataset: dataset.into(), options: Box::new(options) };
         Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0, warms_up }
     }
 
-    /// The same over a formula: without an epoch before, which would leave orbits in memory that the
-    /// next one need not draw.
+    /// Creates the lane of fdconvert's loader for a formula: without a warm-up, which would cache
+    /// orbits for the measured epoch.
     pub(crate) fn drawn(
         name: impl Into<String>,
         formula: impl Into<PathBuf>,
@@ -77,7 +76,6 @@ impl Lane {
         Self { warms_up: false, ..Self::ours(name, formula, options) }
     }
 
-    /// Another loader.
     pub(crate) fn theirs(name: impl Into<String>, rival: Rival, task: Task) -> Self {
         Self {
             name: name.into(),
@@ -92,7 +90,7 @@ impl Lane {
         matches!(self.runner, Runner::Ours { .. })
     }
 
-    /// Lets it have its turn: an epoch to warm up, and one that counts.
+    /// Runs a round: an epoch to warm up, and a measured one.
     fn round(&mut self, watch: &Watch<'_>) -> Result<()> {
         let took = match &self.runner {
             Runner::Ours { dataset, options } => {
@@ -108,7 +106,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Median, least and most of a number of each round.
+    /// Returns median, least and greatest of a number over all rounds.
     pub(crate) fn of(&self, number: impl Fn(&Took) -> f64) -> Option<(f64, (f64, f64))> {
         let mut sorted: Vec<f64> = self.rounds.iter().map(number).collect();
         sorted.sort_by(f64::total_cmp);
@@ -120,18 +118,17 @@ impl Lane {
         self.of(number).map(|(median, _)| median)
     }
 
-    /// The bar of a number.
     pub(crate) fn bar(&self, number: impl Fn(&Took) -> f64) -> Bar {
         let (value, range) = self.of(number).unzip();
         Bar { name: self.name.clone(), value, range, is_ours: self.is_ours(), paper: None }
     }
 }
 
-/// Lets all of them take turns, so that what disturbs the machine disturbs all of them.
+/// Runs all lanes in turns, so that a disturbance of the machine affects all of them.
 ///
 /// # Errors
-/// Those of fdconvert's loader; `Cancelled`. A loader of others that fails is left out from then on
-/// and its error returned.
+/// As for fdconvert's loader; `Cancelled`. Another loader that fails is left out from then on, and
+/// its error returned.
 pub(crate) fn take_turns(
     lanes: &mut [Lane],
     rounds: u32,
@@ -156,7 +153,6 @@ pub(crate) fn take_turns(
     Ok(failed)
 }
 
-/// Reads an epoch.
 pub(crate) fn epoch(loader: &mut Loader, watch: &Watch<'_>) -> Result<Took> {
     let cpu = ProcessTime::try_now().map_err(clock)?;
     let (began, mut images) = (Instant::now(), 0);

@@ -1,15 +1,15 @@
-//! The experiments of the papers behind fdconvert, run with it and beside other loaders.
+//! The experiments of the papers behind fdconvert, run with it and with other loaders.
 //!
-//! [`reproduce`] carries out the experiment of a [`Paper`]: it makes the data, lets fdconvert and
-//! the loaders that a Python has take turns, and returns [`Findings`], which are a JSON document and
-//! a page for people ([`to_html`]): the paper's figures with the paper's numbers as marks, the
-//! machine, the command, and what differs from the paper and why.
+//! [`reproduce`] runs the experiment of a [`Paper`]: it makes the data, runs fdconvert and the
+//! other loaders that are installed in turns, and returns [`Findings`], as a JSON document and a
+//! page ([`to_html`]): the paper's figures with its published numbers as marks, the machine, the
+//! command, and the differences from the paper with their reasons.
 //!
-//! Other loaders run as programs of their own, one for each round, and tell what they measured as a
-//! line of JSON. One that is not installed is named as missing, and nothing stands in its place.
+//! Other loaders run as separate programs, one for each round, and print their results as a line of
+//! JSON. A loader that is not installed is listed as missing, and not replaced.
 //!
-//! Deliberately absent: networks and graphics cards. What the papers measured on them is told
-//! beside what was measured here, never computed from it.
+//! Deliberately absent: networks and graphics cards. Published results that need them are shown
+//! next to the measurements here, never computed from them.
 #![forbid(unsafe_code)]
 
 mod data;

@@ -2,7 +2,7 @@ use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr};
 
-/// One of the papers.
+/// A paper with an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Paper {
@@ -11,7 +11,7 @@ pub enum Paper {
     #[serde(rename = "000")]
     Loaders,
     /// Martinez-Noriega and others, "Towards High Performance Image-Free ViT Pre-training Using
-    /// Tensor Based Fractal Generation": images drawn while they are loaded.
+    /// Tensor Based Fractal Generation": images drawn while loading.
     #[serde(rename = "001")]
     Generation,
     /// Svogor and others, "Profiling and Improving the PyTorch Dataloader for high-latency Storage"
@@ -23,17 +23,17 @@ pub enum Paper {
     #[serde(rename = "003")]
     Mixing,
     /// Yang and Cong, "Accelerating Data Loading in Deep Neural Network Training", HiPC 2019:
-    /// samples stay with the ranks that hold them.
+    /// samples stay with the ranks that cache them.
     #[serde(rename = "004")]
     Locality,
 }
 
 impl Paper {
-    /// All of them.
+    /// All papers.
     pub const ALL: [Self; 5] =
         [Self::Loaders, Self::Generation, Self::Latency, Self::Mixing, Self::Locality];
 
-    /// The number by which it is called.
+    /// Returns the number that identifies it.
     #[must_use]
     pub fn number(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Paper {
         }
     }
 
-    /// Its authors and title.
+    /// Returns its authors and title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -88,17 +88,17 @@ impl FromStr for Paper {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReproduceOptions {
-    /// Less data and fewer rounds: some minutes on two cores.
+    /// True for less data and fewer rounds: some minutes on two cores.
     pub quick: bool,
-    /// The folder in which data is made, in a folder of its own that is removed afterwards.
+    /// The folder for data. It is made in a new folder inside, which is removed afterwards.
     pub scratch: PathBuf,
-    /// Pythons in which other loaders are looked for; each loader runs in the first that has it.
+    /// Pythons to search for other loaders; each loader runs in the first that has it.
     pub python: Vec<PathBuf>,
-    /// Threads, or worker processes, of every loader; `None` for one per core.
+    /// Number of threads, or worker processes, of every loader; `None` for one per core.
     pub threads: Option<usize>,
-    /// Rounds, of which the medians count; `None` for 3, and 5 where it is not quick.
+    /// Number of rounds, for medians; `None` for 5, or 3 in the quick form.
     pub rounds: Option<u32>,
-    /// Images that are made; `None` for what the experiment needs.
+    /// Number of images to make; `None` for the experiment's default.
     pub images: Option<u64>,
     /// The command line, for the page.
     pub command: String,
@@ -127,12 +127,13 @@ impl ReproduceOptions {
         fdconvert::threads(self.threads)
     }
 
-    /// Images to make: those asked for, or a number for quick runs and one for others.
+    /// Returns the number of images to make: the requested one, or the default of quick or full
+    /// runs.
     pub(crate) fn n_images(&self, quick: u64, full: u64) -> Result<u64> {
         self.n_images_from(if self.quick { quick } else { full }, MIN_IMAGES)
     }
 
-    /// The same, at least `least` of them.
+    /// Returns the requested number of images or the usual one, at least `least`.
     pub(crate) fn n_images_from(&self, usual: u64, least: u64) -> Result<u64> {
         let images = self.images.unwrap_or(usual);
         if !(least..=MAX_IMAGES).contains(&images) {

@@ -1,8 +1,8 @@
-//! Findings as one page for people.
+//! Findings as a page.
 use crate::{Figure, Findings, Plot};
 use fdconvert_profile::{LineChart, MarkedBar, MarkedBars, Page, Series};
 
-/// The findings as a page that needs nothing else: no scripts, no fonts, no network.
+/// Returns the findings as a page without external parts: no scripts, no fonts, no network.
 #[must_use]
 pub fn to_html(findings: &Findings) -> String {
     let mut page = Page::new(&format!("Paper {}, measured here", findings.paper.number()));

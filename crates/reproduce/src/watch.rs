@@ -1,7 +1,7 @@
 use fdconvert::{Cancel, Context, Stage, Steps};
 use fdconvert_core::{Error, Result};
 
-/// Listener to an experiment, which may stop it.
+/// Observer of an experiment, which may stop it.
 pub(crate) struct Watch<'a> {
     cancel: &'a Cancel,
     steps: Box<dyn Steps + 'a>,
@@ -12,12 +12,12 @@ impl<'a> Watch<'a> {
         Self { cancel: context.cancel, steps: context.progress.stage(Stage::Reproducing) }
     }
 
-    /// So many more [`begins`](Self::begins) will come.
+    /// Announces this many more calls of [`begins`](Self::begins).
     pub(crate) fn total(&self, n: u64) {
         self.steps.total(n);
     }
 
-    /// Something is begun, and what was begun before has ended.
+    /// Reports the start of a step, and the end of the previous one.
     ///
     /// # Errors
     /// `Cancelled`.

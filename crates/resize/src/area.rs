@@ -1,7 +1,7 @@
 //! OpenCV's `INTER_AREA`: every output pixel is the mean of the input area that it covers.
 //!
-//! Where both ratios are whole numbers, cells of whole pixels are added up as integers. Otherwise
-//! the weights along the two dimensions are tabulated, and for every output row
+//! If both ratios are whole numbers, cells of whole pixels are added up as integers. Otherwise the
+//! weights along the two dimensions are tabulated, and for every output row
 //!
 //! ```text
 //! for each source row y that it touches, from the top:
@@ -10,8 +10,8 @@
 //! output = round half to even (sums)
 //! ```
 //!
-//! all in `f32`, whose rounding after every step is part of the result. A source row on the border
-//! of two output rows counts for both, so the means of the latest four rows are kept.
+//! all in `f32`, where the rounding after every step is part of the result. A source row on the
+//! border of two output rows counts for both, so the means of the latest four rows are kept.
 
 use super::{
     axis::{Axis, whole_ratio},
@@ -20,7 +20,7 @@ use super::{
 };
 use fdconvert_core::Pixels;
 
-/// Tables and buffers, reused from image to image.
+/// Tables and buffers, reused between images.
 #[derive(Default)]
 pub(super) struct Area {
     across: Axis,
@@ -50,7 +50,7 @@ impl Area {
         }
     }
 
-    /// The whole job for one number of channels; see `simd` for who calls it how.
+    /// Resizes with one number of channels; `simd` compiles it for each instruction set.
     #[inline(always)]
     pub(super) fn run<const C: usize>(
         &mut self,
@@ -101,7 +101,7 @@ impl Area {
         }
         self.sums.resize(to_width * C, 0.0);
         let stride = from_width * C;
-        // The row that ends the data has nothing behind it to read: it gets a copy that has.
+        // The last row has no bytes after it to read: it is copied to a buffer that has.
         let last_row = (from_height - 1) * stride;
         self.tail.clear();
         self.tail.extend_from_slice(data.get(last_row..).unwrap_or_default());
@@ -111,7 +111,7 @@ impl Area {
             let start = y * stride;
             data.get(start..start + stride + SLACK).unwrap_or(tail)
         };
-        // Rows `ready..ready + ROWS` have their means in `self.means`.
+        // The rows `ready..ready + ROWS` have their means in `self.means`.
         let mut ready = None;
         for (out, &span) in out.chunks_exact_mut(to_width * C).zip(&self.down.spans) {
             for (i, (y, weight)) in kernel::rows_of(&self.down, span).enumerate() {

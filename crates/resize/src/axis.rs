@@ -1,14 +1,14 @@
-/// One output column or row: the input columns or rows it is made of.
+/// The input columns or rows of one output column or row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) first: usize,
     pub(super) weight: usize,
-    /// The number of input positions, each with one weight.
+    /// Number of input positions, each with one weight.
     pub(super) len: usize,
 }
 
-/// Which inputs make up every output along one dimension, and how much each counts. The weights
-/// of an output add up to 1.
+/// The inputs of every output along one dimension, with their weights. The weights of an output add
+/// up to 1.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
     from: usize,
@@ -18,11 +18,11 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Makes this the table from `from` to `to` positions; free when it is that already.
+    /// Makes this the table from `from` to `to` positions; does nothing if it already is.
     ///
-    /// The expressions are OpenCV's `computeResizeAreaTab`, operation by operation: positions and
-    /// weights in `f64`, rounded once to `f32`, and slivers up to a thousandth left out. Any
-    /// rearrangement changes single bits of single pixels.
+    /// The expressions are those of OpenCV's `computeResizeAreaTab`, operation by operation:
+    /// positions and weights in `f64`, rounded once to `f32`, and slivers up to a thousandth left
+    /// out. Any rearrangement changes single bits of single pixels.
     pub(super) fn set(&mut self, from: usize, to: usize) {
         if (self.from, self.to) == (from, to) {
             return;
@@ -54,13 +54,13 @@ impl Axis {
         }
     }
 
-    /// The weights of a span.
+    /// Returns the weights of a span.
     pub(super) fn of(&self, span: Span) -> &[f32] {
         self.weights.get(span.weight..span.weight + span.len).unwrap_or_default()
     }
 }
 
-/// `from / to` when that is a whole number, to OpenCV's precision.
+/// Returns `from / to` if that is a whole number, to OpenCV's precision.
 pub(super) fn whole_ratio(from: usize, to: usize) -> Option<usize> {
     let scale = from as f64 / to as f64;
     let whole = scale.round();

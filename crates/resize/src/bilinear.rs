@@ -1,15 +1,18 @@
 //! The antialiased bilinear filter for RGB with AVX-512: rows first, then columns, row by row of
-//! the output, so that what is between the two stays in the first cache.
+//! the output, so that intermediate values stay in the first-level cache.
 //!
-//! Sums are of whole numbers: no order of additions changes a bit. `fast_image_resize` does the
-//! same with other vectors, for all that is not for these loops, and is the measure for them.
+//! Sums are integers: their order changes no bit. `fast_image_resize` does the same with other
+//! vectors, in all cases that these loops do not support, and is the reference for them.
 //!
 //! ```text
-//! down       64 bytes at a time: two rows side by side as numbers of 16 bits, times two weights
-//! across     5 pixels at a time: the 64 bytes from the first that any of them needs; a permutation
-//!            puts two inputs of each of the 15 values side by side, times two weights
+//! down       64 bytes at a time: two rows interleaved as 16-bit numbers, times two weights
+//! across     5 pixels at a time: the 64 bytes from their first input on; a permutation
+//!            interleaves two inputs of each of the 15 values, times two weights
 //! ```
-#![allow(unsafe_code, reason = "loads of vectors, and a call behind a proof of the instructions")]
+#![allow(
+    unsafe_code,
+    reason = "loads of vectors, and a call that needs a proof of the instructions"
+)]
 
 use crate::{
     stretch::Source,
@@ -22,13 +25,14 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_unpackhi_epi8, _mm512_unpacklo_epi8,
 };
 
-/// Pixels of the output that are computed at a time.
+/// Number of output pixels computed at a time.
 const GROUP: usize = 5;
 /// Bytes of a vector.
 const VECTOR: usize = 64;
-/// The most rows that make up one: beyond, the inputs of five pixels do not fit a vector.
+/// Largest number of input rows per output row: beyond, the inputs of five pixels do not fit a
+/// vector.
 const MOST_ROWS: usize = 8;
-/// Of each four bytes the first and the third: numbers of 16 bits.
+/// The first and third of every four bytes, as 16-bit numbers.
 const LOW_BYTES: u64 = 0x5555_5555_5555_5555;
 
 /// Proof of AVX-512 F, BW and VBMI.
@@ -44,22 +48,22 @@ impl Avx512 {
     }
 }
 
-/// Tables and buffers, reused from image to image.
+/// Tables and buffers, reused between images.
 #[derive(Debug, Default)]
 pub(super) struct Bilinear {
     across: Taps,
     down: Taps,
     groups: Groups,
-    /// A row of the source's columns, and a vector behind it.
+    /// A row of the source's columns, and the room of a vector after it.
     row: Vec<u8>,
 }
 
-/// The columns of the output, some at a time.
+/// The output columns, in groups.
 #[derive(Debug, Default)]
 struct Groups {
-    /// Start of the inputs of each in a row.
+    /// Start of the inputs of each group in a row.
     starts: Vec<usize>,
-    /// Of each, so many pairs of inputs.
+    /// Number of pairs of inputs of each group.
     n_pairs: usize,
     pairs: Vec<Pair>,
 }
@@ -68,7 +72,7 @@ struct Groups {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Pair {
-    /// Which bytes, in the first and third of four.
+    /// Bytes to select, in the first and third of every four.
     order: [u8; VECTOR],
     weights: [i16; VECTOR / 2],
 }
@@ -76,7 +80,8 @@ struct Pair {
 const NO_PAIR: Pair = Pair { order: [0; VECTOR], weights: [0; VECTOR / 2] };
 
 impl Bilinear {
-    /// Fills `out`, `size` pixels of RGB. `None` for what is not for these loops: `out` is as it was.
+    /// Fills `out`, `size` pixels of RGB. `None`, with `out` unchanged, if these loops do not
+    /// support it.
     pub(super) fn rgb(
         &mut self,
         _: Avx512,
@@ -84,7 +89,7 @@ impl Bilinear {
         size: (u32, u32),
         out: &mut [u8],
     ) -> Option<()> {
-        // SAFETY: the proof is one of these instructions.
+        // SAFETY: the proof shows that the processor has the instructions.
         unsafe { self.run(source, size, out) }
     }
 
@@ -103,7 +108,7 @@ impl Bilinear {
         let corner = view.1 as usize * stride + (view.0 as usize + first) * 3;
         let rows = pixels.get(corner..)?;
         let (_, last) = self.down.reach()?;
-        // All rows are there.
+        // Checks that all rows exist.
         rows.get(last.checked_sub(1)? * stride..)?.get(..n_bytes)?;
         self.row.resize(n_bytes + VECTOR, 0);
         let down = (0..).zip(&self.down.taps);
@@ -122,13 +127,13 @@ impl Bilinear {
     }
 }
 
-/// The weighted mean of some rows, which are as long as `out`, a vector at least.
+/// Writes the weighted mean of some rows, which have the length of `out`, at least a vector.
 #[target_feature(enable = "avx512f,avx512bw")]
 fn sum_rows(rows: &[&[u8]], weights: &[i16], precision: u32, out: &mut [u8]) {
     let mut pairs = [(&[][..], &[][..], _mm512_setzero_si512()); MOST_ROWS / 2];
     let mut n_pairs = 0;
     for ((pair, rows), weights) in pairs.iter_mut().zip(rows.chunks(2)).zip(weights.chunks(2)) {
-        // A row without another counts once, and again for nothing.
+        // A single row is paired with itself at weight 0.
         let (&[a, b], &[first, second]) = (rows, weights) else {
             let (&[a], &[first]) = (rows, weights) else { continue };
             *pair = (a, a, _mm512_set1_epi32(i32::from(first)));
@@ -142,7 +147,7 @@ fn sum_rows(rows: &[&[u8]], weights: &[i16], precision: u32, out: &mut [u8]) {
     let (half, shift) =
         (_mm512_set1_epi32(1 << precision >> 1), _mm_cvtsi32_si128(precision as i32));
     let zero = _mm512_setzero_si512();
-    // The last vector ends where the row does, and overlaps the one before.
+    // The last vector ends with the row, and overlaps the previous one.
     let n_whole = out.len() / VECTOR;
     let last = out.len() - VECTOR;
     for at in (0..n_whole).map(|number| number * VECTOR).chain([last]) {
@@ -178,8 +183,8 @@ fn vector_at(bytes: &[u8], at: usize) -> Option<__m512i> {
 }
 
 impl Groups {
-    /// Makes the tables for rows that start with some input. `None` where the inputs of a group do
-    /// not fit a vector.
+    /// Makes the tables for rows that start at input `from`. `None` if the inputs of a group do not
+    /// fit a vector.
     #[inline(always)]
     fn set(&mut self, across: &Taps, from: usize) -> Option<()> {
         let most = across.taps.iter().map(|tap| tap.len).max()?;
@@ -200,7 +205,7 @@ impl Groups {
         Some(())
     }
 
-    /// The weighted means along a row.
+    /// Writes the weighted means along a row.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     fn sum_columns(&self, row: &[u8], precision: u32, out: &mut [u8]) {
@@ -227,7 +232,7 @@ impl Groups {
             let mut values = [0; 16];
             // SAFETY: 16 bytes, by the type.
             unsafe { _mm_storeu_si128(values.as_mut_ptr().cast(), bytes) };
-            // The byte too many is overwritten by the next group.
+            // The sixteenth byte is overwritten by the next group.
             match out.first_chunk_mut::<16>() {
                 Some(out) => *out = values,
                 None => out.iter_mut().zip(values).for_each(|(out, value)| *out = value),
@@ -237,7 +242,7 @@ impl Groups {
     }
 }
 
-/// Puts the inputs of a pixel of a group into its pairs. `None` where they are not in the vector.
+/// Adds the inputs of a pixel of a group to its pairs. `None` if they are not in the vector.
 #[inline(always)]
 fn put(pairs: &mut [Pair], place: usize, tap: Tap, weights: &[i16]) -> Option<()> {
     if (tap.first + tap.len) * 3 > VECTOR {

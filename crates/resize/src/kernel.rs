@@ -1,19 +1,19 @@
-//! The loops over pixels. Plain Rust that the compiler turns into vector code; `simd` compiles
-//! all of it once per instruction set, which is why everything here is inlined.
+//! The loops over pixels, in plain Rust that the compiler vectorises. `simd` compiles them once per
+//! instruction set, so everything here is inlined.
 //!
-//! No `mul_add`: a fused multiplication rounds once where OpenCV rounds twice. Rust never fuses
-//! on its own, so every instruction set gives the same bits.
+//! No `mul_add`: a fused multiplication rounds once where OpenCV rounds twice. Rust never fuses by
+//! itself, so every instruction set gives the same bits.
 
 use super::axis::{Axis, Span};
 
-/// Source rows that the horizontal pass takes at once: four independent chains of additions hide
-/// the latency of one.
+/// Source rows of the horizontal pass at once: four independent chains of additions hide the
+/// latency of one.
 pub(super) const ROWS: usize = 4;
 
-/// Bytes behind a row that the kernels may read: three channels are loaded as four.
+/// Bytes after a row that the kernels may read: three channels are loaded as four.
 pub(super) const SLACK: usize = 1;
 
-/// The horizontal pass: `out` gets the weighted means along the rows.
+/// The horizontal pass: writes the weighted means along the rows to `out`.
 ///
 /// Each mean adds up from the left, starting with the first product.
 #[inline(always)]
@@ -29,8 +29,8 @@ pub(super) fn horizontal<const C: usize>(
     }
 }
 
-/// Four lanes per pixel. With three channels the fourth lane carries the next pixel's first
-/// channel; it is stored where that pixel's own value overwrites it a step later.
+/// Four lanes per pixel. With three channels the fourth lane holds the next pixel's first channel;
+/// it is stored where that pixel's own value overwrites it a step later.
 #[inline(always)]
 fn horizontal_color<const STEP: usize>(
     [row_0, row_1, row_2, row_3]: [&[u8]; ROWS],
@@ -58,7 +58,7 @@ fn horizontal_color<const STEP: usize>(
     }
 }
 
-/// The pixels of a span, each as four bytes.
+/// Yields the pixels of a span, each as four bytes.
 #[inline(always)]
 fn lanes<const STEP: usize>(row: &[u8], from: usize, to: usize) -> impl Iterator<Item = &[u8; 4]> {
     let bytes = row.get(from..to).unwrap_or_default();
@@ -86,7 +86,7 @@ fn horizontal_gray(rows: [&[u8]; ROWS], axis: &Axis, out: [&mut [f32]; ROWS]) {
     }
 }
 
-/// First row of the vertical pass.
+/// The first row of the vertical pass.
 #[inline(always)]
 pub(super) fn start(sums: &mut [f32], row: &[f32], weight: f32) {
     for (sum, &value) in sums.iter_mut().zip(row) {
@@ -94,7 +94,7 @@ pub(super) fn start(sums: &mut [f32], row: &[f32], weight: f32) {
     }
 }
 
-/// Every further row.
+/// Each further row of the vertical pass.
 #[inline(always)]
 pub(super) fn add(sums: &mut [f32], row: &[f32], weight: f32) {
     for (sum, &value) in sums.iter_mut().zip(row) {
@@ -110,14 +110,14 @@ pub(super) fn round(sums: &[f32], out: &mut [u8]) {
     }
 }
 
-/// Adding 1.5 * 2^23 leaves no bits behind the point, so the addition itself rounds half to even
-/// and the integer stands in the low bits. Unlike a conversion, every instruction set has it.
+/// Adding 1.5 * 2^23 leaves no fraction bits, so the addition itself rounds half to even and the
+/// integer is in the low bits. Unlike a conversion, every instruction set has it.
 #[inline(always)]
 pub(super) fn round_one(sum: f32) -> u8 {
     (sum.clamp(0.0, 255.0) + 12_582_912.0).to_bits() as u8
 }
 
-/// Whole ratios: adds up `across` pixels each into `sums`, for one row.
+/// Adds up `across` pixels each of one row into `sums`, for whole ratios.
 #[inline(always)]
 pub(super) fn add_whole<const C: usize>(sums: &mut [u32], row: &[u8], across: usize) {
     let (sums, _) = sums.as_chunks_mut::<C>();
@@ -131,7 +131,7 @@ pub(super) fn add_whole<const C: usize>(sums: &mut [u32], row: &[u8], across: us
     }
 }
 
-/// The means of whole ratios; for 2x2 OpenCV rounds half up, otherwise half to even.
+/// Writes the means for whole ratios; for 2x2 OpenCV rounds half up, otherwise half to even.
 #[inline(always)]
 pub(super) fn round_whole(sums: &[u32], across: usize, down: usize, out: &mut [u8]) {
     if (across, down) == (2, 2) {
@@ -146,7 +146,6 @@ pub(super) fn round_whole(sums: &[u32], across: usize, down: usize, out: &mut [u
     }
 }
 
-/// A span's rows with their weights.
 #[inline(always)]
 pub(super) fn rows_of(axis: &Axis, span: Span) -> impl Iterator<Item = (usize, f32)> {
     (span.first..).zip(axis.of(span).iter().copied())

@@ -1,12 +1,12 @@
 //! Pixels at another size.
 //!
-//! [`Resizer`] makes whole images smaller for packing: [`Filter::Area`] is OpenCV's `INTER_AREA`
-//! bit for bit, the other filters are Pillow's. [`Stretcher`] fills one row of a training batch
-//! from a part of an image.
+//! [`Resizer`] makes whole images smaller for packing: [`Filter::Area`] equals OpenCV's
+//! `INTER_AREA` bit for bit, the other filters are Pillow's. [`Stretcher`] fills one row of a
+//! training batch from a part of an image.
 //!
-//! A crate of its own because `fast_image_resize` is generic over pixels and views: here it is
-//! compiled once, behind functions that take slices; inside each crate that calls it, it would
-//! add a minute to every build. For the same reason its tests are all outside of it, in `tests`.
+//! It is a separate crate because `fast_image_resize` is generic over pixels and views: here it is
+//! compiled once, behind functions that take slices; inside each crate that calls it, it would add
+//! a minute to every build. For the same reason all tests are outside the crate, in `tests`.
 //!
 //! Deliberately absent: decoding, colour conversion, enlarging for packing.
 

@@ -6,11 +6,11 @@ use fdconvert_core::{Error, Pixels, Result};
 use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use std::{fmt, str::FromStr};
 
-/// Filter that computes a smaller image.
+/// Filter for making images smaller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Filter {
-    /// The mean of the pixels that an output pixel covers: OpenCV's `INTER_AREA` bit for bit, and
-    /// so what FFCV writes.
+    /// The mean of the pixels that an output pixel covers: equals OpenCV's `INTER_AREA` bit for
+    /// bit, and so FFCV's images.
     #[default]
     Area,
     /// Lanczos with three lobes, as Pillow's `LANCZOS`: sharper.
@@ -36,7 +36,7 @@ impl FromStr for Filter {
 }
 
 impl Filter {
-    /// Its name on the command line and in records.
+    /// Returns its name on the command line and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Filter {
     }
 }
 
-/// Resizes; one per thread, reused for its tables and buffers.
+/// Resizes images. Use one per thread: it keeps tables and buffers.
 pub struct Resizer {
     instructions: Instructions,
     area: Area,
@@ -61,13 +61,14 @@ impl Default for Resizer {
 }
 
 impl Resizer {
-    /// A resizer without buffers yet, with the fastest instructions that the processor has.
+    /// Creates a resizer without buffers, with the fastest instructions of the processor.
     #[must_use]
     pub fn new() -> Self {
         Self::of(Instructions::best())
     }
 
-    /// A resizer whose area filter uses these instructions; `None` where the processor lacks them.
+    /// Creates a resizer with these instructions for the area filter; `None` if the processor lacks
+    /// them.
     #[must_use]
     pub fn with(instructions: Instructions) -> Option<Self> {
         instructions.are_here().then(|| Self::of(instructions))
@@ -77,7 +78,7 @@ impl Resizer {
         Self { instructions, area: Area::default(), other: fir::Resizer::default() }
     }
 
-    /// Computes `pixels` at `width` x `height` into `out`, which it resizes.
+    /// Resizes `pixels` to `width` x `height` into `out`, which it resizes.
     ///
     /// # Errors
     /// `Sample` when the data does not fit its size, or when a side is 0 or would grow.
@@ -90,7 +91,7 @@ impl Resizer {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         check(pixels, width, height).map_err(|what| Error::sample(key, what))?;
-        // Every byte is written below: only growth is filled.
+        // Every byte is written below: only the added part is cleared.
         out.resize(Pixels::byte_len(width, height, pixels.channels) as usize, 0);
         let kind = match filter {
             Filter::Area => {
@@ -118,7 +119,8 @@ impl Resizer {
         }
     }
 
-    /// The untyped call of `fast_image_resize` would compile ten kinds of pixels more.
+    /// Typed, because the untyped call of `fast_image_resize` would compile ten more kinds of
+    /// pixels.
     fn convolve_as<P: fir::PixelTrait>(
         &mut self,
         pixels: &Pixels,
@@ -129,7 +131,7 @@ impl Resizer {
         let Pixels { width: from_width, height: from_height, data, .. } = pixels;
         let whole = TypedImageRef::<P>::from_buffer(*from_width, *from_height, data)
             .map_err(|error| error.to_string())?;
-        // A part, as the stretcher takes: of another type all would be compiled once more.
+        // A cropped view, as in the stretcher: another type would compile everything again.
         let from = TypedCroppedImage::new(whole, 0, 0, *from_width, *from_height)
             .map_err(|error| error.to_string())?;
         let mut to =

@@ -1,34 +1,34 @@
-//! Compiles the area resize once per instruction set and picks one at run time.
+//! Compiles the area resize once per instruction set and selects one at run time.
 //!
-//! The results are the same to the bit (see `kernel`); only the speed differs.
+//! The results are identical bit for bit (see `kernel`); only the speed differs.
 #![allow(unsafe_code)]
 
 use super::area::Area;
 
-/// Instruction sets that the area filter is compiled for. The pixels do not depend on it.
+/// An instruction set of the area filter. The pixels do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// The instructions that every machine of the target has.
+    /// The instructions of every machine of the target.
     Portable,
-    /// Eight lanes.
+    /// AVX2: eight lanes.
     Avx2,
-    /// Sixteen lanes.
+    /// AVX-512: sixteen lanes.
     Avx512,
 }
 
 impl Instructions {
-    /// All there are, from the slowest to the fastest.
+    /// All instruction sets, from the slowest to the fastest.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// The fastest that this processor has.
+    /// Returns the fastest set of this processor.
     #[must_use]
     pub fn best() -> Self {
         let here = Self::ALL.into_iter().filter(|it| it.are_here());
         here.max().unwrap_or(Self::Portable)
     }
 
-    /// Returns true if this processor has them.
+    /// Returns whether this processor has them.
     #[must_use]
     pub fn are_here(self) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Instructions {
     }
 }
 
-/// Runs the resize with these instructions, or with the portable ones where they are not here.
+/// Runs the resize with these instructions, or with the portable ones if the processor lacks them.
 pub(super) fn run<const C: usize>(
     instructions: Instructions,
     area: &mut Area,

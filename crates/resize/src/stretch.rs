@@ -7,19 +7,19 @@ use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 /// A rectangle inside a part of an image.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// Rows without padding, channels side by side.
+    /// Rows without padding, with interleaved channels.
     pub pixels: &'a [u8],
     /// Width and height of `pixels`.
     pub size: (u32, u32),
     /// The part that may be read: left, top, width and height in pixels.
     pub view: (u32, u32, u32, u32),
-    /// The rectangle to resize: left, top, width and height in pixels, from the corner of the view.
+    /// The rectangle to resize: left, top, width and height in pixels, relative to the view.
     pub rect: (f64, f64, f64, f64),
 }
 
 impl Source<'_> {
-    /// Returns true if the slices have their sizes, the rectangle is within the view, and both its
-    /// sides change: all else is rare, or an error that `fast_image_resize` tells.
+    /// Returns whether the slices have their sizes, the rectangle is within the view, and both its
+    /// sides change. Anything else is rare, or an error that `fast_image_resize` reports.
     #[cfg(target_arch = "x86_64")]
     fn is_for_loops(&self, size: (u32, u32), out: &[u8]) -> bool {
         let n_bytes = |(width, height): (u32, u32)| width as usize * height as usize * 3;
@@ -38,12 +38,12 @@ impl Source<'_> {
     }
 }
 
-/// Resizes rectangles with the antialiased bilinear filter; one per thread, for its buffers.
+/// Resizes rectangles with the antialiased bilinear filter. Use one per thread: it keeps buffers.
 ///
-/// The result is that of torchvision and Pillow to within one level: the weights have fewer bits.
+/// The result is within one level of torchvision's and Pillow's: the weights have fewer bits.
 pub struct Stretcher {
     resizer: fir::Resizer,
-    /// For RGB, where the processor has the instructions.
+    /// For RGB, if the processor has the instructions.
     #[cfg(target_arch = "x86_64")]
     loops: Option<(Avx512, Bilinear)>,
 }
@@ -55,14 +55,15 @@ impl Default for Stretcher {
 }
 
 impl Stretcher {
-    /// A stretcher without buffers yet, with the fastest instructions that the processor has.
+    /// Creates a stretcher without buffers, with the fastest instructions of the processor.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Instructions::Avx512)
     }
 
-    /// A stretcher that uses these instructions at most. The pixels do not depend on it: without
-    /// AVX-512 and its permutations of bytes, `fast_image_resize` makes the same with its own.
+    /// Creates a stretcher with at most these instructions. The pixels do not depend on them:
+    /// without AVX-512 and its byte permutations, `fast_image_resize` computes the same with its
+    /// own.
     #[must_use]
     pub fn with(instructions: Instructions) -> Self {
         let _ = instructions;
@@ -78,7 +79,7 @@ impl Stretcher {
     /// Fills `out`, `size` pixels of one channel.
     ///
     /// # Errors
-    /// A text, when the slices do not have their sizes or the rectangle is not within the pixels.
+    /// A text, when the slices do not have their sizes or the rectangle exceeds the pixels.
     pub fn gray(
         &mut self,
         from: &Source<'_>,

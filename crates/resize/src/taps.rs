@@ -1,26 +1,26 @@
 //! The weights of the antialiased bilinear filter along one dimension.
 
-/// An output column or row: the first input that counts, and how many do.
+/// The first input of an output column or row, and the number of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tap {
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
-/// Which inputs make up every output along one dimension, and how much each counts: whole numbers
-/// that add up to some `1 << precision`.
+/// The inputs of every output along one dimension, with integer weights that add up to `1 <<
+/// precision`.
 #[derive(Debug, Default)]
 pub(super) struct Taps {
     pub(super) taps: Vec<Tap>,
     pub(super) precision: u32,
-    /// Of each output as many as of any.
+    /// Number of stored weights per output, the largest of any.
     window: usize,
     weights: Vec<i16>,
     exact: Vec<f64>,
 }
 
 impl Taps {
-    /// Makes this the table for what lies between two positions of `size` inputs, as `n_out`
+    /// Makes this the table from an interval between two positions of `size` inputs to `n_out`
     /// outputs.
     ///
     /// The expressions are those of `fast_image_resize` (`precompute_coefficients` and
@@ -45,7 +45,7 @@ impl Taps {
             for x in first..behind {
                 let distance = ((f64::from(x) - center) * inverse).abs();
                 let weight = if distance < 1.0 { 1.0 - distance } else { 0.0 };
-                // Those in front that do not count are left out.
+                // Leading zero weights are left out.
                 if self.exact.len() == start && weight == 0.0 {
                     n_skipped += 1;
                 } else {
@@ -68,20 +68,20 @@ impl Taps {
         self.weights.extend(self.exact.iter().map(|weight| (weight * scale).round() as i16));
     }
 
-    /// The weights of an output.
+    /// Returns the weights of an output.
     pub(super) fn of(&self, number: usize, tap: Tap) -> &[i16] {
         let start = number * self.window;
         self.weights.get(start..start + tap.len).unwrap_or_default()
     }
 
-    /// All inputs from the first that counts to the last.
+    /// Returns the range from the first to the last input with a weight.
     pub(super) fn reach(&self) -> Option<(usize, usize)> {
         let (first, last) = (self.taps.first()?, self.taps.last()?);
         Some((first.first, last.first + last.len))
     }
 }
 
-/// The most bits with which the largest weight is one of 16 bits.
+/// Returns the most bits with which the largest weight fits 16 bits.
 #[inline(always)]
 fn precision(most: f64) -> u32 {
     let mut precision = 0;

@@ -1,4 +1,4 @@
-//! How far two images, or two folders, are apart.
+//! Comparison of two images, or of two folders.
 use fdconvert_core::Pixels;
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fs, os::unix::ffi::OsStrExt, path::Path};
@@ -36,14 +36,14 @@ pub fn pixels(a: &Pixels, b: &Pixels) -> Difference {
     Difference { max, mean: sum as f64 / n_samples, psnr }
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns SHA-256 in hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Every file below a folder (or the file itself), by relative path, with its bytes. Empty
-/// folders are listed with a `/` at their end.
+/// Returns every file below a folder (or the file itself), by relative path, with its bytes. Empty
+/// folders are listed with a trailing `/`.
 ///
 /// # Panics
 /// When something cannot be read.
@@ -70,10 +70,10 @@ pub fn tree(root: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     files
 }
 
-/// Asserts that two folders hold the same names and the same bytes.
+/// Asserts that two folders contain the same names and the same bytes.
 ///
 /// # Panics
-/// When they do not, with the first difference of each sort.
+/// When they do not, with the first difference of each kind.
 pub fn assert_same_tree(a: &Path, b: &Path) {
     let (left, right) = (tree(a), tree(b));
     let show = |name: &[u8]| String::from_utf8_lossy(name).into_owned();

@@ -1,15 +1,15 @@
-//! The suite every format passes: what [`Format`](fdconvert_core::Format),
-//! [`ShardWriter`](fdconvert_core::ShardWriter)
-//! and [`Reader`](fdconvert_core::Reader) promise, asked from outside.
+//! The suite every format passes: the contracts of [`Format`](fdconvert_core::Format),
+//! [`ShardWriter`](fdconvert_core::ShardWriter) and [`Reader`](fdconvert_core::Reader), tested from
+//! outside.
 //!
-//! A format says in a [`Profile`] what it can keep, and gets one test per check:
+//! A format declares in a [`Profile`] what it can keep, and gets one test per check:
 //!
 //! ```ignore
 //! fdconvert_testkit::conformance_tests!(Folder::default(), profile());
 //! ```
 //!
-//! Not asked here: that a killed process can be continued (that takes a process to kill), and
-//! that other programs read what was written.
+//! Not tested here: that a killed process can be resumed (which needs a process to kill), and that
+//! other programs read the output.
 
 mod bench;
 mod damage;
@@ -33,34 +33,34 @@ pub use round_trip::{bad_samples, every_kind, image_sizes, round_trip, sizes, sk
 use fdconvert_core::Kind;
 use std::{ops::Range, path::Path};
 
-/// Parts of its input that a format keeps; the suite demands that much.
+/// Parts of its input that a format keeps; the suite requires exactly these.
 #[derive(Debug, Clone)]
 pub struct Profile {
     /// File name of the output.
     pub out: &'static str,
-    /// Kinds of fields that come back as they went in.
+    /// Kinds of fields that are read back unchanged.
     pub kinds: Vec<Kind>,
     /// Treatment of keys.
     pub keys: Keys,
-    /// True if samples come back in the order they were written in, else in that of their keys.
+    /// True if samples are read in the order of writing, false for that of their keys.
     pub keeps_order: bool,
-    /// True if class names come back.
+    /// True if class names are read back.
     pub keeps_class_names: bool,
-    /// True if image bytes are stored unseen; else they have to be images.
+    /// True if image bytes are stored unparsed; else they must be images.
     pub opaque_images: bool,
     /// True if `overwrite` replaces a finished output.
     pub replaces: bool,
-    /// True if opening or verifying tells a file that was cut short at any byte.
+    /// True if opening or verifying detects a file truncated at any byte.
     pub finds_truncation: bool,
-    /// The byte ranges of an output file (its name and size are given) in which every bit is
-    /// flipped and every length cut at; elsewhere a few are.
+    /// Returns the byte ranges of an output file, given its name and size, in which every bit is
+    /// flipped and every truncation tried; elsewhere only a few are.
     pub ranges: fn(&Path, u64) -> Vec<Range<u64>>,
     /// Location of the datasets.
     pub location: Location,
 }
 
 impl Profile {
-    /// The same elsewhere.
+    /// Uses another location.
     #[must_use]
     pub fn at(self, location: Location) -> Self {
         Self { location, ..self }
@@ -72,32 +72,33 @@ impl Profile {
 pub enum Location {
     /// In a folder.
     Disk,
-    /// In a bucket of S3, into which they are written and from which they are read.
+    /// In a bucket of S3, to which they are written and from which they are read.
     Store,
-    /// In a folder that a web server reads out.
+    /// In a folder served by a web server.
     Web,
 }
 
 /// Treatment of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Every key that is accepted comes back as it was.
+    /// Every accepted key is read back unchanged.
     Kept,
-    /// Keys that are relative paths with the extension of an image come back as they were.
+    /// Keys that are relative paths with the extension of an image are read back unchanged.
     Paths,
     /// Keys are not stored.
     Lost,
 }
 
-/// All of small files, the first and last kibibyte of larger ones.
+/// Returns all of small files, and the first and last kibibyte of larger ones.
 #[must_use]
 pub fn ends_of_files(_: &Path, len: u64) -> Vec<Range<u64>> {
     let end = 1024;
     if len <= 4 * end { std::iter::once(0..len).collect() } else { vec![0..end, len - end..len] }
 }
 
-/// One `#[test]` per check of the suite, for the format and [`Profile`](crate::conformance::Profile)
-/// that two expressions give; with `elsewhere:` in front, those that look at no files.
+/// Defines one `#[test]` per check of the suite, for the format and
+/// [`Profile`](crate::conformance::Profile) given by two expressions; with `elsewhere:` first, only
+/// the checks that read no files.
 #[macro_export]
 macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
@@ -121,7 +122,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// The checks for which reads and writes fail on purpose.
+/// The checks in which reads and writes fail on purpose.
 #[cfg(feature = "fault")]
 #[doc(hidden)]
 #[macro_export]
@@ -131,8 +132,8 @@ macro_rules! fault_tests {
     };
 }
 
-/// Defines the tests of faults as ignored ones, counted with the reason: nothing can fail on
-/// purpose.
+/// Defines the tests of faults as ignored ones, counted with the reason: this build cannot inject
+/// faults.
 #[cfg(not(feature = "fault"))]
 #[doc(hidden)]
 #[macro_export]

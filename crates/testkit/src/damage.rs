@@ -1,13 +1,13 @@
-//! Every way in which a small dataset can be damaged, one after the other.
+//! All kinds of damage to a small dataset, one after the other.
 use std::{
     fs::{self, OpenOptions},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
-/// Zeros in longer runs than this are looked at here and there only.
+/// Longer runs of zeros are only sampled.
 const ZERO_RUN: usize = 4096;
-/// The step in such runs: a prime, so that all places in a page and a word come up.
+/// Step in such runs: a prime, so that all positions in a page and a word occur.
 const ZERO_STEP: usize = 997;
 
 /// Damage to a file.
@@ -15,27 +15,27 @@ const ZERO_STEP: usize = 997;
 pub enum Damage {
     /// A bit was flipped.
     Flip {
-        /// Of which byte.
+        /// Position of the byte.
         at: u64,
-        /// Which one, from 0.
+        /// Number of the bit, from 0.
         bit: u32,
     },
-    /// It was cut to this length.
+    /// The file was truncated to this length.
     Cut(u64),
     /// This byte was appended.
     Grown(u8),
-    /// It was removed.
+    /// The file was removed.
     Gone,
 }
 
-/// Results for one file.
+/// Results for a file.
 #[derive(Debug, Clone)]
 pub struct Tally {
-    /// Its path below the dataset.
+    /// Path below the dataset.
     pub file: String,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
-    /// Times that it was damaged.
+    /// Number of tested cases of damage.
     pub tries: u64,
     /// Damage that was not noticed.
     pub missed: Vec<Damage>,
@@ -44,14 +44,14 @@ pub struct Tally {
 /// Extent of the damage that is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Every bit and every length; in long runs of zeros every 997th byte.
+    /// Every bit and every length; every 997th byte in long runs of zeros.
     All,
-    /// One bit of every so-many-th byte, and every so-many-th length.
+    /// One bit of every nth byte, and every nth length.
     Every(usize),
 }
 
-/// Damages all files at or below `dataset`, one at a time, and asks `notices` each time. Files are
-/// as they were afterwards.
+/// Damages all files at or below `dataset`, one at a time, and calls `notices` each time. Files are
+/// restored afterwards.
 ///
 /// # Panics
 /// When a file cannot be changed.
@@ -102,7 +102,6 @@ fn damage(file: String, path: &Path, extent: Extent, notices: &impl Fn() -> bool
     tally
 }
 
-/// Positions that are damaged.
 fn places(whole: &[u8], extent: Extent) -> Vec<usize> {
     let every = match extent {
         Extent::All => 1,
@@ -113,7 +112,7 @@ fn places(whole: &[u8], extent: Extent) -> Vec<usize> {
     while at < whole.len() {
         let zeros = whole[at..].iter().take_while(|&&byte| byte == 0).count();
         let (run, step) = if zeros > ZERO_RUN {
-            // In a sparse file most of it, whatever its size.
+            // Most of a sparse file, whatever its size.
             (zeros, (ZERO_STEP * every).max(zeros / 512))
         } else {
             (zeros.max(1), 1)
@@ -132,7 +131,7 @@ fn places(whole: &[u8], extent: Extent) -> Vec<usize> {
     kept
 }
 
-/// Files at or below a path, sorted by path.
+/// Returns the files at or below a path, sorted by path.
 #[must_use]
 pub fn files_below(path: &Path) -> Vec<PathBuf> {
     if path.is_file() {
@@ -152,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, b"ab-").unwrap();
-        // The last byte does not count.
+        // Damage to the last byte is not noticed.
         let tallies = campaign(folder.path(), Extent::All, || {
             !fs::read(&path).is_ok_and(|read| read.starts_with(b"ab"))
         });

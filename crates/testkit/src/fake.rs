@@ -1,11 +1,11 @@
-//! A format that holds what it is told to, for tests of what happens before anything is written.
+//! A fake format with chosen properties, for tests of the steps before anything is written.
 use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, ImageHeader, Layout, OpenOptions, OptionValues,
     Reader, Result, ShardWriter,
 };
 use std::path::Path;
 
-/// Answers what policies and plans ask of a format, and neither writes nor reads.
+/// Answers the questions of policies and plans, and neither writes nor reads.
 pub struct Fake {
     holds: fn(&ImageHeader) -> bool,
     fallback: Codec,
@@ -13,23 +13,24 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// A format of one file: which images it can store as they are, and what the others become.
+    /// Creates a format of one file, from the images that it can store unchanged and the codec of
+    /// the others.
     #[must_use]
     pub const fn new(holds: fn(&ImageHeader) -> bool, fallback: Codec) -> Self {
         Self { holds, fallback, is_sharded: false }
     }
 
-    /// The same as a folder of shards.
+    /// Makes it a folder of shards.
     #[must_use]
     pub const fn sharded(self) -> Self {
         Self { is_sharded: true, ..self }
     }
 }
 
-/// Like a folder: every file, but no raw pixels.
+/// Like a folder: any file, but no raw pixels.
 pub const FILES: Fake = Fake::new(|header| !matches!(header.codec, Codec::Raw), Codec::Png);
 
-/// Like a dataset of shards that takes everything.
+/// Like a dataset of shards: any image.
 pub const SHARDS: Fake = Fake::new(|_| true, Codec::Png).sharded();
 
 impl Format for Fake {

@@ -1,5 +1,4 @@
-//! Images and samples that need no codec to make, and the image sets that lie in the repository
-//! or beside it.
+//! Images and samples made without a codec, and the image sets in the repository or next to it.
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Color, Encoded, FieldSpec, GOLDEN, ImageHeader, Kind, Pixels, Sample, Schema, Value, mix,
@@ -8,35 +7,35 @@ use std::path::{Path, PathBuf};
 
 pub use crate::shared::shared;
 
-/// Small pseudo-random numbers, the same on every machine (SplitMix64).
+/// A generator of pseudo-random numbers, the same on every machine (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// A stream of its own for every seed.
+    /// Creates the stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64() % bound
     }
 
-    /// That many bytes.
+    /// Returns `n_bytes` bytes.
     pub fn bytes(&mut self, n_bytes: usize) -> Vec<u8> {
         (0..n_bytes).map(|_| self.next_u64() as u8).collect()
     }
 }
 
-/// Pixels with some structure and some noise.
+/// Returns pixels with some structure and some noise.
 #[must_use]
 pub fn pixels(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
     let mut random = Random::new(seed);
@@ -52,14 +51,14 @@ pub fn pixels(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
     Pixels { width, height, channels, data }
 }
 
-/// Raw RGB pixels in their stored form.
+/// Returns raw RGB pixels in their stored form.
 #[must_use]
 pub fn raw(width: u32, height: u32, seed: u64) -> Encoded {
     let bytes = pixels(width, height, 3, seed).data.into();
     Encoded::new(Codec::Raw, width, height, bytes)
 }
 
-/// A bottom-up BMP of 24 bits per pixel, rows padded to four bytes.
+/// Returns a bottom-up BMP of 24 bits per pixel, with rows padded to four bytes.
 #[must_use]
 pub fn bmp(width: u32, height: u32, seed: u64) -> Encoded {
     let pixels = pixels(width, height, 3, seed);
@@ -80,7 +79,7 @@ pub fn bmp(width: u32, height: u32, seed: u64) -> Encoded {
     Encoded::new(Codec::Bmp, width, height, bytes.into())
 }
 
-/// An RGB PNG of stored (uncompressed) blocks.
+/// Returns an RGB PNG of stored (uncompressed) blocks.
 #[must_use]
 pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
     let pixels = pixels(width, height, 3, seed);
@@ -113,7 +112,7 @@ pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
     Encoded::new(Codec::Png, width, height, bytes.into())
 }
 
-/// A sound TIFF of 2x1 pixels with 13 channels of 16 bits, which are no picture.
+/// Returns a sound TIFF of 2x1 pixels with 13 channels of 16 bits, which form no picture.
 #[must_use]
 pub fn channels_tiff() -> Vec<u8> {
     let entries: [(u16, u16, u32, u32); 9] = [
@@ -133,7 +132,8 @@ pub fn channels_tiff() -> Vec<u8> {
     bytes
 }
 
-/// The start of a TIFF, little endian, of one directory: tag, kind, count and value of each entry.
+/// Returns the start of a little-endian TIFF with one directory: tag, kind, count and value of each
+/// entry.
 #[must_use]
 pub fn tiff_directory(entries: &[(u16, u16, u32, u32)]) -> Vec<u8> {
     let mut bytes = b"II\x2a\0\x08\0\0\0".to_vec();
@@ -159,7 +159,7 @@ pub const PNG_RGB: &[u8] = include_bytes!("../fixtures/rgb.png");
 /// Gray PNG, 20x15, compressed.
 pub const PNG_GRAY: &[u8] = include_bytes!("../fixtures/gray.png");
 
-/// One image of every sort that exists here, with its header.
+/// Returns one image of every kind in this module, with its header.
 #[must_use]
 pub fn images() -> Vec<(ImageHeader, Encoded)> {
     let constant = |codec, color, width, height, bytes| {
@@ -182,8 +182,8 @@ pub fn images() -> Vec<(ImageHeader, Encoded)> {
     ]
 }
 
-/// `n` samples of these fields. Images are taken in turn from `images`, labels stay below the
-/// number of class names (else below 10), keys look like paths: `class/00012.jpg`.
+/// Returns `n` samples of these fields. Images are taken in turn from `images`, labels are below
+/// the number of class names (else below 10), keys are like paths: `class/00012.jpg`.
 ///
 /// # Panics
 /// When `images` is empty and a field is an image.
@@ -228,7 +228,7 @@ fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -
         Kind::Array(spec) => {
             let n_bytes = spec.byte_len().unwrap() as usize;
             let mut bytes = random.bytes(n_bytes);
-            // Truth values of other bytes than 0 and 1 would not be well formed.
+            // Booleans other than 0 and 1 would not be well formed.
             if spec.dtype == fdconvert_core::DType::Bool {
                 bytes.iter_mut().for_each(|byte| *byte &= 1);
             }
@@ -238,28 +238,28 @@ fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -
     }
 }
 
-/// A file or folder of `tests/fixtures`; its README says what is there.
+/// Returns a file or folder of `tests/fixtures`, which has a README.
 #[must_use]
 pub fn fixture(name: &str) -> PathBuf {
     workspace().join("tests/fixtures").join(name)
 }
 
-/// The photographs in the repository: PNGs of 768x512 pixels.
+/// Returns the photographs in the repository: PNGs of 768x512 pixels.
 #[must_use]
 pub fn kodak() -> PathBuf {
     fixture("kodak")
 }
 
-/// JPEGs in class folders, of all samplings, tables, sizes and orientations.
+/// Returns JPEGs in class folders, of all samplings, tables, sizes and orientations.
 #[must_use]
 pub fn photos() -> PathBuf {
     fixture("photos")
 }
 
-/// The rows of a table in `tests/fixtures`, without its heading.
+/// Returns the rows of a table in `tests/fixtures`, without its heading.
 ///
 /// # Panics
-/// When there is none.
+/// When it does not exist.
 #[must_use]
 pub fn table(name: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(fixture(name)).unwrap();
@@ -267,7 +267,6 @@ pub fn table(name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The root of the repository.
 pub(crate) fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()

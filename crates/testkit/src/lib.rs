@@ -1,14 +1,12 @@
-//! What the tests of several crates share; a dev-dependency only.
+//! Shared by the tests of several crates; a dev-dependency only.
 //!
 //! [`conformance`] is the suite every format passes: [`conformance_tests!`] turns it into tests.
 //! [`fixtures`] makes images and samples without any codec, and finds the image sets.
-//! [`needs_shared!`] has tests ignored by name where the data folder is absent.
-//! [`fake`] stands in for a format where nothing is written.
-//! [`damage`] flips every bit of a dataset and cuts it at every length.
-//! [`server`] serves a folder as a store does, with the failures that networks have.
-//! [`workload`] lists the files of a folder and draws crops as training does.
-//! [`zip`] makes zips, sound ones and others.
-//! [`compare`] tells how far two images or two folders are apart.
+//! [`needs_shared!`] makes tests ignored by name if the data folder is absent. [`fake`] replaces a
+//! format where nothing is written. [`damage`] flips every bit of a dataset and truncates it at
+//! every length. [`server`] serves a folder like a store, with network failures. [`workload`] lists
+//! the files of a folder and draws crops as training does. [`zip`] makes zips, sound and broken
+//! ones. [`compare`] measures the difference between two images or two folders.
 //!
 //! ```
 //! use fdconvert_testkit::{compare, fixtures};
@@ -18,7 +16,7 @@
 //! assert_ne!(compare::sha256(&bmp.bytes), compare::sha256(&fixtures::bmp(5, 4, 2).bytes));
 //! ```
 //!
-//! Deliberately absent: codecs and formats. What is tested here must not test itself.
+//! Deliberately absent: codecs and formats, because code under test must not test itself.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

@@ -1,19 +1,19 @@
-//! Images with metadata put into them, without the code that takes it out.
+//! Images with metadata, made without the code under test, which removes it.
 
-/// Text that an EXIF of [`exif`] holds as the maker of the camera.
+/// Camera maker in the EXIF of [`exif`].
 pub const MAKER: &[u8] = b"Kamera & Sons\0";
-/// Text that it holds as the time.
+/// Time in that EXIF.
 pub const TIME: &[u8] = b"2026:02:03 04:05:06\0";
-/// Bytes of a rational number of its latitude.
+/// Bytes of a rational number of the latitude in that EXIF.
 pub const LATITUDE: [u8; 4] = [0x4A, 0x3B, 0x2C, 0x1D];
-/// A packet of XMP that names a position.
+/// An XMP packet that names a position.
 pub const XMP_WITH_GPS: &[u8] =
     b"<x:xmpmeta><exif:GPSLatitude>48,8N</exif:GPSLatitude></x:xmpmeta>";
-/// A packet of XMP that names none.
+/// An XMP packet without a position.
 pub const XMP: &[u8] = b"<x:xmpmeta><xmp:Rating>5</xmp:Rating></x:xmpmeta>";
 
-/// An EXIF with a maker, a time in the directory of the camera, a second directory as of a
-/// thumbnail, and a position, of this orientation and byte order.
+/// Returns an EXIF with a maker, a time in the directory of the camera, a second directory like
+/// that of a thumbnail, and a position, with this orientation and byte order.
 #[must_use]
 pub fn exif(orientation: u16, is_big: bool) -> Vec<u8> {
     let short = |n: u16| if is_big { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -23,7 +23,7 @@ pub fn exif(orientation: u16, is_big: bool) -> Vec<u8> {
         [&short(tag)[..], &short(kind), &long(count), &value].concat()
     };
     let [a, b] = short(orientation);
-    // Where each part lies: four entries, one, two of the position, one of the thumbnail.
+    // Offsets of the parts: four entries, one, two of the position, one of the thumbnail.
     let camera = 8 + 2 + 4 * 12 + 4;
     let gps = camera + 2 + 12 + 4;
     let thumbnail = gps + 2 + 3 * 12 + 4;
@@ -54,7 +54,7 @@ pub fn exif(orientation: u16, is_big: bool) -> Vec<u8> {
     tiff
 }
 
-/// A JPEG with these segments behind its first marker.
+/// Returns a JPEG with these segments after its first marker.
 #[must_use]
 pub fn jpeg_with(jpeg: &[u8], segments: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let (start, rest) = jpeg.split_at(2);
@@ -68,7 +68,7 @@ pub fn jpeg_with(jpeg: &[u8], segments: &[(u8, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// A PNG with these chunks behind its header, or in front of its end.
+/// Returns a PNG with these chunks after its header, or before its end.
 #[must_use]
 pub fn png_with(png: &[u8], chunks: &[(&[u8; 4], Vec<u8>)], at_the_end: bool) -> Vec<u8> {
     let (before, behind) = png.split_at(if at_the_end { png.len() - 12 } else { 33 });
@@ -83,7 +83,7 @@ pub fn png_with(png: &[u8], chunks: &[(&[u8; 4], Vec<u8>)], at_the_end: bool) ->
     out
 }
 
-/// A WebP in its extended form with these chunks behind its image.
+/// Returns a WebP in its extended form with these chunks after its image.
 #[must_use]
 pub fn webp_with(webp: &[u8], size: (u32, u32), chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     let has = |name: &[u8; 4]| chunks.iter().any(|(kind, _)| *kind == name);
@@ -101,7 +101,7 @@ pub fn webp_with(webp: &[u8], size: (u32, u32), chunks: &[(&[u8; 4], Vec<u8>)]) 
         out.extend_from_slice(data);
         out.resize(out.len().next_multiple_of(2), 0);
     };
-    // A profile stands in front of the image.
+    // A profile comes before the image.
     for (kind, data) in chunks.iter().filter(|(kind, _)| *kind == b"ICCP") {
         put(kind, data);
     }

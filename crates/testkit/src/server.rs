@@ -1,10 +1,10 @@
-//! A store to test with: a folder served over HTTP on the loopback interface, as S3 serves a bucket
-//! and as a web server serves files, with the failures that networks have.
+//! A store for tests: a folder served over HTTP on the loopback interface, like a bucket of S3 and
+//! like files of a web server, with network failures.
 //!
-//! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2; `PUT`
-//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`, also of many at once. No signature is checked. Of
-//! Azure's interface there is only how it says that a container is missing. What servers of others
-//! do is tested with them (`make servers`).
+//! It supports `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects,
+//! version 2; `PUT` with `If-None-Match` and `If-Match`, multipart uploads, `DELETE`, also of many
+//! at once. It checks no signature. Of Azure's interface it has only the error for a missing
+//! container. `make servers` tests with other servers.
 mod faults;
 mod http;
 mod list;
@@ -25,7 +25,7 @@ use std::{
 };
 use write::Written;
 
-/// A running server; it stops when this is dropped.
+/// A running server, which stops when this is dropped.
 pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -40,19 +40,19 @@ struct Shared {
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
     by_path: Mutex<BTreeMap<String, u64>>,
-    /// By the last part of the path: requests in flight, and the most there were.
+    /// By the last part of the path: requests in flight, and their maximum.
     by_name: Mutex<BTreeMap<String, (u64, u64)>>,
     written: Mutex<Written>,
 }
 
-/// Totals of what a server was asked for.
+/// Totals of a server's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes of bodies that were sent.
+    /// Number of sent bytes of bodies.
     pub bytes: u64,
-    /// The most requests that were answered at the same time.
+    /// Largest number of requests answered at the same time.
     pub most_in_flight: u64,
 }
 
@@ -63,7 +63,7 @@ impl Server {
         Self::with_faults(root, Faults::default())
     }
 
-    /// The same, with failures.
+    /// Serves the folders in `root` as buckets, with failures.
     #[must_use]
     pub fn with_faults(root: &Path, faults: Faults) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -93,13 +93,13 @@ impl Server {
         Self { address, shared }
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Returns `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Variables by which the tools of S3 find the server.
+    /// Returns the environment variables for clients of S3.
     #[must_use]
     pub fn variables(&self) -> [(&'static str, String); 6] {
         [
@@ -112,13 +112,14 @@ impl Server {
         ]
     }
 
-    /// Variables by which those of Azure do. The container's path begins with the account's name.
+    /// Returns the environment variables for clients of Azure. The container's path begins with the
+    /// account's name.
     #[must_use]
     pub fn azure_variables(&self) -> [(&'static str, String); 2] {
         [("AZURE_STORAGE_USE_EMULATOR", "true".into()), ("AZURITE_BLOB_STORAGE_URL", self.url())]
     }
 
-    /// Returns what was asked for since the start.
+    /// Returns the totals since the start.
     #[must_use]
     pub fn served(&self) -> Served {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -135,14 +136,14 @@ impl Server {
         self.shared.by_path.lock().unwrap().clone()
     }
 
-    /// The most requests for objects of that name, in whatever folder, that were answered at the
-    /// same time.
+    /// Returns the largest number of requests answered at the same time for objects of this name,
+    /// in any folder.
     #[must_use]
     pub fn most_in_flight_of(&self, name: &str) -> u64 {
         self.shared.by_name.lock().unwrap().get(name).map_or(0, |&(_, most)| most)
     }
 
-    /// Writes an object, as another tool does.
+    /// Writes an object, like another client.
     pub fn put(&self, path: &str, bytes: &[u8]) {
         self.shared.written.lock().unwrap().put(&self.shared.root, path, bytes);
     }
@@ -153,13 +154,13 @@ impl Server {
         self.shared.written.lock().unwrap().stored()
     }
 
-    /// Paths of the objects that are sent in parts and neither complete nor given up.
+    /// Returns the paths of the objects with uploads that are neither completed nor aborted.
     #[must_use]
     pub fn open_uploads(&self) -> Vec<String> {
         self.shared.written.lock().unwrap().open()
     }
 
-    /// Gives up all of them, as a rule of a bucket does after a time.
+    /// Aborts all uploads, as a lifecycle rule of a bucket does.
     pub fn abort_uploads(&self) {
         self.shared.written.lock().unwrap().abort();
     }
@@ -168,7 +169,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -192,7 +193,7 @@ impl Shared {
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             match sent {
                 Some(n_bytes) => self.bytes.fetch_add(n_bytes, Ordering::Relaxed),
-                // The connection is broken, or is to be.
+                // The connection is broken, or must be.
                 None => return,
             };
         }
@@ -205,8 +206,8 @@ impl Shared {
         *most = (*most).max(*now);
     }
 
-    /// Answers a request, and returns how many bytes of a body were sent; `None` when the
-    /// connection is over.
+    /// Answers a request, and returns the number of sent bytes of the body; `None` when the
+    /// connection has ended.
     fn answer(&self, request: &Request, number: u64, connection: &TcpStream) -> Option<u64> {
         thread::sleep(self.faults.latency);
         let fault = self.faults.of(number);

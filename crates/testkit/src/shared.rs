@@ -1,13 +1,13 @@
-//! The data folder beside the repository, and the tests that need it.
+//! The data folder next to the repository, and the tests that need it.
 use crate::fixtures::workspace;
 use std::path::PathBuf;
 
-/// The folder of large image sets and recorded files that is not part of the repository: named by
-/// `FDCONVERT_SHARED`, else `shared` beside the repository.
+/// Returns the folder of large image sets and recorded files outside the repository:
+/// `FDCONVERT_SHARED`, else `shared` next to the repository.
 ///
 /// # Panics
-/// When it is absent. Tests that ask for it stand in [`needs_shared!`](crate::needs_shared), which
-/// has them ignored by name then.
+/// When it is absent. Tests that use it belong in [`needs_shared!`](crate::needs_shared), which
+/// then ignores them by name.
 #[must_use]
 pub fn shared() -> PathBuf {
     let folder = folder();
@@ -16,14 +16,14 @@ pub fn shared() -> PathBuf {
     folder
 }
 
-/// As `build.rs` finds it when the tests are compiled.
+/// The same folder that `build.rs` finds when the tests are compiled.
 fn folder() -> PathBuf {
     let named = std::env::var_os("FDCONVERT_SHARED").filter(|name| !name.is_empty());
     named.map_or_else(|| workspace().join("../shared"), PathBuf::from)
 }
 
-/// Tests that need [`shared`](crate::fixtures::shared). Without the folder they are ignored, and
-/// the runner counts them with the reason.
+/// Defines tests that need [`shared`](crate::fixtures::shared). Without the folder they are
+/// ignored, and the runner counts them with the reason.
 ///
 /// ```ignore
 /// fdconvert_testkit::needs_shared! {
@@ -41,8 +41,8 @@ macro_rules! needs_shared {
     };
 }
 
-/// Tests that need [`shared`](crate::fixtures::shared), which was absent when this was compiled:
-/// they are ignored, and the runner counts them with the reason.
+/// Defines tests that need [`shared`](crate::fixtures::shared), which was absent during
+/// compilation: they are ignored, and the runner counts them with the reason.
 #[cfg(not(has_shared))]
 #[macro_export]
 macro_rules! needs_shared {
@@ -60,7 +60,7 @@ macro_rules! needs_shared {
 mod tests {
     use super::*;
 
-    /// The folder may have come since `build.rs` ran.
+    /// The folder may have been added since `build.rs` ran.
     #[test]
     fn the_build_knows_whether_the_folder_is_there() {
         let there = folder().join("data").is_dir();

@@ -1,14 +1,14 @@
-//! What tests and measurements take from folders, and what training asks of images.
+//! Workloads of tests and measurements: files of folders, and crops as in training.
 use crate::fixtures::Random;
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// All files below a folder, in order of their paths.
+/// Returns all files below a folder, in order of their paths.
 ///
 /// # Errors
-/// Where a folder cannot be listed.
+/// When a folder cannot be listed.
 pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -24,17 +24,17 @@ pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// A part of an image, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// Of its left edge.
+    /// Position of the left edge.
     pub x: f64,
-    /// Of its upper edge.
+    /// Position of the upper edge.
     pub y: f64,
-    /// From its left edge to the right one.
+    /// Number of columns; may be a fraction.
     pub width: f64,
-    /// From its upper edge to the lower one.
+    /// Number of rows; may be a fraction.
     pub height: f64,
 }
 
-/// As training takes them: 8 % to all of the area, sides of 3 to 4 up to 4 to 3; the largest
+/// Draws a crop as in training: 8 % to all of the area, aspect ratios from 3:4 to 4:3; the largest
 /// square after ten attempts.
 pub fn resized_crop(random: &mut Random, width: u32, height: u32) -> Part {
     let mut unit = || random.below(1 << 30) as f64 / f64::from(1 << 30);

@@ -1,32 +1,32 @@
-//! Zips for tests, made byte by byte, so that they can say what is not true.
+//! Zips for tests, made byte by byte, so that they can contain wrong values.
 use flate2::{Compression, write::DeflateEncoder};
 use std::{fs, io::Write as _, path::Path};
 
-/// A file of a zip. Every field can be set to what is not so.
+/// A file of a zip. Every field can be set to a wrong value.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Name, in whatever encoding.
+    /// Name, in any encoding.
     pub name: Vec<u8>,
-    /// Bytes as they are stored.
+    /// Stored bytes.
     pub stored: Vec<u8>,
-    /// Number of the method: 0 is stored, 8 deflated.
+    /// Number of the compression method: 0 is stored, 8 deflated.
     pub method: u16,
-    /// General purpose flags: 1 is encrypted, 0x800 a name in UTF-8.
+    /// General purpose flags: 1 is encrypted, 0x800 a UTF-8 name.
     pub flags: u16,
-    /// Checksum of what is stored.
+    /// Checksum of the content.
     pub crc: u32,
-    /// Bytes of what is stored, as the directory claims.
+    /// Length of the content in the directory.
     pub len: u32,
-    /// Mode of Unix with the kind of the file; 0 for none.
+    /// Unix mode with the kind of the file; 0 for none.
     pub mode: u32,
     /// Extra fields of the directory.
     pub extra: Vec<u8>,
-    /// The offset that the directory gives, instead of the true one.
+    /// The offset in the directory, if not the true one.
     pub offset: Option<u32>,
 }
 
 impl Entry {
-    /// A file that is stored as it is.
+    /// Creates a stored file.
     #[must_use]
     pub fn stored(name: &str, bytes: &[u8]) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Entry {
         }
     }
 
-    /// A file that is deflated.
+    /// Creates a deflated file.
     #[must_use]
     pub fn deflated(name: &str, bytes: &[u8]) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -65,7 +65,8 @@ impl Entry {
     }
 }
 
-/// Folders and files below `folder`, in the order of their paths, with `prefix` before these.
+/// Returns folders and files below `folder`, in the order of their paths, with `prefix` before the
+/// paths.
 pub fn of_folder(
     folder: &Path,
     prefix: &str,
@@ -86,13 +87,13 @@ pub fn of_folder(
     all
 }
 
-/// A zip of these files, in this order.
+/// Returns a zip of these files, in order.
 #[must_use]
 pub fn zip(entries: &[Entry]) -> Vec<u8> {
     build(entries, false)
 }
 
-/// The same with the records for large ones.
+/// Returns a zip with the records for large files.
 #[must_use]
 pub fn zip64(entries: &[Entry]) -> Vec<u8> {
     build(entries, true)
@@ -118,7 +119,7 @@ fn build(entries: &[Entry], is_large: bool) -> Vec<u8> {
         } else {
             [entry.len, stored, offset]
         };
-        // Made by a Unix, of version 3.0; needs 2.0.
+        // Made by Unix, version 3.0; needs 2.0.
         directory.extend(b"PK\x01\x02\x1e\x03\x14\0");
         directory.extend(entry.fixed(len, stored));
         directory.extend(short(extra.len()));

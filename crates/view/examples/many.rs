@@ -1,8 +1,8 @@
-//! A beton of 1,280,000 small JPEGs in 1000 classes, to measure the viewer with: `cargo run --release
-//! -p fdconvert-view --example many -- OUT.beton`.
+//! Makes a beton of 1,280,000 small JPEGs in 1000 classes, for measuring the viewer: `cargo run
+//! --release -p fdconvert-view --example many -- OUT.beton`.
 //!
-//! `scripts/check-view-large.sh` makes it and measures. Sample `i` is of class `i % 1000`, so that a
-//! filter by class has to look everywhere.
+//! `scripts/check-view-large.sh` makes it and measures. Sample `i` has class `i % 1000`, so that a
+//! filter by class has to check all chunks.
 #![allow(
     clippy::expect_used,
     clippy::print_stderr,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const N_SAMPLES: u64 = 1_280_000;
 const N_CLASSES: u64 = 1000;
 
-/// Different images; each sample has one of them.
+/// Number of different images; each sample has one of them.
 const N_IMAGES: u64 = 61;
 
 struct Many {
@@ -34,7 +34,7 @@ fn main() {
     eprintln!("{} samples in {}", report.samples, out.display());
 }
 
-/// A gray gradient, of a size and a direction of its own.
+/// Returns a gray gradient that differs in size and direction.
 fn image(number: u64) -> Encoded {
     let (width, height) = (24 + (number % 7) as u32 * 4, 24 + (number % 5) as u32 * 4);
     let level = |at: u64| {

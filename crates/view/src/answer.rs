@@ -1,4 +1,4 @@
-//! What is sent back: a body of a known kind, or why there is none.
+//! Responses: a body of a known kind, or a failure.
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
@@ -8,23 +8,22 @@ use bytes::Bytes;
 use fdconvert_core::{Class, Codec, Error};
 use serde_json::{Value as Json, json};
 
-/// The kinds of bodies there are. Nothing of a dataset is ever sent as a kind that a browser runs.
+/// The kinds of bodies. Content of a dataset is never sent as a kind that a browser executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// The page itself.
     Html,
     Script,
     Style,
     Icon,
-    /// Texts of a dataset only ever stand in these.
+    /// The only kind with texts of a dataset.
     Json,
     Text,
-    /// Bytes that are only to be saved.
+    /// Bytes for saving only.
     Opaque,
     Image(Shown),
 }
 
-/// Images that browsers show.
+/// Images that browsers can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Jpeg,
@@ -35,7 +34,7 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// The kind that images of a codec are sent as; `None` for those that browsers do not show.
+    /// Returns the kind for images of a codec; `None` if browsers cannot show them.
     pub(crate) fn of(codec: Codec) -> Option<Self> {
         Some(match codec {
             Codec::Jpeg => Self::Jpeg,
@@ -73,14 +72,13 @@ impl Content {
     }
 }
 
-/// A body, and what is known of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) content: Content,
     pub(crate) body: Bytes,
-    /// Changes when the body does; bodies that have one are kept by the browser.
+    /// Changes with the body. Browsers cache bodies that have a tag.
     pub(crate) tag: Option<String>,
-    /// The name under which it is to be saved, without anything from outside in it.
+    /// File name for saving, without any outside text.
     pub(crate) save_as: Option<&'static str>,
 }
 
@@ -101,11 +99,11 @@ impl Answer {
         Self { save_as: Some(name), ..self }
     }
 
-    /// The response to a browser that may have the body already.
+    /// Returns the response to a browser, which may have the body already.
     pub(crate) fn respond(self, has: Option<&str>) -> Response {
         let mut headers = HeaderMap::new();
         let mut set = |name: HeaderName, value: &str| {
-            // Tags and names are of our own letters.
+            // Tags and names consist of known letters.
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(name, value);
             }
@@ -126,12 +124,12 @@ impl Answer {
     }
 }
 
-/// Returns whether a tag is one of those that a browser names.
+/// Returns whether a tag is among those that a browser sent.
 pub(crate) fn is_among(has: &str, tag: &str) -> bool {
     has.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)
 }
 
-/// Why there is no answer.
+/// Reason for a response without a body.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
@@ -139,7 +137,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Parameters that mean nothing.
+    /// Invalid parameters.
     pub(crate) fn asked_wrong(what: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, what: what.into() }
     }
@@ -164,12 +162,12 @@ impl Failure {
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, what: what.into() }
     }
 
-    /// Something that is not found out yet.
+    /// A result that is not known yet.
     pub(crate) fn not_yet(what: impl Into<String>) -> Self {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, what: what.into() }
     }
 
-    /// A mistake of ours.
+    /// An internal error.
     pub(crate) fn broken(what: impl Into<String>) -> Self {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, what: what.into() }
     }

@@ -1,4 +1,4 @@
-//! What a batch looks like: made by the loader that trains.
+//! Preview of a batch, made by the training loader.
 use crate::{
     answer::{Answer, Failure},
     dataset::Dataset,
@@ -13,14 +13,13 @@ use fdconvert_loader::{
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows, and sides of them: as much as a screen shows.
+/// Rows, and their sides: as much as a screen shows.
 const ROWS: std::ops::RangeInclusive<u32> = 1..=64;
 const SIDES: std::ops::RangeInclusive<u32> = 16..=512;
 
-/// Threads of the loader: a preview is not to take all of a machine.
+/// Threads of the loader: a preview should not occupy all of a machine.
 const THREADS: usize = 2;
 
-/// Request for a batch.
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     is_second: bool,
@@ -34,13 +33,12 @@ struct Wanted {
     augment: Option<Augment>,
 }
 
-/// A batch that was made.
 struct Made {
     pixels: Pixels,
     document: Json,
 }
 
-/// The last batch: its rows and its picture are asked for one after the other.
+/// The last batch: requests for its rows and for its picture follow each other.
 #[derive(Default)]
 pub(crate) struct LastBatch(Mutex<Option<(Wanted, Arc<Made>)>>);
 
@@ -57,7 +55,7 @@ pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure>
 fn made(shared: &Shared, asked: &Asked) -> Result<Arc<Made>, Failure> {
     let wanted = Wanted::asked(asked)?;
     let dataset = shared.dataset(asked)?;
-    // One after the other: two would take the processors from each other.
+    // One at a time: two would compete for the processors.
     let mut last = shared.batch.0.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, made)) = last.as_ref().filter(|(known, _)| *known == wanted) {
         return Ok(made.clone());
@@ -119,7 +117,7 @@ impl Wanted {
             flip: if self.flip { 0.5 } else { 0.0 },
             augment: self.augment,
             label: if dataset.schema().label().is_some() { Label::Auto } else { Label::None },
-            // A row that fails stays black and says so.
+            // A failed row stays black and has its error.
             failures: Failures { policy: OnError::Skip, max: u64::MAX, ..Failures::default() },
             threads: THREADS,
             prefetch: 1,

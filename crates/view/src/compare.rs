@@ -1,7 +1,7 @@
-//! Two datasets by their keys: which samples both have, and whether they hold the same.
+//! Comparison of two datasets by their keys: common samples, and their differences.
 //!
-//! The comparison is that of `fdconvert diff`, in the order of the first dataset; checksums are
-//! trusted where they are recorded. Twelve bytes a sample are kept.
+//! The comparison is that of `fdconvert diff`, in the order of the first dataset; recorded
+//! checksums are trusted. It takes twelve bytes per sample.
 use crate::{
     answer::{Answer, Failure},
     request::Asked,
@@ -18,29 +18,29 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 const MOST: u32 = 1000;
 const DEFAULT: u32 = 200;
 
-/// Of a sample that one of the two does not have.
+/// Position of a sample missing from one of the two.
 const NONE: u32 = u32::MAX;
 
-/// Names of states, as the parameter and the counts have them.
+/// Names of states, in parameters and counts.
 const STATES: [&str; 4] = ["same", "changed", "only_a", "only_b"];
 
-/// Two datasets, and what was found so far.
+/// Two datasets, and the results so far.
 pub(crate) struct SideBySide {
     readers: [Arc<dyn Reader>; 2],
     begun: Once,
     found: Mutex<Pairs>,
 }
 
-/// The pairs so far, in the order of the first dataset, then what only the second one has.
+/// The pairs so far, in the order of the first dataset, then those only in the second one.
 #[derive(Debug, Default)]
 struct Pairs {
     pairs: Vec<Pair>,
-    /// Pairs by state.
+    /// Number of pairs by state.
     counts: [u64; 4],
     is_complete: bool,
 }
 
-/// The samples of a key.
+/// The samples with one key.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     a: u32,
@@ -49,7 +49,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Its position in [`STATES`].
+    /// Returns its position in [`STATES`].
     fn state(self) -> usize {
         match self {
             Self { b: NONE, .. } => 2,
@@ -92,7 +92,7 @@ impl SideBySide {
             let (comparison, ended) = (self.clone(), ended.clone());
             worker::start("compare", move || {
                 let compare = || comparison.compare(&ended);
-                // An error here is that the server ends.
+                // The only error is the end of the server.
                 let _ = match worker::pool("compare") {
                     Some(pool) => pool.install(compare),
                     None => compare(),
@@ -113,7 +113,7 @@ impl SideBySide {
         let start_of_page = usize::try_from(start).unwrap_or(usize::MAX);
         let pairs = found.pairs.iter().filter(is_in).skip(start_of_page).take(count);
         let page: Vec<Pair> = pairs.copied().collect();
-        // Keys are read without holding up the comparison.
+        // Released first, so that reading keys does not block the comparison.
         drop(found);
         let row = |pair: Pair| {
             let [a, b] = [pair.a, pair.b].map(|index| (index != NONE).then_some(u64::from(index)));
@@ -141,7 +141,7 @@ impl SideBySide {
         let comparison = Comparison::new(&**a, &**b).trusting_checksums();
         let Matched { both, only_a, only_b } = comparison.matched(ended)?;
         let mut only_a = only_a.into_iter().peekable();
-        // What cannot be read is not the same.
+        // Samples that cannot be read count as different.
         let is_same = |pair: [u64; 2], decoder: &mut Decoder| {
             let changed = sigbus::caught(|| comparison.compare(pair, decoder));
             Ok(changed.is_ok_and(|changed| changed.is_none()))

@@ -1,4 +1,4 @@
-//! The checksums of all samples, compared by one thread in the order of the samples.
+//! Check of all checksums, by one thread in sample order.
 use crate::{
     answer::{Answer, Failure},
     request::Asked,
@@ -14,13 +14,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Damaged samples that are told with their cause.
+/// Number of damaged samples listed with their cause.
 const TOLD: usize = 1000;
 
-/// Samples that are announced together, of a dataset in a store.
+/// Number of samples announced together, for a dataset in a store.
 const BLOCK: u64 = 64;
 
-/// Damaged samples that were found so far.
+/// Damaged samples found so far.
 pub(crate) struct Damage {
     reader: Arc<dyn Reader>,
     begun: Once,
@@ -58,7 +58,7 @@ impl Damage {
         Self { reader, begun: Once::new(), checked, found }
     }
 
-    /// The number of samples that were checked, and those of them that are damaged.
+    /// Returns the number of checked samples, and the damaged ones among them.
     pub(crate) fn damaged(&self) -> (u64, Arc<Vec<u32>>) {
         let checked = self.checked.load(Ordering::Acquire);
         (checked, self.found().damaged.clone())
@@ -68,7 +68,7 @@ impl Damage {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins the check, once.
+    /// Starts the check, once.
     fn begin(self: &Arc<Self>, ended: &Cancel) {
         self.begun.call_once(|| {
             let (damage, ended) = (self.clone(), ended.clone());
@@ -93,7 +93,7 @@ impl Damage {
                 if let Err(error) = sigbus::caught(|| reader.verify_sample(index)) {
                     self.add(index, error.chain());
                 }
-                // Behind what was found, so that no one sees a sample as checked before.
+                // Stored after the finding, so that no reader sees a sample as checked too early.
                 self.checked.store(index + 1, Ordering::Release);
             }
             drop(ahead);

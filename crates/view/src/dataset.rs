@@ -1,4 +1,4 @@
-//! A dataset that is shown: its reader, and what was found out about it so far.
+//! A shown dataset: its reader, and what is known about it so far.
 use crate::{
     answer::{Answer, Failure},
     catalog::Catalog,
@@ -17,17 +17,17 @@ use fdconvert_storage::sigbus;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// A dataset to be shown.
+/// A dataset to show.
 pub struct Opened {
     /// Reader of the dataset.
     pub reader: Arc<dyn Reader>,
-    /// The path, URL or recipe that it was opened by.
+    /// Path, URL or recipe it was opened by.
     pub path: String,
-    /// The name of its format.
+    /// Name of its format.
     pub format: String,
 }
 
-/// The same with all that was found out about it.
+/// A dataset with everything known about it.
 pub(crate) struct Dataset {
     reader: Arc<dyn Reader>,
     path: String,
@@ -76,13 +76,13 @@ impl Dataset {
         &self.splits
     }
 
-    /// Begins to collect the catalog.
+    /// Starts to collect the catalog.
     pub(crate) fn scan(&self, ended: &Cancel) {
         let (reader, catalog, ended) = (self.reader.clone(), self.catalog.clone(), ended.clone());
         crate::worker::start("catalog", move || catalog.scan(&*reader, &ended));
     }
 
-    /// The number of a sample that was asked for.
+    /// Returns the requested sample's number.
     pub(crate) fn sample(&self, asked: &Asked) -> Result<u64, Failure> {
         let text = asked.part(1).unwrap_or_default();
         let index = text.parse().ok();
@@ -90,7 +90,7 @@ impl Dataset {
         self.check(index).map(|()| index)
     }
 
-    /// Refuses samples that are not there.
+    /// Refuses samples that do not exist.
     pub(crate) fn check(&self, index: u64) -> Result<(), Failure> {
         if index < self.len() {
             return Ok(());
@@ -98,7 +98,7 @@ impl Dataset {
         Err(Failure::missing(format!("there is no sample {index}, only {}", self.len())))
     }
 
-    /// The field that was asked for, by its number or its name, or else the first one of images.
+    /// Returns the requested field, by number or name, or by default the first image field.
     pub(crate) fn field(&self, asked: &Asked) -> Result<(usize, &FieldSpec), Failure> {
         let schema = self.schema();
         let position = match asked.part(2) {
@@ -109,8 +109,8 @@ impl Dataset {
         field.ok_or_else(|| Failure::missing("there is no such field"))
     }
 
-    /// A sample whose bytes were compared with their checksums, where there are any. Images that are
-    /// drawn are made a PNG.
+    /// Returns a sample after comparing its bytes with recorded checksums. Drawn images are encoded
+    /// as PNG.
     pub(crate) fn checked_sample(&self, index: u64) -> Result<Sample<Encoded>> {
         let sample = sigbus::caught(|| self.reader.read(index))?;
         let key = sample.key.clone();
@@ -123,7 +123,8 @@ impl Dataset {
         })
     }
 
-    /// A sample as it is stored, for what is told of it: nothing of it is compared, nor drawn twice.
+    /// Returns a sample as stored, for describing it: without comparing checksums, or drawing it
+    /// again.
     pub(crate) fn stored_sample(&self, index: u64) -> Result<Sample<Encoded>> {
         if self.reader.drawn().is_some() {
             return self.checked_sample(index);
@@ -140,7 +141,6 @@ impl Dataset {
         self.class_names().is_some()
     }
 
-    /// The name of a class, where it has one.
     pub(crate) fn class_name(&self, class: i64) -> Option<&str> {
         self.class_names()?.get(usize::try_from(class).ok()?).map(String::as_str)
     }

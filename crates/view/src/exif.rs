@@ -1,16 +1,16 @@
-//! What a camera wrote beside an image.
+//! Camera data of an image.
 use exif::{In, Reader, Tag};
 use fdconvert_core::{Codec, caught};
 use serde_json::{Value as Json, json};
 
-/// Entries that are shown, and letters of each: the rest is hardly for people.
+/// Limits on the number of shown entries, and on their length.
 const MOST: usize = 200;
 const LONGEST: usize = 200;
 
-/// Names and values, as text; none where there is no EXIF, or a damaged one.
+/// Returns names and values, as text; empty for a missing or damaged EXIF.
 pub(crate) fn entries(image: &[u8], codec: Codec) -> Vec<Json> {
     let Some(tiff) = fdconvert_codec::find_exif(image, codec) else { return Vec::new() };
-    // Bytes from outside, in the hands of a library.
+    // A library parses bytes from outside.
     caught(|| read(tiff)).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What the filters keep, to be taken along.
+//! Export of the filtered samples.
 use crate::{
     answer::{Answer, Content, Failure},
     filter::{Filter, complete},
@@ -11,15 +11,15 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Longest wait for the catalog.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `keys.txt`: the list that `pack --keys` takes, which has every key once.
+/// `keys.txt`: the list for `pack --keys`, with every key once.
 pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let dataset = shared.dataset(asked)?;
     let filter = Filter::parse(asked, dataset)?;
     let selection = complete(shared, dataset, &filter, PATIENCE);
     if !selection.is_complete() {
-        // A part of the list would look like all of it.
+        // An incomplete list would look complete.
         let (scanned, samples) = (selection.scanned, dataset.len());
-        let what = format!("{scanned} of {samples} samples were looked at; ask again later");
+        let what = format!("{scanned} of {samples} samples are filtered so far; try again later");
         return Err(Failure::not_yet(what));
     }
     let samples = selection.page(0, u64::MAX);

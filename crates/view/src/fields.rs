@@ -1,4 +1,4 @@
-//! Which columns the catalog has beside label, codec and sizes: one for each further number or text.
+//! Columns of the catalog after label, codec and sizes: one for each further number or text.
 use fdconvert_core::{Kind, Schema};
 
 /// Type of the values of a column.
@@ -9,16 +9,16 @@ pub(crate) enum Further {
     Text,
 }
 
-/// A field with a column of its own.
+/// A field with its own column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Its position in the schema.
+    /// Position in the schema.
     pub(crate) position: usize,
     pub(crate) name: String,
     pub(crate) kind: Further,
 }
 
-/// The fields with columns of their own, in the order of the schema.
+/// Returns the fields with their own columns, in schema order.
 pub(crate) fn of(schema: &Schema) -> Vec<Field> {
     let label = schema.label();
     let fields = schema.fields.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Images: the stored bytes, which the browser decodes, or a smaller one where that spares much.
+//! Images: the stored bytes, which the browser decodes, or a smaller image where that saves much.
 use crate::{
     answer::{Answer, Content, Failure, Shown, is_among},
     dataset::Dataset,
@@ -10,14 +10,15 @@ use fdconvert_core::{Codec, Encoded, Limits, Pixels, Result, Value, probe};
 use fdconvert_storage::sigbus;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Sides of small images.
+/// Allowed sides of small images.
 const SIDES: std::ops::RangeInclusive<u32> = 16..=4096;
 
-/// Images below both are sent as they are: decoding them here would take longer than there.
+/// Images below both limits are sent as stored: decoding them here would take longer than in the
+/// browser.
 const FEW_BYTES: usize = 64 << 10;
 const FEW_PIXELS: u64 = 1_000_000;
 
-/// Of small images: no artefact of it is seen at this size.
+/// JPEG quality of small images, without visible artefacts at this size.
 const QUALITY: u8 = 85;
 
 /// `image/I` and `image/I/FIELD`.
@@ -53,8 +54,8 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     }
 }
 
-/// Of a browser that has the image already, the answer without its bytes: where a checksum is
-/// recorded, nothing needs to be read.
+/// Answers a browser that has the image already, without its bytes. If a checksum is recorded,
+/// nothing has to be read.
 fn known(
     dataset: &Dataset,
     asked: &Asked,
@@ -73,7 +74,7 @@ fn known(
     Some(Answer::new(Content::Opaque, "").tagged(tag))
 }
 
-/// The checksum of the stored bytes, and what was made of them.
+/// Returns a tag of the stored bytes' checksum and the conversion.
 fn tag(hash: u64, made: Option<Option<u32>>) -> String {
     match made {
         None => format!("\"{hash:016x}\""),
@@ -82,7 +83,7 @@ fn tag(hash: u64, made: Option<Option<u32>>) -> String {
     }
 }
 
-/// The image of a field, compared with its checksum, and the sample's key.
+/// Returns the image of a field, after comparing its checksum, and the sample's key.
 pub(crate) fn image_of(
     dataset: &Dataset,
     index: u64,
@@ -96,7 +97,7 @@ pub(crate) fn image_of(
     }
 }
 
-/// The kind as which the stored bytes may be sent: what they are, not what the dataset says.
+/// Returns the kind for the stored bytes, by their content and not by the dataset's claim.
 fn as_stored(name: &str, image: &Encoded) -> Result<Option<Shown>, Failure> {
     if image.codec == Codec::Raw {
         return Ok(None);
@@ -112,13 +113,13 @@ fn is_small(image: &Encoded, side: u32) -> bool {
     longer <= side.saturating_mul(2) || (image.bytes.len() < FEW_BYTES && n_pixels < FEW_PIXELS)
 }
 
-/// The pixels of an image as a browser shows them, at most that large.
+/// Decodes an image upright, as a browser shows it, with at most this longer side.
 pub(crate) fn upright(name: &str, image: &Encoded, side: Option<u32>) -> Result<Pixels> {
     let side = side.unwrap_or(u32::MAX);
     sigbus::caught(|| Thumbnailer::new().thumbnail(name, image, &Limits::DEFAULT, side))
 }
 
-/// As JPEG where that is enough, else as PNG.
+/// Encodes as JPEG if that suffices, else as PNG.
 fn encoded(name: &str, pixels: &Pixels, may_lose: bool) -> Result<Answer> {
     let is_jpeg = may_lose && pixels.channels != 4;
     let codec = if is_jpeg { Codec::Jpeg } else { Codec::Png };
@@ -128,12 +129,11 @@ fn encoded(name: &str, pixels: &Pixels, may_lose: bool) -> Result<Answer> {
     Ok(Answer::new(Content::Image(shown), image.bytes))
 }
 
-/// A small image for a page that has it inside.
+/// Returns a small image to embed in a page.
 pub(crate) fn small(name: &str, image: &Encoded, side: u32) -> Result<Answer> {
     encoded(name, &upright(name, image, Some(side))?, true)
 }
 
-/// Pixels as a PNG.
 pub(crate) fn png(name: &str, pixels: &Pixels) -> Result<Answer> {
     encoded(name, pixels, false)
 }

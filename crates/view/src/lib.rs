@@ -1,26 +1,26 @@
-//! A dataset in a browser on this machine: a server of one dataset, or of two side by side.
+//! A dataset in a browser on this machine: a server of one dataset, or of two to compare.
 //!
-//! [`Server::bind`] takes what was opened and a port, [`Server::address`] says where it listens, and
-//! [`Server::serve`] answers until it is told to stop. `API.md` beside this crate is the agreement
-//! with the page, which is embedded.
+//! [`Server::bind`] takes opened datasets and a port, [`Server::address`] returns its address, and
+//! [`Server::serve`] answers until it is stopped. `API.md` in this crate specifies the interface to
+//! the page, which is embedded.
 //!
 //! ```text
-//! security   who may ask: this machine, with the token of this run; the headers of every answer
+//! security   access control: this machine, with the token of this run; headers of responses
 //! routes     path -> function; each runs on a thread that may wait for the network
-//! dataset    a reader, and what was found out about it so far
+//! dataset    a reader, and what is known about it so far
 //! catalog    label, codec, sizes and numbers of all samples, collected by one thread
-//! filter     an expression -> which samples, remembered for the last few
-//! facets     the counts beside the filters
+//! filter     an expression -> the samples that it keeps; the last few are cached
+//! facets     the counts next to the filters
 //! rows       pieces of the grid
-//! sample     all that is known of one sample; objects and exif are parts of it
-//! image      stored bytes, or a smaller image; mask, batch and sheet make other ones
-//! damage     checksums of all samples, compared by one thread
+//! sample     everything known about one sample; objects and exif are parts of it
+//! image      stored bytes, or a smaller image; mask, batch and sheet make others
+//! damage     check of all checksums, by one thread
 //! compare    two datasets by key
-//! export     the keys of what the filters keep
+//! export     the keys of the filtered samples
 //! ```
 //!
-//! The page asks for pieces: nothing is made ahead, and all that is kept is bounded or a few bytes a
-//! sample. Answers do not wait for the threads: they say how far these are.
+//! The page requests pieces: nothing is made in advance, and all kept data is bounded or a few
+//! bytes per sample. Responses do not wait for the threads, but report their progress.
 //!
 //! Deliberately absent: writing, sessions and users, and other machines.
 #![forbid(unsafe_code)]

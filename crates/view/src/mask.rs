@@ -1,4 +1,4 @@
-//! Images of labels, and masks of objects, in colours.
+//! Label images, and masks of objects, in colours.
 use crate::{
     answer::{Answer, Failure},
     image::{image_of, png},
@@ -10,10 +10,10 @@ use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{Kind, Limits, Pixels, Result, RunLengths};
 use fdconvert_storage::sigbus;
 
-/// Masks of objects have the size that a document claims; nothing larger is drawn.
+/// Limit of object masks, which have the size that a document claims.
 const MOST_PIXELS: u64 = 100_000_000;
 
-/// `mask/I/FIELD`, and of a field of objects `mask/I/FIELD?object=N`.
+/// `mask/I/FIELD`, and for a field of objects `mask/I/FIELD?object=N`.
 pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let dataset = shared.dataset(asked)?;
     let (index, (field, spec)) = (dataset.sample(asked)?, dataset.field(asked)?);
@@ -51,12 +51,12 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     Ok(png("the mask", &pixels)?)
 }
 
-/// The colour of a label: neighbours are far apart on the circle, and 0 is transparent.
+/// Returns the colour of a label: neighbours have very different hues, and 0 is transparent.
 pub(crate) fn color(label: u16) -> [u8; 4] {
     if label == 0 {
         return [0; 4];
     }
-    // Steps of the golden angle come close to no earlier colour for long.
+    // Steps of the golden angle stay far from earlier hues for long.
     const GOLDEN: f32 = 0.618_034;
     let hue = (f32::from(label) * GOLDEN).fract() * 6.0;
     let value = if label.is_multiple_of(2) { 0.95 } else { 0.75 };
@@ -68,7 +68,7 @@ pub(crate) fn color(label: u16) -> [u8; 4] {
     [channel(0.0), channel(4.0), channel(2.0), 255]
 }
 
-/// The pixels of a mask that is told as run lengths, down its columns.
+/// Returns the pixels of a mask given as run lengths, down its columns.
 fn filled(mask: &RunLengths, color: [u8; 4]) -> Result<Pixels, Failure> {
     let [height, width] = mask.size();
     let n_pixels = u64::from(height) * u64::from(width);

@@ -1,28 +1,28 @@
-//! What is known of the things in an image, in pixels of the image that is shown.
+//! The objects in an image, in pixels of the shown image.
 use crate::{answer::Failure, dataset::Dataset};
 use fdconvert_core::{Encoded, Kind, RunLengths, Sample, Value};
 use fdconvert_loader::Annotations;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-/// The field that tells of objects where there are several of JSON.
+/// Preferred field of objects if there are several JSON fields.
 const NAME: &str = "objects";
 
-/// Names of the classes of objects, which the loader has no use for.
+/// Names of the classes of objects, which the loader does not need.
 #[derive(Deserialize)]
 struct Names {
     #[serde(default)]
     category_name: Option<Vec<Json>>,
 }
 
-/// Returns whether a document is one of objects.
+/// The keys that identify a document of objects.
 #[derive(Deserialize)]
 struct Claim {
-    #[allow(dead_code, reason = "that it is there is what is asked")]
+    #[allow(dead_code, reason = "only presence is checked")]
     bbox: Vec<serde::de::IgnoredAny>,
 }
 
-/// The first document of objects among the values, or why it cannot be shown.
+/// Returns the first document of objects among the values, or why it cannot be shown.
 pub(crate) fn of_sample(
     dataset: &Dataset,
     index: u64,
@@ -56,10 +56,10 @@ fn document(
     let names: Option<Names> = serde_json::from_slice(json).ok();
     let names = names.and_then(|names| names.category_name).unwrap_or_default();
     let Some(size) = shown.or(found.size) else {
-        return Err("missing `size`: the sample has no image that tells it".into());
+        return Err("missing `size`, and the sample has no image to take it from".into());
     };
     let of = found.size.unwrap_or(size);
-    // EXIF turns some images on their side: coordinates are of the upright one then.
+    // EXIF turns some images on their side: coordinates then refer to the upright one.
     let is_turned = of[0] != of[1] && of == [size[1], size[0]];
     let size = if is_turned { of } else { size };
     let [x_scale, y_scale] = [size[0] / of[0], size[1] / of[1]];
@@ -87,7 +87,7 @@ fn document(
     Ok(json!({"size": size, "items": items}))
 }
 
-/// The mask of an object that is told as run lengths.
+/// Returns the mask of an object given as run lengths.
 pub(crate) fn mask(
     dataset: &Dataset,
     index: u64,

@@ -1,4 +1,4 @@
-//! The page: four files that are embedded, so that the program is one file and asks no one else.
+//! The page: four embedded files, so that the program is one file and needs no other server.
 use crate::{
     answer::{Answer, Content, Failure},
     request::Asked,

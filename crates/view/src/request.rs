@@ -1,10 +1,10 @@
-//! What was asked for: the parts of the path, and the parameters.
+//! A request: the parts of its path, and its parameters.
 use crate::answer::Failure;
 use axum::http::{HeaderMap, Uri, header};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
-/// A request behind the token.
+/// A request with the token removed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     parts: Vec<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(uri: &Uri, headers: &HeaderMap) -> Self {
         let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
-        // In front stand nothing and the token, and mostly `api`.
+        // First come an empty part and the token, and mostly `api`.
         let parts = uri.path().split('/').skip(2).skip_while(|part| *part == "api");
         let parts = parts.map(decoded).collect();
         let query = uri.query().unwrap_or_default();
@@ -25,28 +25,28 @@ impl Asked {
         Self { parts, parameters, has: has.map(str::to_owned) }
     }
 
-    /// A part of the path, behind the name of what is asked for.
+    /// Returns a part of the path after the name of the resource.
     pub(crate) fn part(&self, at: usize) -> Option<&str> {
         self.parts.get(at).map(String::as_str)
     }
 
-    /// The parameters with a value, in their order.
+    /// Yields the parameters with a value, in order.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         all.filter(|(_, value)| !value.is_empty())
     }
 
-    /// The value of a parameter that may stand once.
+    /// Returns the value of a parameter that may occur once.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Failure> {
         let mut values = self.parameters().filter(|(other, _)| *other == name);
         let value = values.next().map(|(_, value)| value);
         if values.next().is_some() {
-            return Err(Failure::asked_wrong(format!("`{name}` is there twice")));
+            return Err(Failure::asked_wrong(format!("`{name}` is given twice")));
         }
         Ok(value)
     }
 
-    /// The number that a parameter gives.
+    /// Returns the numeric value of a parameter.
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
         let Some(value) = self.one(name)? else { return Ok(None) };
         let number = value.parse().ok();
@@ -54,7 +54,7 @@ impl Asked {
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// The same within bounds, or else what it is by itself.
+    /// Returns a number within bounds, or its default.
     pub(crate) fn number_within(
         &self,
         name: &str,
@@ -69,7 +69,7 @@ impl Asked {
         Err(Failure::asked_wrong(format!("`{name}={number}` is not within {least} to {most}")))
     }
 
-    /// Which of two datasets.
+    /// Returns whether the second of two datasets is requested.
     pub(crate) fn is_second(&self) -> Result<bool, Failure> {
         match self.one("set")? {
             None | Some("a") => Ok(false),

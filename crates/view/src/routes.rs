@@ -1,4 +1,4 @@
-//! Which function answers which path.
+//! The handler of each path.
 use crate::{
     answer::{Answer, Failure},
     batch, compare, damage, dataset, export, facets, image, mask, page,
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Answers a request; it may wait for the disk or the network.
 type Handler = fn(&Shared, &Asked) -> Result<Answer, Failure>;
 
-/// Paths behind the token.
+/// Paths after the token.
 const ROUTES: [(&str, Handler); 20] = [
     ("", page::index),
     ("app.js", page::script),
@@ -58,7 +58,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     router.fallback(no_path).layer(guard).with_state(shared)
 }
 
-/// Lets through what may ask, and gives every answer its headers.
+/// Lets authorised requests pass, and adds headers to every response.
 async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let checked = shared.guard.check(request.method(), request.uri(), request.headers());
     let mut response = match checked {
@@ -69,7 +69,7 @@ async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next
     response
 }
 
-/// Has a thread answer that may wait; there are so many of them at once and no more.
+/// Runs a handler on a thread that may wait; the number of such threads is limited.
 async fn answered(shared: Arc<Shared>, asked: Asked, handler: Handler) -> Response {
     let Ok(permit) = shared.jobs.clone().acquire_owned().await else {
         return Failure::not_yet("the server is stopping").into_response();

@@ -1,4 +1,4 @@
-//! Pieces of the grid.
+//! Rows of the grid.
 use crate::{
     answer::{Answer, Failure},
     dataset::Dataset,
@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// Rows of one answer.
+/// Largest number of rows in a response.
 const MOST: u32 = 1000;
 const DEFAULT: u32 = 200;
 
@@ -43,7 +43,7 @@ pub(crate) fn position(shared: &Shared, asked: &Asked) -> Result<Answer, Failure
     Ok(Answer::json(&json!({"position": position})))
 }
 
-/// The row of a sample in the grid: what the catalog knows, or else what the sample itself says.
+/// Returns the row of a sample in the grid, from the catalog or else from the sample itself.
 fn row(dataset: &Dataset, index: u64) -> Map<String, Json> {
     let reader = &**dataset.reader();
     let known =

@@ -1,4 +1,4 @@
-//! All that is known of one sample.
+//! Everything known about one sample.
 use crate::{
     answer::{Answer, Content, Failure},
     dataset::Dataset,
@@ -14,11 +14,11 @@ use fdconvert_core::{
 use fdconvert_storage::sigbus;
 use serde_json::{Map, Value as Json, json};
 
-/// Bytes of texts and documents that are shown.
+/// Largest number of shown bytes of texts and documents.
 const TEXT_BYTES: usize = 64 << 10;
-/// Bytes that are shown in hexadecimal.
+/// Number of bytes shown in hexadecimal.
 const HEX_BYTES: usize = 256;
-/// Elements of arrays that are shown as numbers.
+/// Number of array elements shown as numbers.
 const NUMBERS: usize = 4096;
 
 /// `api/sample/I`.
@@ -28,7 +28,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     let query = if asked.is_second()? { "&set=b" } else { "" };
     let (sample, damage) = match dataset.checked_sample(index) {
         Ok(sample) => (sample, None),
-        // What is damaged is shown as far as it can be read, and said to be so.
+        // A damaged sample is shown as far as it can be read, and marked.
         Err(error) => match dataset.stored_sample(index) {
             Ok(sample) => (sample, Some(error.chain())),
             Err(_) => return Err(Failure::unreadable(error.chain())),
@@ -114,10 +114,10 @@ fn exif_of(dataset: &Dataset, sample: &Sample<Encoded>) -> Vec<Json> {
     }
 }
 
-/// Lines that get the sample in Python. JSON's texts are Python's, too.
+/// Returns Python lines that load the sample. JSON strings are also Python's.
 fn python(dataset: &Dataset, index: u64, key: &str) -> String {
     let path = json!(dataset.path());
-    // The splits that are shown: without them several are refused.
+    // The shown splits: without them, several are refused.
     let split = match &split_names(dataset.splits())[..] {
         [] => String::new(),
         [only] => format!(", split={}", json!(only)),
@@ -129,8 +129,8 @@ fn python(dataset: &Dataset, index: u64, key: &str) -> String {
     )
 }
 
-/// Returns whether an image is one of labels: a further one of one channel, or one that is known to
-/// be none of colours.
+/// Returns whether an image holds labels: a further image of one channel, or one known to hold no
+/// colours.
 fn is_mask(dataset: &Dataset, position: usize, field: &FieldSpec, value: &Value<Encoded>) -> bool {
     let Value::Image(image) = value else { return false };
     if dataset.reader().keeps_pixels(position) {
@@ -174,7 +174,7 @@ fn value_document(
                 add("class", Json::Null);
             }
         }
-        // JSON has no numbers that are none: a text says it.
+        // JSON has no NaN or infinity: they become text.
         Value::Float(float) if float.is_finite() => add("value", json!(float)),
         Value::Float(float) => add("value", json!(float.to_string())),
         Value::Text(text) => {
@@ -211,7 +211,7 @@ fn value_document(
     out
 }
 
-/// The beginning of a text, cut between two letters.
+/// Returns the beginning of a text, cut between two characters.
 fn beginning(text: &str) -> &str {
     let end = (0..=TEXT_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     end.and_then(|end| text.get(..end)).unwrap_or_default()
@@ -226,7 +226,7 @@ fn opaque(bytes: &Bytes) -> Map<String, Json> {
     out
 }
 
-/// The elements of an array of few, of types that JSON has; what is not a number is null.
+/// Returns the elements of a small array, of types that JSON has; NaN becomes null.
 fn numbers(spec: &ArraySpec, bytes: &[u8]) -> Option<Vec<Json>> {
     let size = usize::try_from(spec.dtype.size()).ok()?;
     if bytes.len() / size > NUMBERS {
@@ -253,7 +253,7 @@ fn numbers(spec: &ArraySpec, bytes: &[u8]) -> Option<Vec<Json>> {
     bytes.chunks_exact(size).map(number).collect()
 }
 
-/// A number of 16 bits.
+/// Converts half precision.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));

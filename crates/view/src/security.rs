@@ -1,15 +1,15 @@
-//! Who may ask: a browser on this machine that was given the address of this run.
+//! Access control: only a browser on this machine with the address of this run.
 //!
-//! Other programs and pages can reach a port of this machine, too. Against these stand the token in
-//! every path, which they cannot know, and the host, which is another one where the name of a
-//! foreign page was bent to this machine (DNS rebinding). What datasets hold is never trusted: the
+//! Other programs and pages can reach a port of this machine, too. Two checks stop them: the token
+//! in every path, which they cannot know, and the host, which differs if the name of a foreign page
+//! was redirected to this machine (DNS rebinding). Content of datasets is never trusted: the
 //! headers keep a browser from guessing kinds, running scripts, and showing the page in a frame.
 use crate::answer::Failure;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use fdconvert_core::{Error, Result};
 use std::io;
 
-/// Headers of every answer.
+/// Headers of every response.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -22,10 +22,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Bytes of the token: as many as nothing guesses.
+/// Length of the token, too long to guess.
 const TOKEN_BYTES: usize = 16;
 
-/// Token and hosts that a request is compared with.
+/// Token and hosts for checking requests.
 #[derive(Debug)]
 pub(crate) struct Guard {
     token: String,
@@ -33,10 +33,10 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// With a token of this run.
+    /// Creates a guard with a new token.
     ///
     /// # Errors
-    /// `Io` where the system has no random numbers.
+    /// `Io` if the system has no random numbers.
     pub(crate) fn new(port: u16) -> Result<Self> {
         let mut bytes = [0_u8; TOKEN_BYTES];
         getrandom::fill(&mut bytes)
@@ -50,13 +50,12 @@ impl Guard {
         &self.token
     }
 
-    /// The address of the page.
     pub(crate) fn address(&self) -> String {
         let [host, _] = &self.hosts;
         format!("http://{host}/{}/", self.token)
     }
 
-    /// Refuses what is not asked by the page.
+    /// Refuses requests that do not come from the page.
     pub(crate) fn check(
         &self,
         method: &Method,
@@ -83,13 +82,12 @@ impl Guard {
     }
 }
 
-/// Compares in a time that does not tell how many bytes are right.
+/// Compares in constant time, which does not reveal the number of correct bytes.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
     one.len() == other.len() && differ == 0
 }
 
-/// Adds what every answer has.
 pub(crate) fn add_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

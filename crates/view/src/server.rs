@@ -1,4 +1,4 @@
-//! The server: a port of this machine, and what all requests share.
+//! The server: a port of this machine, and the state of all requests.
 use crate::{
     answer::Failure,
     batch::LastBatch,
@@ -18,14 +18,14 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// Requests that are worked on at once, each by a thread of its own: a browser asks for six, and
-/// threads that wait for a store cost little.
+/// Number of requests processed at once, each by its own thread: a browser sends six, and threads
+/// that wait for a store cost little.
 const JOBS: usize = 16;
 
-/// Interval between two looks whether the server is to stop.
+/// Interval between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A dataset, or two, at a port of this machine.
+/// One or two datasets at a port of this machine.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -44,7 +44,6 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// State that all requests share.
 pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) jobs: Arc<Semaphore>,
@@ -57,10 +56,10 @@ pub(crate) struct Shared {
 }
 
 impl Server {
-    /// Takes a port, 0 for any that is free. Nothing of the datasets is looked at yet.
+    /// Binds a port, 0 for any free one. The datasets are not read yet.
     ///
     /// # Errors
-    /// `Io` when the port is taken.
+    /// `Io` when the port is in use.
     pub fn bind(first: Opened, second: Option<Opened>, port: u16) -> Result<Self> {
         let refused = || format!("port {port} of this machine");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
@@ -85,21 +84,21 @@ impl Server {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    /// The address of the page, with the token without which nothing is answered.
+    /// Returns the address of the page, including the token that every request needs.
     #[must_use]
     pub fn address(&self) -> String {
         self.shared.guard.address()
     }
 
-    /// Answers until `is_stopped`, which is asked some twenty times in a second. The datasets are
-    /// scanned meanwhile.
+    /// Answers until `is_stopped`, called some twenty times per second, returns true. Meanwhile the
+    /// datasets are scanned.
     ///
     /// # Errors
     /// `Io` when the system refuses threads or connections.
     pub fn serve(self, is_stopped: impl Fn() -> bool) -> Result<()> {
         let Self { listener, shared } = self;
         let refused = |action| Error::io(action, "the port of the viewer");
-        // The thread at hand takes connections; those that may wait answer.
+        // The calling thread accepts connections; blocking threads answer.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -124,14 +123,13 @@ impl Server {
             Ok(())
         });
         shared.ended.cancel();
-        // Those that wait for a store are not waited for.
+        // Threads that wait for a store are abandoned.
         runtime.shutdown_background();
         served.map_err(refused("listen at"))
     }
 }
 
 impl Shared {
-    /// The dataset that a request is about.
     pub(crate) fn dataset(&self, asked: &Asked) -> Result<&Arc<Dataset>, Failure> {
         if !asked.is_second()? {
             return Ok(&self.first);

@@ -1,4 +1,4 @@
-//! Contact sheets: the first samples that the filters keep, as one picture or one page.
+//! Contact sheets: the first filtered samples, as one picture or one page.
 use crate::{
     answer::{Answer, Content, Failure},
     dataset::Dataset,
@@ -12,19 +12,18 @@ use fdconvert_codec::ContactSheet;
 use fdconvert_core::Shown as Spelled;
 use std::{fmt::Write, time::Duration};
 
-/// Images of a sheet, and their sides.
+/// Allowed numbers of images, and their sides.
 const COUNT: std::ops::RangeInclusive<u32> = 1..=1000;
 const SIDE: std::ops::RangeInclusive<u32> = 32..=512;
 const DEFAULT_COUNT: u32 = 100;
 const DEFAULT_SIDE: u32 = 128;
 
-/// Longest wait for samples that may come.
+/// Longest wait for samples still to be found.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Contents of a sheet.
 struct Sheet {
     samples: Vec<u64>,
-    /// The field of images.
+    /// Position of the image field.
     field: usize,
     side: u32,
 }
@@ -95,11 +94,11 @@ pub(crate) fn page(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
         let _ = writeln!(text, "<figure>{figure}<figcaption>{index} {key}</figcaption></figure>");
     }
     text.push_str("</main>\n</body>\n</html>\n");
-    // Saved, never shown by this server: an attachment of no kind that a browser runs.
+    // Saved, never shown by this server: an attachment of a kind that no browser executes.
     Ok(Answer::new(Content::Opaque, text).saved_as("sheet.html"))
 }
 
-/// Text of a dataset within a page.
+/// Escapes text of a dataset for a page.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for letter in Spelled(text).to_string().chars() {

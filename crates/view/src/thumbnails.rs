@@ -1,15 +1,15 @@
-//! Small images that were made lately, within a budget of bytes.
+//! Recently made small images, within a budget of bytes.
 use crate::answer::Answer;
 use lru::LruCache;
 use std::sync::{Mutex, PoisonError};
 
-/// Some thousand of them: what one scrolls back to.
+/// Enough for some thousand images, for scrolling back.
 const BUDGET: usize = 64 << 20;
 
-/// Which image: of the second dataset, sample, field, and side.
+/// Identifies an image: whether of the second dataset, sample, field, and side.
 pub(crate) type Key = (bool, u64, usize, u32);
 
-/// The images that were asked for last, and their bytes.
+/// The most recently requested images, and their total bytes.
 #[derive(Debug)]
 pub(crate) struct Thumbnails(Mutex<(LruCache<Key, Answer>, usize)>);
 

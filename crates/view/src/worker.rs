@@ -1,17 +1,17 @@
-//! Threads that work behind the server until it ends.
+//! Background threads that run until the server ends.
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::thread;
 
-/// Threads of a pool at most: a viewer is not to take all of a large machine.
+/// Largest number of threads of a pool: a viewer should not occupy all of a large machine.
 const MOST: usize = 8;
 
-/// Starts a thread; what it is for says its name.
+/// Starts a thread, named after its purpose.
 pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) {
-    // Without it answers say that nothing was found yet.
+    // Without it responses report no progress.
     let _ = thread::Builder::new().name(format!("view-{name}")).spawn(work);
 }
 
-/// Several threads; none where the machine has one processor, or refuses them.
+/// Starts several threads; `None` if the machine has one processor, or refuses them.
 pub(crate) fn pool(name: &'static str) -> Option<ThreadPool> {
     let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MOST);
     if n_threads < 2 {

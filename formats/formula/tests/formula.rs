@@ -1,4 +1,4 @@
-//! Files of formulas: the same dataset back, damage found, nothing left behind.
+//! Files of formulas: round trips, damage, and failures that leave nothing.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::formula::{FormulaFormat, FormulaReader, write};
@@ -74,7 +74,7 @@ fn what_is_written_is_read() {
     }
 }
 
-/// A recipe is a dataset without a file: the same samples as of its file.
+/// A recipe is a dataset without a file: it has the same samples as its file.
 #[test]
 fn a_recipe_is_opened_like_its_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -180,7 +180,7 @@ fn every_flipped_bit_and_every_cut_is_found() {
     }
 }
 
-/// Damage that comes with a right checksum: the writer's mistakes, or an attack.
+/// Damage with a correct checksum: the writer's mistakes, or an attack.
 #[test]
 fn lies_under_a_right_checksum_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -239,7 +239,7 @@ fn lies_under_a_right_checksum_are_refused() {
     refuse(patched(content.len() - 24, &u64::MAX.to_le_bytes()), "a probe of image");
 }
 
-/// Version 2 is for systems of space alone, and they for it.
+/// Version 2 is for three-dimensional systems only, and they need it.
 #[test]
 fn versions_go_with_what_they_have() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,7 +286,7 @@ fn other_images_than_the_writers_are_noticed() {
     let path = folder.path().join("x.formula");
     write(&path, &formula(RECIPES[0]), &provenance(), false).unwrap();
     let mut bytes = fs::read(&path).unwrap();
-    // The hash of the last probe, under a right checksum.
+    // The hash of the last probe, under a correct checksum.
     let end = bytes.len() - 24;
     bytes[end - 1] ^= 1;
     let checksum = xxhash_rust::xxh3::xxh3_128(&bytes[..end]).to_le_bytes();
@@ -338,7 +338,7 @@ fn samples_cannot_be_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever numbers a system has, they come back as they are, NaN included.
+    /// All numbers of a system are read back unchanged, including NaN.
     #[test]
     fn systems_keep_their_bits(
         maps in prop::collection::vec((any::<[f64; 6]>(), any::<f64>()), 1..=8),

@@ -1,4 +1,4 @@
-//! The block through its public surface: round trips, damage, and versions to come.
+//! The block through its public interface: round trips, damage, and future versions.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::index::{
     Builder, HEADER_LEN, ImageFacts, Index, IndexError, Meta, Range, Region, TRAILER_LEN,
@@ -49,7 +49,7 @@ fn build(keys: &[&str]) -> (Vec<u8>, Vec<Region>) {
     (block, regions)
 }
 
-/// Makes header and table consistent again after a test has edited them.
+/// Makes header and table consistent again after an edit.
 fn reseal(block: &mut [u8]) {
     let n_sections = u32::from_le_bytes(block[12..16].try_into().unwrap()) as usize;
     let root = xxh3_64(&block[..HEADER_LEN as usize + 32 * n_sections]);
@@ -96,7 +96,7 @@ fn rows_hold_what_is_no_region() {
     assert_eq!(index.row(1).unwrap(), Some(&7_i64.to_le_bytes()[..]));
     assert!(matches!(index.row(2), Err(IndexError::Position { .. })));
     assert!(index.verify().is_empty());
-    // ROWS of another length than the schema asks for.
+    // ROWS with another length than the schema requires.
     let at = HEADER_LEN as usize + 32 * 4 + 16;
     block[at..at + 8].copy_from_slice(&8_u64.to_le_bytes());
     reseal(&mut block);
@@ -156,7 +156,7 @@ fn another_version_is_named() {
 
 #[test]
 fn unknown_sections_are_skipped_unless_required() {
-    // KEYS (the third entry) becomes a kind of the future.
+    // KEYS (the third entry) becomes an unknown kind.
     let (mut block, _) = build(&["a"]);
     let entry = HEADER_LEN as usize + 2 * 32;
     block[entry..entry + 4].copy_from_slice(&77_u32.to_le_bytes());
@@ -173,7 +173,7 @@ fn unknown_sections_are_skipped_unless_required() {
 #[test]
 fn consistent_lies_are_refused() {
     let (block, _) = build(&["a", "b"]);
-    // (where in the block, what to write there): all with a matching root.
+    // (offset in the block, value to write there): all with a matching root.
     let entry = |number: usize| HEADER_LEN as usize + 32 * number;
     let lies: [(usize, u64); 8] = [
         (16, u64::MAX),            // Samples.

@@ -1,4 +1,4 @@
-//! The CHECKPOINTS section: what goes in comes out, and nothing else does.
+//! The CHECKPOINTS section: returns exactly the entries that were written.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::index::{Builder, ImageFacts, Index, IndexError, Meta, Region, seal_all};
 use bytes::Bytes;
@@ -58,7 +58,7 @@ fn build(with: bool) -> Vec<u8> {
     block
 }
 
-/// Makes header and table consistent again, as if no checksum had told.
+/// Makes header and table consistent again, as if no checksum had failed.
 fn unseal(block: &mut [u8]) {
     let n_sections = u32::from_le_bytes(block[12..16].try_into().unwrap()) as usize;
     let root = xxhash_rust::xxh3::xxh3_64(&block[..48 + 32 * n_sections]);
@@ -66,7 +66,7 @@ fn unseal(block: &mut [u8]) {
     block[at..at + 8].copy_from_slice(&root.to_le_bytes());
 }
 
-/// Returns where the section of that kind is in the table.
+/// Returns the position of the section of this kind in the table.
 fn entry_of(block: &[u8], kind: u32) -> usize {
     let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     (0..word(12) as usize).map(|n| 48 + 32 * n).find(|&at| word(at) == kind).unwrap()
@@ -100,12 +100,12 @@ fn a_block_without_the_section_says_nothing() {
     assert!(!index.has_entry_points());
     assert_eq!(index.entry_points(0, 0), Ok(None));
     assert_eq!(index.entry_point_facts(), None);
-    // Rows are found behind the section as without it.
+    // Rows are found after the section as without it.
     let with = Index::parse(build(true).into()).unwrap();
     assert_eq!(index.row(3).unwrap(), with.row(3).unwrap());
 }
 
-/// A reader of the first version skips the section: an unknown kind without the flag.
+/// A reader of the first version skips the section: its kind is unknown and without the flag.
 #[test]
 fn readers_that_do_not_know_the_section_skip_it() {
     let mut block = build(true);
@@ -143,7 +143,7 @@ fn every_flipped_bit_of_the_section_is_an_error_or_changes_nothing() {
     }
 }
 
-/// Two entries of one length change places: both are whole, and neither is that of its image.
+/// Two entries of equal length are exchanged: both are complete, and neither belongs to its image.
 #[test]
 fn an_entry_of_another_image_is_found() {
     let mut builder = Builder::new(3).with_entry_points();
@@ -173,7 +173,7 @@ fn an_entry_of_another_image_is_found() {
 fn a_section_that_is_too_short_is_damage() {
     let mut block = build(true);
     let at = entry_of(&block, 5);
-    // As long as its integers less one.
+    // As long as its integers, minus one.
     block[at + 16..at + 24].copy_from_slice(&80_u64.to_le_bytes());
     unseal(&mut block);
     assert!(matches!(Index::parse(block.into()), Err(IndexError::Damaged { .. })));

@@ -1,4 +1,4 @@
-//! Mixed sets as their parts: what is in which folder, runs that go on after others, and damage.
+//! Mixed sets by their parts: contents of folders, resumed runs, and damage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 use crate::mixed::Mixed;
 use crate::wds::Wds;
@@ -21,7 +21,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-/// One sample for each code.
+/// Returns one sample for each code.
 fn samples(codes: &[u8]) -> Vec<Sample<Encoded>> {
     let jpeg = fixtures::images().into_iter().map(|(_, image)| image).next().unwrap();
     let sample = |(i, code): (usize, &u8)| {
@@ -37,7 +37,7 @@ fn samples(codes: &[u8]) -> Vec<Sample<Encoded>> {
     codes.iter().enumerate().map(sample).collect()
 }
 
-/// A dataset in the making.
+/// A dataset under construction.
 struct Run {
     out: PathBuf,
     fingerprint: [u8; 16],
@@ -89,7 +89,7 @@ impl Run {
         })
     }
 
-    /// Writes and completes it in shards of so many samples.
+    /// Writes and completes it in shards of `per_shard` samples.
     fn pack(&self, all: &[Sample<Encoded>], per_shard: usize) {
         let of = all.len().div_ceil(per_shard);
         let write = |(number, samples)| {
@@ -122,7 +122,7 @@ fn codec(sample: &Sample<Encoded>) -> Codec {
     }
 }
 
-/// Everything that holds of a dataset of these samples.
+/// Checks all properties of a dataset of these samples.
 fn check(out: &Path, all: &[Sample<Encoded>]) {
     let reader = Mixed::default().open_dataset(out).unwrap();
     assert_eq!(all_of(&reader), all);
@@ -177,7 +177,7 @@ fn every_shard_is_one_by_itself() {
     assert_eq!(tar("png/train-000001.tar"), pick(&[5]));
     assert_eq!(tar("bmp/train-000000.tar"), pick(&[1, 2]));
     assert_eq!(tar("bmp/train-000001.tar"), pick(&[4, 6, 7]));
-    // One field for all, whatever is in it.
+    // One field name for all codecs.
     let bytes = fs::read(out.join("bmp/train-000000.tar")).unwrap();
     assert!(bytes.starts_with(b"a/0001.png\0"), "{:?}", &bytes[..20]);
     assert!(!out.join("jpg").exists());
@@ -251,7 +251,7 @@ fn parts_that_were_committed_without_their_shard_are_written_again() {
     let all = samples(&[1, 2, 0, 2]);
     let run = Run::new(&folder.path().join("d"));
     run.write(&shard(0, 1), &all).unwrap();
-    // As a kill between the parts' records and the shard's leaves it.
+    // The state after a kill between the parts' records and the shard's.
     let record = run.out.join(".fdconvert/train-000000.json");
     let mark =
         format!("{{\"fingerprint\":\"{}\"", fdconvert_storage::fingerprint_hex(run.fingerprint));
@@ -275,7 +275,7 @@ fn replacing_removes_codecs_that_are_no_more() {
     check(&run.out, &all);
     assert!(!run.out.join("bmp").exists());
 
-    // Shards that the new run does not have are not ours to remove.
+    // Shards that the new run does not have must not be removed.
     let long = Run::new(&folder.path().join("long"));
     long.pack(&samples(&[1, 2, 2, 1]), 2);
     let short = Run { fingerprint: [8; 16], overwrite: true, out: long.out.clone() };

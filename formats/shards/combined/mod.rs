@@ -1,11 +1,11 @@
-//! The combined index: the index blocks of all shards of a dataset in one file beside its
-//! manifest, so that a dataset in a store is opened by a few requests however many shards it has.
+//! The combined index: the index blocks of all shards of a dataset in one file next to its
+//! manifest, so that a dataset in a store is opened with few requests, however many shards it has.
 //!
-//! The blocks follow each other in the order of the manifest, each from a multiple of 8 on, with
-//! zeros in between. The manifest names the file and the length of each block ([`Combined`]); the
-//! file itself has nothing that the indexes of the shards do not have, and these stay where they
-//! are. [`write()`] makes it when a dataset is completed, [`Blocks`] reads it, [`verify()`] compares
-//! it with the indexes. A dataset can be read without it.
+//! The blocks are in the order of the manifest, each aligned to 8 bytes, with zeros in between. The
+//! manifest contains the name of the file and the length of each block ([`Combined`]); the file
+//! only repeats the indexes of the shards, which are kept. [`write()`] makes it when a dataset is
+//! completed, [`Blocks`] reads it, [`verify()`] compares it with the indexes. A dataset can be read
+//! without it.
 
 mod read;
 mod verify;
@@ -19,22 +19,22 @@ pub(crate) use write::{remove, write};
 
 use serde::{Deserialize, Serialize};
 
-/// Indexes of shards end in `.fdx`, so that none is called so.
+/// Indexes of shards end in `.fdx`, so that none has this name.
 pub(crate) const NAME: &str = "fdconvert.fdxs";
 
-/// A dataset of at most so many shards has no combined index: `open_all` has 32 requests in flight,
-/// so that these indexes come together, as soon as one request is answered.
+/// Number of shards up to which a dataset has no combined index: `open_all` has 32 requests in
+/// flight, so that these indexes arrive together, as soon as one request would be answered.
 pub(crate) const MOST_APART: usize = 32;
 
-/// Every block starts at a multiple of this, as blocks do in all files.
+/// Alignment of every block, as in all files.
 const ALIGNMENT: u64 = 8;
 
 /// Description of the combined index in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Combined {
-    /// Name of the file, beside the manifest.
+    /// Name of the file, next to the manifest.
     pub(crate) name: String,
-    /// Bytes of the block of each shard, in the order of the manifest's shards.
+    /// Lengths of the blocks in bytes, in the order of the manifest's shards.
     pub(crate) lengths: Vec<u64>,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct Combined {
 struct Place {
     offset: u64,
     len: u64,
-    /// With the zeros behind the block: where the next one starts.
+    /// Including the zeros after the block: the start of the next one.
     end: u64,
 }
 
 impl Combined {
-    /// Checks what a manifest of so many shards says of it.
+    /// Checks the description in a manifest of `n_shards` shards.
     pub(crate) fn check(&self, n_shards: usize) -> Result<(), String> {
         if self.lengths.len() != n_shards {
             let n_blocks = self.lengths.len();
@@ -60,7 +60,7 @@ impl Combined {
         }
     }
 
-    /// Places of the blocks; `None` where the sum of the lengths overflows.
+    /// Returns the places of the blocks; `None` if the sum of the lengths overflows.
     fn places(&self) -> Option<Vec<Place>> {
         let mut offset = 0_u64;
         let place = |&len: &u64| {
@@ -73,7 +73,7 @@ impl Combined {
     }
 }
 
-/// Bytes of the file whose blocks lie there.
+/// Returns the size of the file with blocks in these places.
 fn total(places: &[Place]) -> u64 {
     places.last().map_or(0, |place| place.end)
 }

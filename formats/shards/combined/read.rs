@@ -8,34 +8,34 @@ use std::{
 };
 
 /// Bytes of a request, unless a single block is longer. Stores answer a request after some ten
-/// milliseconds and send about 100 MB a second then, so that larger ones bring little.
+/// milliseconds and then send about 100 MB per second, so that larger ones gain little.
 const REQUEST_BYTES: u64 = 16 << 20;
 
 /// The blocks of a dataset in a store, all of them read when the first one is needed.
 ///
-/// What is missing, damaged or of other shards is not an error: the shard has its own index, which
-/// is read instead, and [`problem`](Self::problem) says why.
+/// A missing or damaged block, or one of another shard, is not an error: the shard's own index is
+/// read instead, and [`problem`](Self::problem) returns the reason.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     path: PathBuf,
     combined: Combined,
-    /// Of each shard its block, or why there is none.
+    /// For each shard its block, or why there is none.
     read: OnceLock<Vec<Result<Bytes, String>>>,
-    /// The first shard whose block was not used, and the reason.
+    /// The first shard with an unused block, and the reason.
     problem: Mutex<Option<(usize, String)>>,
 }
 
 impl Blocks {
-    /// Those of the dataset in `folder`, if its manifest names a combined index. `None` for files:
-    /// the index of each shard is mapped as fast as a part of a large file would be.
+    /// Creates the blocks of the dataset in `folder`, if its manifest has a combined index. `None`
+    /// for files: mapping the index of each shard is as fast as a part of a large file.
     pub(crate) fn of(folder: &Path, combined: Option<&Combined>) -> Option<Self> {
         let combined = combined.filter(|_| is_url(folder))?.clone();
         let path = folder.join(&combined.name);
         Some(Self { path, combined, read: OnceLock::new(), problem: Mutex::default() })
     }
 
-    /// Parses the block of a shard with `parse`; `None` where it is missing, or `parse` says that
-    /// it is none of this shard.
+    /// Parses the block of a shard with `parse`; `None` if it is missing, or `parse` finds that it
+    /// belongs to another shard.
     pub(crate) fn take<T>(
         &self,
         number: usize,
@@ -53,7 +53,7 @@ impl Blocks {
         }
     }
 
-    /// Why blocks that were asked for so far were not used.
+    /// Returns why blocks requested so far were not used.
     pub(crate) fn problem(&self) -> Option<String> {
         let problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
         let (number, what) = problem.as_ref()?;
@@ -86,7 +86,7 @@ impl Blocks {
     }
 }
 
-/// Neighbours that are read together.
+/// Groups neighbours that are read together.
 fn requests(places: &[Place]) -> Vec<Range<usize>> {
     let mut requests: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
@@ -102,7 +102,7 @@ fn requests(places: &[Place]) -> Vec<Range<usize>> {
     requests
 }
 
-/// Reads blocks that follow each other by one request.
+/// Reads consecutive blocks with one request.
 fn cut(blob: &Blob, places: &[Place]) -> Vec<Result<Bytes, String>> {
     let start = places.first().map_or(0, |place| place.offset);
     let short = || "it ends before its blocks do".to_owned();

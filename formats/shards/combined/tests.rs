@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files that begin as index blocks do, of any lengths.
+/// Creates files that begin like index blocks, of various lengths.
 fn indexes(folder: &Path, n: usize) -> Vec<PathBuf> {
     let path = |number: usize| {
         let path = folder.join(format!("{number:02}.fdx"));
@@ -69,7 +69,7 @@ fn every_damaged_byte_is_noticed() {
     let said = verify("toy", folder.path(), &combined, &indexes);
     assert!(said.len() == 1 && said[0].to_string().contains("is missing"), "{said:?}");
     fs::write(&path, &whole).unwrap();
-    // The index of a shard that is another one, or gone.
+    // The index of a shard has changed, or is gone.
     fs::write(&indexes[7], b"other").unwrap();
     assert_eq!(verify("toy", folder.path(), &combined, &indexes).len(), 1);
     fs::remove_file(&indexes[7]).unwrap();

@@ -5,7 +5,7 @@ use fdconvert_storage::{Blob, open_all, place};
 use std::path::{Path, PathBuf};
 
 /// Compares the combined index of the dataset in `folder` with the indexes of its shards: every
-/// byte of it is one of theirs, or a zero between two of them.
+/// byte belongs to one of them, or is a zero between two.
 pub(crate) fn verify(
     format: &'static str,
     folder: &Path,
@@ -40,7 +40,7 @@ pub(crate) fn verify(
     open_all(&path, &items, check).into_iter().flatten().collect()
 }
 
-/// The offset of the first byte that is not one of the index, followed by zeros.
+/// Returns the offset of the first byte that differs from the index followed by zeros.
 fn first_difference(blob: &Blob, place: Place, index: &Path) -> Result<Option<u64>> {
     let block = blob.read(place.offset, place.end - place.offset)?.unwrap_or_default();
     let wanted = place::whole(index)?;

@@ -7,17 +7,17 @@ use fdconvert_storage::{
 };
 use std::path::{Path, PathBuf};
 
-/// Indexes of shards that are read at the same time, if they are small.
+/// Number of indexes read at the same time, if they are small.
 const AT_ONCE: u64 = 32;
-/// Bytes of them that are in memory, about: shards are much alike.
+/// Approximate limit of their bytes in memory: the indexes of shards are of similar size.
 const HELD_BYTES: u64 = 64 << 20;
 
-/// Writes the combined index of a dataset in `out` whose shards have these indexes, in their
-/// order, before the manifest that will name it. Where they are too few for one, that of an earlier
-/// run is removed. `is_known` tells that the manifest which is there names one.
+/// Writes the combined index of a dataset in `out` with these indexes of shards, in order, before
+/// the manifest that will name it. If they are too few for one, that of an earlier run is removed.
+/// `is_known` is true if the existing manifest names one.
 ///
 /// # Errors
-/// `Usage` for a file of that name that is none of ours; `Io`.
+/// `Usage` for a foreign file of that name; `Io`.
 pub(crate) fn write(
     out: &Path,
     indexes: &[PathBuf],
@@ -40,7 +40,7 @@ pub(crate) fn write(
     let mut lengths: Vec<u64> = Vec::with_capacity(indexes.len());
     let mut rest = indexes;
     while !rest.is_empty() {
-        // The first one alone: how long they are is not known yet.
+        // The first one alone, because the lengths are not known yet.
         let longest = lengths.iter().copied().max().unwrap_or(HELD_BYTES);
         let n_now = (HELD_BYTES / longest.max(1)).clamp(1, AT_ONCE) as usize;
         let (now, later) = rest.split_at(n_now.min(rest.len()));
@@ -58,8 +58,8 @@ pub(crate) fn write(
     Ok(Some(Combined { name: NAME.to_owned(), lengths }))
 }
 
-/// Removes the combined index of a dataset that has none any more, and what a killed run has left
-/// of one. Other files of that name stay.
+/// Removes the combined index of a dataset that no longer has one, and the unfinished one of a
+/// killed run. Other files of that name stay.
 ///
 /// # Errors
 /// `Io`.
@@ -67,13 +67,13 @@ pub(crate) fn remove(out: &Path) -> Result<()> {
     let path = out.join(NAME);
     let partial = partial_path(&path);
     if is_left(&partial)? {
-        // Removed when it is dropped, unless another process writes it.
+        // Removed on drop, unless another process is writing it.
         Scratch::open(&partial)?.own();
     }
     if is_ours(&path)? { place::remove(&path) } else { Ok(()) }
 }
 
-/// Returns whether a file begins as the first block does: the name is ours as well.
+/// Returns whether a file begins like the first block, in addition to having the name.
 fn is_ours(path: &Path) -> Result<bool> {
     match place::read_start(path, HEADER_MAGIC.len()) {
         Ok(start) => Ok(start == HEADER_MAGIC[..]),
@@ -82,10 +82,10 @@ fn is_ours(path: &Path) -> Result<bool> {
     }
 }
 
-/// Returns whether a file is the unfinished one of a killed run: it begins as blocks do, or holds
-/// nothing but zeros, as a power loss leaves it.
+/// Returns whether a file is the unfinished one of a killed run: it begins like a block, or has
+/// only zeros, as after a power loss.
 fn is_left(partial: &Path) -> Result<bool> {
-    // An object has no unfinished form, and what is not a file is refused when it is opened.
+    // An object has no unfinished form, and anything but a file is refused when it is opened.
     if is_url(partial) || !std::fs::symlink_metadata(partial).is_ok_and(|found| found.is_file()) {
         return Ok(false);
     }

@@ -1,4 +1,4 @@
-//! One case of a campaign: what is done to the command, what came of it.
+//! A case of a campaign: the disturbances, and the outcome.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,12 @@ pub(super) struct Disturbance {
     pub(super) action: &'static str,
 }
 
-/// The call to which something happens.
+/// The disturbed call.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// This one.
     Call(Point),
-    /// The one of this number among all calls of these kinds below the output's folder, for runs
-    /// whose calls are not known beforehand.
+    /// The one with this number among all calls of these kinds below the output's folder, for runs
+    /// with unknown calls.
     Nth(u64, &'static str),
 }
 
@@ -38,7 +37,7 @@ impl std::fmt::Display for Disturbance {
 }
 
 impl Disturbance {
-    /// The variables that make the library do it.
+    /// Returns the environment variables that make the library do it.
     pub(super) fn variables(&self, slot: &Slot) -> Vec<(&'static str, String)> {
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let (kinds, at) = match &self.place {
@@ -47,7 +46,7 @@ impl Disturbance {
         };
         let mut variables =
             vec![("FAULTS_KINDS", kinds.to_string()), ("FAULTS_AT", at.to_string())];
-        // Calls on the source are below no folder of the slot.
+        // Calls on the source are outside the folders of the slot.
         let below = match &self.place {
             Place::Call(point) if point.path.starts_with('/') => PathBuf::from(&point.path),
             _ => slot.out(),
@@ -65,7 +64,7 @@ impl Disturbance {
     }
 }
 
-/// Facts about a configuration before anything is done to it.
+/// Facts about a configuration without disturbances.
 pub(super) struct Reference {
     pub(super) configuration: &'static Configuration,
     pub(super) output: Tree,
@@ -73,40 +72,38 @@ pub(super) struct Reference {
     pub(super) points: Vec<Point>,
 }
 
-/// Disturbances of one run after another.
+/// Disturbances of consecutive runs.
 pub(super) type Case = Vec<Disturbance>;
 
-/// Something that happened in a case. Those from `Crashed` on are failures.
+/// An event of a case. Those from `Crashed` on are failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    /// A run was killed.
     Killed,
-    /// A call failed.
     Failed,
-    /// The call that was to be disturbed did not come.
+    /// The disturbed call did not occur.
     NotReached,
     /// Exit status 0 and the reference's output.
     Sound,
-    /// The same, but the run left a file and named it in a warning.
+    /// As `Sound`, but the run left a file and named it in a warning.
     Warned,
-    /// A failed run, whose message names the file.
+    /// A failed run with a message that names the file.
     Told,
-    /// A failed run, whose message names another file of the output: threads work side by side, and
-    /// what one of them takes back may fail the other, which tells first.
+    /// A failed run with a message that names another file of the output: threads run in parallel,
+    /// and what one of them undoes may fail another, which reports first.
     ToldOther,
-    /// A signal, a panic, or no end.
+    /// A signal, a panic, or a timeout.
     Crashed,
-    /// A failed run whose message does not name the file.
+    /// A failed run with a message that does not name the file.
     Untold,
     /// The same command did not succeed afterwards.
     Refused,
-    /// The same, although the output is complete.
+    /// As `Refused`, although the output is complete.
     RefusedComplete,
-    /// A file that the reference does not have.
+    /// A file that is not in the reference.
     Stray,
-    /// Another or no file where the reference has one, with exit status 0.
+    /// Another or no file instead of the reference's, with exit status 0.
     OtherBytes,
-    /// The source is not what it was.
+    /// The source has changed.
     SourceChanged,
 }
 
@@ -116,21 +113,20 @@ impl Event {
     }
 }
 
-/// Outcome of a case.
 pub(super) struct Outcome {
     pub(super) events: Vec<Event>,
-    /// Everything a reader needs of a failure, on one line.
+    /// A complete description of a failure, on one line.
     pub(super) line: String,
 }
 
-/// The cases of a campaign that are wanted.
+/// The selected cases of a campaign.
 pub(super) struct Selection<'a> {
     pub(super) quick: bool,
     pub(super) only: Option<&'a str>,
 }
 
 impl Selection<'_> {
-    /// All cases, or with `quick` this many, evenly spread.
+    /// Returns all cases, or with `quick` this many, evenly spread.
     pub(super) fn of(&self, mut cases: Vec<Case>, quick: usize) -> Vec<Case> {
         if let Some(only) = self.only {
             cases.retain(|case| shown(case).contains(only));
@@ -143,7 +139,7 @@ pub(super) fn shown(case: &Case) -> String {
     case.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ")
 }
 
-/// Program and slot that cases run in, and the reference that their runs are held against.
+/// Program and slot of the cases, and the reference for their runs.
 pub(super) struct Court<'a> {
     pub(super) program: &'a Program,
     pub(super) slot: &'a Slot,
@@ -151,8 +147,8 @@ pub(super) struct Court<'a> {
 }
 
 impl Court<'_> {
-    /// Runs a case from the start, and says what came of it. `run` disturbs the command and notes
-    /// what it sees.
+    /// Runs a case from the start, and returns its outcome. `run` disturbs the command and records
+    /// its observations.
     pub(super) fn try_case(
         &self,
         case: &Case,
@@ -170,13 +166,13 @@ impl Court<'_> {
     }
 }
 
-/// Puts the slot into the state in which the command under test starts.
+/// Brings the slot into the initial state of the command under test.
 pub(super) fn prepare(program: &Program, slot: &Slot, configuration: &Configuration) -> Result<()> {
     slot.clear()?;
     configuration.before.iter().try_for_each(|line| program.must(slot, line, &[]))
 }
 
-/// Events of a case, with what was seen.
+/// Events of a case, with details.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) events: Vec<Event>,
@@ -189,7 +185,7 @@ impl Notes {
         self.seen.push(seen.into());
     }
 
-    /// A command that should have succeeded and did not: what it left decides how bad that is.
+    /// Records a command that failed instead of succeeding: the remaining files decide the event.
     pub(super) fn refused(&mut self, court: &Court<'_>, ended: &Ended) -> Result<()> {
         let found = Tree::read(&court.slot.out())?;
         let complete = found.against(&court.reference.output).other.is_empty();
@@ -232,7 +228,7 @@ impl Notes {
     }
 }
 
-/// The case as commands to paste into a shell.
+/// Returns the case as commands to paste into a shell.
 fn commands(program: &Program, case: &Case, configuration: &Configuration) -> String {
     let slot = program.slot("again");
     let folder = slot.folder().to_string_lossy().into_owned();

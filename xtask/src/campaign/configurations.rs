@@ -1,12 +1,12 @@
-//! The commands under test: every writer there is.
+//! The commands under test, which cover every writer.
 
 /// Starts the command lines of programs: an interpreter with the package, which `--python` names, and
 /// a script.
 pub(super) const PYTHON: &str = "PYTHON ";
 
-/// A command that is killed or has its calls fail, with what comes before and after it.
+/// A command that is killed or has its calls fail, with the commands before and after it.
 pub(super) struct Configuration {
-    /// As on the command line of the campaign.
+    /// Name on the command line of the campaign.
     pub(super) name: &'static str,
     /// Command lines that run before, undisturbed.
     pub(super) before: &'static [&'static str],
@@ -26,8 +26,8 @@ const PART_1: &str = "pack --plan OUT/x.fdplan --part 1/2 OUT/x --threads THREAD
 const PART_2: &str = "pack --plan OUT/x.fdplan --part 2/2 OUT/x --threads THREADS";
 const MERGE: &str = "merge OUT/x";
 
-/// Configurations of a split into one output each, of a program that writes samples, and of one that
-/// packs a sequence, of a format.
+/// Defines the configurations of a format for a split into several outputs, for a program that
+/// writes samples, and for one that packs a sequence.
 macro_rules! several {
     ($split:literal, $writer:literal, $sequence:literal, $out:literal, $options:literal) => {
         [
@@ -69,8 +69,8 @@ pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
     ),
 ];
 
-/// Command lines whose words are SOURCE, a folder of 12 images in two classes, OLD, what these were
-/// before they were changed at the same lengths, OUT, an empty folder, and THREADS, or contain them.
+/// Command lines with these placeholders: SOURCE is a folder of 12 images in two classes, OLD their
+/// earlier contents with the same lengths, OUT an empty folder, THREADS a number.
 pub(super) const ALL: &[Configuration] = &[
     Configuration::alone("folder", "pack SOURCE OUT/x --format folder --threads THREADS"),
     Configuration::alone("beton", "pack SOURCE OUT/x.beton --threads THREADS"),

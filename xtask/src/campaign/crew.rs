@@ -1,4 +1,4 @@
-//! Cases run side by side, each worker in a folder of its own.
+//! Cases run in parallel, each worker in its folder.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::failure::{Context, Failure, Result, fail};
 
-/// All cases of a configuration, in their order.
+/// Runs all cases of a configuration, in order.
 pub(super) fn walk(
     program: &Program,
     configuration: &'static Configuration,
@@ -69,8 +69,8 @@ fn died() -> Failure {
     Failure::new("a worker of the campaign died")
 }
 
-/// An undisturbed run with its calls, and a second one: the one who compares with an output has to
-/// know that it is always the same.
+/// Runs undisturbed and records the calls, and then a second time: comparisons need an output that
+/// is always the same.
 fn reference(program: &Program, configuration: &'static Configuration) -> Result<Reference> {
     let slot = program.slot("reference");
     let complete = |variables: &[(&str, String)]| -> Result<Tree> {

@@ -1,4 +1,4 @@
-//! One call that fails, or moves fewer bytes than it was asked for.
+//! One call that fails, or transfers fewer bytes than requested.
 
 use super::{
     case::{Case, Court, Disturbance, Event, Notes, Place, Selection},
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::failure::Result;
 
-/// With `--quick`: cases for each configuration.
+/// Number of cases for each configuration with `--quick`.
 const QUICK: usize = 60;
 
-/// Answers that a call of each kind may give: what the manual pages name, as far as it makes a
-/// difference to a program.
+/// Results that a call of each kind may give, according to the manual pages, as far as they differ
+/// for a program.
 const ANSWERS: [(&str, &[&str]); 12] = [
     ("open", &["EIO", "EMFILE", "EACCES", "ENOSPC", "EINTR"]),
     ("read", &["EIO", "EINTR", "short"]),
@@ -28,7 +28,7 @@ const ANSWERS: [(&str, &[&str]); 12] = [
     ("map", &["ENOMEM", "ENODEV"]),
 ];
 
-/// Every answer at every call on source and output.
+/// Returns every result at every call on source and output.
 pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
     let answers = |point: &Point| {
         ANSWERS.iter().find(|(kind, _)| *kind == point.kind).map_or(&[][..], |(_, answers)| answers)
@@ -41,7 +41,7 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
     selection.of(all.collect(), QUICK)
 }
 
-/// Lets the call fail, judges the run, and if it failed runs the same command again.
+/// Makes the call fail, checks the run, and if it failed runs the same command again.
 pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<()> {
     for fault in case {
         let log = court.slot.log();
@@ -62,7 +62,7 @@ pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<(
     Ok(())
 }
 
-/// Returns what a failed run has to say: where it failed.
+/// Checks that a failed run reports where it failed.
 fn judge(notes: &mut Notes, fault: &Disturbance, ended: &Ended) {
     if ended.crashed() {
         notes.add(Event::Crashed, ended.to_string());
@@ -80,17 +80,18 @@ fn judge(notes: &mut Notes, fault: &Disturbance, ended: &Ended) {
 
 fn names(message: &str, fault: &Disturbance) -> bool {
     let path = match &fault.place {
-        // A full disk stops every thread, and any of them may be the one that tells.
+        // A full disk stops every thread, and any of them may report it.
         Place::Call(_) if fault.action == "full" => "out",
         Place::Call(point) => &point.path,
         Place::Nth(..) => "",
     };
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A message may name the file that the scratch file was to become.
+    // A message may name the final file of the scratch file.
     message.contains(name.split(".partial").next().unwrap_or(name))
 }
 
-/// Exit status 0 stands for the reference's output; a file too many has to be named in a warning.
+/// Checks a run with exit status 0: the output must be the reference's, and an additional file must
+/// be named in a warning.
 fn succeeded(notes: &mut Notes, court: &Court<'_>, ended: &Ended) -> Result<()> {
     let mut found = Notes::default();
     found.compare(court)?;
@@ -100,7 +101,7 @@ fn succeeded(notes: &mut Notes, court: &Court<'_>, ended: &Ended) -> Result<()> 
     }
     for (event, seen) in found.events.into_iter().zip(found.seen) {
         let paths = seen.split(' ').skip(1);
-        // A folder stands for what is in it.
+        // A folder stands for its content.
         let named = |path: &str| {
             let (_, name) = path.rsplit_once('/').unwrap_or(("", path));
             let mut parts =
@@ -116,7 +117,7 @@ fn succeeded(notes: &mut Notes, court: &Court<'_>, ended: &Ended) -> Result<()> 
     Ok(())
 }
 
-/// The fault was a passing one: the same command has to succeed, without `--overwrite`.
+/// The fault was temporary: the same command must succeed, without `--overwrite`.
 fn again(notes: &mut Notes, court: &Court<'_>) -> Result<()> {
     let ended = court.attack(&[])?;
     if ended.well() {

@@ -1,4 +1,4 @@
-//! Killed before each call, and killed again while resuming.
+//! Kills before each call, and again while resuming.
 
 use super::{
     case::{Case, Court, Disturbance, Event, Notes, Place, Selection},
@@ -10,11 +10,11 @@ use crate::failure::Result;
 const KINDS: [&str; 7] = ["open", "write", "sync", "rename", "truncate", "mkdir", "unlink"];
 const ALL_KINDS: &str = "open,write,sync,rename,truncate,mkdir,unlink";
 
-/// With `--quick`: cases of one kill, and of three, for each configuration.
+/// Number of cases of one kill, and of three, for each configuration with `--quick`.
 const QUICK: (usize, usize) = (30, 8);
 
-/// One kill at every call, and for every call a chain of three: the resumed run is killed at one
-/// of its first calls, where it decides what to keep, and the next one again.
+/// Returns one kill at every call, and for every call a chain of three: the resumed run is killed
+/// at one of its first calls, where it decides what to keep, and the next one again.
 pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
     let kill = |place| Disturbance { place, action: "kill" };
     let points = points
@@ -22,7 +22,7 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
         .filter(|point| KINDS.contains(&point.kind.as_str()) && point.path.starts_with("out"));
     let single: Vec<Case> = points.map(|point| vec![kill(Place::Call(point.clone()))]).collect();
     let chained = single.iter().zip(0..).map(|(first, number)| {
-        // Strides without a common divisor, so that many pairs come up.
+        // Strides without a common divisor, so that many pairs occur.
         let (second, third) = (1 + number % 37, 1 + number * 5 % 23);
         let resumed = [second, third].map(|nth| kill(Place::Nth(nth, ALL_KINDS)));
         first.iter().cloned().chain(resumed).collect()
@@ -33,7 +33,7 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
     cases
 }
 
-/// Kills, resumes, compares with the reference, and gives the command once more.
+/// Kills, resumes, compares with the reference, and runs the command again.
 pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<()> {
     let runs = case.iter().map(|kill| kill.variables(court.slot)).chain([Vec::new()]);
     for variables in runs {
@@ -52,7 +52,7 @@ pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<(
     }
     notes.compare(court)?;
     if case.len() == 1 {
-        // A loop that starts jobs again has to end well.
+        // A loop that restarts jobs must end with success.
         let ended = court.attack(&[])?;
         if !ended.well() {
             return notes.refused(court, &ended);

@@ -1,17 +1,16 @@
-//! The calls of a run, as the library's log tells them.
+//! The calls of a run, from the library's log.
 
 use std::{collections::BTreeMap, path::Path};
 
 use crate::failure::{Context, Result};
 
-/// One call of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
-    /// The kind of the call, in the library's words.
+    /// Kind of the call, named as by the library.
     pub(super) kind: String,
-    /// The path it works on: relative to the run's own folder, or absolute.
+    /// Path of the call: relative to the run's folder, or absolute.
     pub(super) path: String,
-    /// Its number among the calls of this kind on this path, from 1.
+    /// Number among the calls of this kind on this path, from 1.
     pub(super) at: u64,
 }
 
@@ -21,8 +20,8 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// Reads a log whose run worked in `folder`. In order of kind, path and number: the order of calls
-/// depends on how threads were scheduled.
+/// Parses the log of a run in `folder`, ordered by kind, path and number, because the order of
+/// calls depends on the scheduling of threads.
 pub(super) fn of_log(log: &str, folder: &Path) -> Result<Vec<Point>> {
     let mut counts = BTreeMap::<(String, String), u64>::new();
     let prefix = format!("{}/", folder.display());
@@ -37,7 +36,7 @@ pub(super) fn of_log(log: &str, folder: &Path) -> Result<Vec<Point>> {
     Ok(points.collect())
 }
 
-/// At most `count` of `items`, evenly spread; the same ones every time.
+/// Returns at most `count` of `items`, evenly spread, without randomness.
 pub(super) fn evenly<T: Clone>(items: &[T], count: usize) -> Vec<T> {
     if items.len() <= count {
         return items.to_vec();

@@ -1,4 +1,4 @@
-//! Runs of the command under test, and their command lines for a reader who repeats them.
+//! Runs of the command under test, and their command lines for repeating them by hand.
 
 use std::{
     fmt::Write,
@@ -15,12 +15,12 @@ use crate::{
     shell,
 };
 
-/// No run of a dozen small images takes this long.
+/// Time limit of a run, which none of a dozen small images reaches.
 const SECONDS: &str = "60";
-/// Of the density in the header of a JFIF file, which no decoder goes by.
+/// Offset of the density in the header of a JFIF file, which no decoder uses.
 const DENSITY_AT: usize = 15;
 
-/// The command under test, with the library and the folder that its runs work in.
+/// The command under test, with the library and the folder of its runs.
 pub(super) struct Program {
     path: PathBuf,
     library: PathBuf,
@@ -29,8 +29,8 @@ pub(super) struct Program {
     python: PathBuf,
 }
 
-/// A program that has samples: `Writer` or `pack`, the source, the output, and options as on the command
-/// line.
+/// A program that has samples: `Writer` or `pack`, the source, the output, and options as on the
+/// command line.
 const SCRIPT: &str = r#"
 import sys, warnings
 from pathlib import Path
@@ -61,17 +61,17 @@ impl Slot {
         &self.folder
     }
 
-    /// Returns where outputs go.
+    /// Returns the folder of outputs.
     pub(super) fn out(&self) -> PathBuf {
         self.folder.join("out")
     }
 
-    /// Returns where the library tells its calls.
+    /// Returns the file to which the library logs its calls.
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join("log")
     }
 
-    /// Empties it.
+    /// Removes its content.
     pub(super) fn clear(&self) -> Result<()> {
         let doing = || format!("cannot empty {}", self.folder.display());
         if self.folder.exists() {
@@ -81,7 +81,6 @@ impl Slot {
     }
 }
 
-/// End of a run.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
@@ -101,12 +100,12 @@ impl Ended {
         self.code == Some(0)
     }
 
-    /// Killed, as it was to be.
+    /// Returns whether it was killed, as intended.
     pub(super) fn killed(&self) -> bool {
         self.signal == Some(9)
     }
 
-    /// By a panic or a signal that no one asked for.
+    /// Returns whether it ended by a panic or an unintended signal.
     pub(super) fn crashed(&self) -> bool {
         self.code.is_none_or(|code| code == 101 || code == 134)
     }
@@ -135,7 +134,7 @@ impl Program {
         Self { path, library, work, threads, python: "python3".into() }
     }
 
-    /// The same with another interpreter for programs.
+    /// Uses another interpreter for programs.
     pub(super) fn with_python(mut self, python: PathBuf) -> Self {
         self.python = python;
         self
@@ -157,7 +156,7 @@ impl Program {
         Slot { folder: self.work.join(name) }
     }
 
-    /// Twelve small images in two classes, from larger ones; and what they were before.
+    /// Makes twelve small images in two classes from larger ones, and earlier versions of them.
     pub(super) fn make_source(&self, images: &Path) -> Result<()> {
         let all = self.work.join("small");
         let mut shrink = Command::new(&self.path);
@@ -207,7 +206,7 @@ impl Program {
         command.args(words).env("LD_PRELOAD", &self.library);
         command.env("FAULTS_NO_SYNC", "1").env("FAULTS_SECONDS", SECONDS);
         if variables.is_empty() {
-            // Watched, for the two lines above to hold, with no call that counts.
+            // Watches this folder, as both lines above need it, without counting any call.
             command.env("FAULTS_BELOW", &self.work).env("FAULTS_KINDS", "");
         }
         command.envs(variables.iter().map(|(name, value)| (name, value)));
@@ -221,7 +220,7 @@ impl Program {
         if ended.well() { Ok(()) } else { fail(format!("{}: {ended}", shown())) }
     }
 
-    /// The command line as one would type it.
+    /// Returns the command line as typed in a shell.
     pub(super) fn shown(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> String {
         let mut shown = String::new();
         if !variables.is_empty() {
@@ -239,7 +238,7 @@ impl Program {
         shown
     }
 
-    /// The program of a command line, and its arguments.
+    /// Returns the program of a command line, and its arguments.
     fn typed(&self, slot: &Slot, line: &str) -> (&Path, Vec<String>) {
         match line.strip_prefix(PYTHON) {
             None => (&self.path, self.words(slot, line)),

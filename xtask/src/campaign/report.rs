@@ -1,4 +1,4 @@
-//! What a campaign found: a line for each failing case, and a table for docs/reliability.md.
+//! The report of a campaign: a line for each failing case, and a table for docs/reliability.md.
 
 use super::{
     Campaign,
@@ -35,7 +35,7 @@ const FAULTS: &[Column] = &[
     ("other bytes", Event::OtherBytes),
 ];
 
-/// Counts, printed as they come in and added up at the end.
+/// Counts, printed as they arrive and summed up at the end.
 pub(super) struct Report {
     columns: &'static [Column],
     rows: Vec<(&'static str, Vec<usize>)>,
@@ -49,7 +49,7 @@ impl Report {
         Self { columns, rows: Vec::new(), n_cases: 0, n_failing: 0 }
     }
 
-    /// Takes a configuration's outcomes, and prints what failed.
+    /// Adds a configuration's outcomes, and prints its failures.
     pub(super) fn add(&mut self, configuration: &Configuration, outcomes: &[Outcome]) {
         let count = |wanted: Event| {
             outcomes.iter().flat_map(|it| &it.events).filter(|event| **event == wanted).count()
@@ -68,7 +68,7 @@ impl Report {
         self.rows.push((configuration.name, row));
     }
 
-    /// Prints the table. Failing cases are an error.
+    /// Prints the table. Returns an error if cases failed.
     pub(super) fn finish(mut self) -> Result<()> {
         let width = self.columns.len() + 1;
         let sums = (0..width)

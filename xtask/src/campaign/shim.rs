@@ -28,7 +28,7 @@ mod tests {
 
     use super::*;
 
-    /// A shell writes `a`, then `b`, in the folder `out`, with these variables.
+    /// Runs a shell that writes `a`, then `b`, in the folder `out`, with these variables.
     fn written(folder: &Path, variables: &[(&str, &str)]) -> Output {
         let out = folder.join("out");
         fs::create_dir(&out).unwrap();

@@ -12,11 +12,11 @@ pub(super) struct Tree(BTreeMap<String, Entry>);
 enum Entry {
     Folder,
     File(Vec<u8>),
-    /// A link, a pipe or a device: nothing that a dataset has.
+    /// A link, a pipe or a device, none of which a dataset has.
     Other,
 }
 
-/// Difference of a tree from the one it should be equal to.
+/// Differences of a tree from its reference.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) stray: Vec<String>,

@@ -1,4 +1,4 @@
-//! The recorded counts, and what they were made with.
+//! The recorded counts, and the tools that made them.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Instructions of the paths, counted by callgrind.
+//! Instruction counts of the paths, from callgrind.
 
 use std::{
     fs,
@@ -13,23 +13,23 @@ use crate::{
     shell,
 };
 
-/// Turns by which the cost of one is told.
+/// Number of turns for measuring the cost of one.
 const TURNS: u64 = 1_000_000;
 
-/// Idle turns for each path, which come with each repeat.
+/// Idle turns for each path, added to each repeat.
 #[derive(Default)]
 pub(super) struct Planted(Vec<(String, u64)>);
 
-/// Conditions that must not change a count, and are changed to see that they do not.
+/// Conditions that must not affect a count, varied to test that.
 #[derive(Default)]
 pub(super) struct Surroundings {
-    /// Letters more in the name of the folder that the program runs in.
+    /// Number of additional letters in the name of the program's folder.
     pub(super) longer_folder: usize,
-    /// Letters in the environment.
+    /// Number of additional letters in the environment.
     pub(super) longer_environment: usize,
 }
 
-/// The measured program, its inputs, and where it works.
+/// The measured program, its inputs, and its folder.
 pub(super) struct Counter {
     program: PathBuf,
     work: PathBuf,
@@ -61,25 +61,24 @@ impl Counter {
         self.work.join("inputs")
     }
 
-    /// The folder of what callgrind wrote.
+    /// Returns the folder of callgrind's output.
     pub(super) fn files(&self) -> PathBuf {
         self.work.join("counts")
     }
 
-    /// Names of the paths, from the program.
     pub(super) fn paths(&self) -> Result<Vec<String>> {
         let said = said(Command::new(&self.program).arg("list"))?;
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Returns the features by which code for several processors chooses, under valgrind.
+    /// Returns the processor features that select code, under valgrind.
     pub(super) fn processor(&self) -> Result<String> {
         let mut command = valgrind(&["--tool=none", "--quiet"])?;
         let said = said(command.arg(&self.program).arg("processor"))?;
         Ok(said.trim().to_owned())
     }
 
-    /// A slowdown of every path by so many per cent of what the baseline has.
+    /// Returns a slowdown of every path by a percentage of the baseline.
     pub(super) fn plant(&self, baseline: &Baseline, percent: f64) -> Result<Planted> {
         let around = Surroundings::default();
         let turns = self.one_repeat("idle", TURNS, &around)? as f64 / TURNS as f64;
@@ -109,7 +108,7 @@ impl Counter {
         Ok(counts)
     }
 
-    /// Two repeats less one.
+    /// Counts two repeats minus one.
     fn one_repeat(&self, path: &str, turns: u64, around: &Surroundings) -> Result<u64> {
         let one = self.repeats(path, 1, turns, around)?;
         let two = self.repeats(path, 2, turns, around)?;
@@ -118,11 +117,11 @@ impl Counter {
         two.checked_sub(one).filter(|count| *count > 0).ok_or_else(less)
     }
 
-    /// Instructions of the process, with all its threads.
+    /// Counts the instructions of the process, with all its threads.
     fn repeats(&self, path: &str, n: u64, turns: u64, around: &Surroundings) -> Result<u64> {
         let name = format!("{path}-{n}");
         let file = self.files().join(&name).with_extension("callgrind");
-        // The program works in a folder of its own with an empty one for what it writes.
+        // The program works in its folder with an empty one for its output.
         let folder = self.work.join(name + &"-".repeat(around.longer_folder));
         recreate(&folder.join("out"))?;
         let mut command = valgrind(&["--tool=callgrind", "--cache-sim=no", "--branch-sim=no"])?;
@@ -140,12 +139,12 @@ impl Counter {
     }
 }
 
-/// Copies of memory without string instructions: callgrind counts each byte of these, and the C
-/// library takes them or not by where in its page a copy begins.
+/// Disables copying memory with string instructions: callgrind counts each byte of these, and the C
+/// library uses them depending on the offset of a copy in its page.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-ERMS,-FSRM";
 
-/// Valgrind without the settings of the one who runs it, and with an environment that is the same
-/// everywhere. Rayon's threads would be as many as there are processors.
+/// Creates a command for valgrind without the user's settings, and with the same environment
+/// everywhere. Rayon would otherwise start a thread per processor.
 fn valgrind(arguments: &[&str]) -> Result<Command> {
     let path = std::env::var_os("PATH").context("PATH is not set")?;
     let mut command = Command::new("valgrind");
@@ -154,7 +153,7 @@ fn valgrind(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a command to its end; what it said on standard output.
+/// Runs a command to its end, and returns its standard output.
 fn said(command: &mut Command) -> Result<String> {
     let output = command.output().context(format_args!("cannot start {command:?}"))?;
     let Output { status, stdout, stderr } = output;
@@ -164,7 +163,7 @@ fn said(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&stdout).into_owned())
 }
 
-/// The total of the one event in a file of callgrind.
+/// Returns the total of the only event in a file of callgrind.
 fn total(text: &str) -> Result<u64> {
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     match value("events:") {
@@ -175,7 +174,7 @@ fn total(text: &str) -> Result<u64> {
     total.parse().context(format_args!("its total is {total}"))
 }
 
-/// An empty folder, whatever was there.
+/// Creates an empty folder.
 fn recreate(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).context(format_args!("cannot remove {}", folder.display()))?;

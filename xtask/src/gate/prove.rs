@@ -1,4 +1,4 @@
-//! The gate's own test: it has to catch a planted slowdown each time, and nothing without one.
+//! The test of the gate: it must catch a planted slowdown every time, and nothing without one.
 
 use super::{
     baseline::Baseline,
@@ -7,11 +7,11 @@ use super::{
 };
 use crate::failure::{Result, fail};
 
-/// The least and the largest ratio of a path, over runs.
+/// The least and greatest ratio of a path, over runs.
 type Range = (f64, f64);
 
-/// Runs with and without a slowdown by turns. Each pair is made in a folder with a longer name and
-/// with a longer environment than the one before.
+/// Runs with and without a slowdown in turns. Each pair uses a folder with a longer name and a
+/// longer environment than the one before.
 pub(super) fn run(
     counter: &Counter,
     baseline: &Baseline,

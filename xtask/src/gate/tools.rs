@@ -1,4 +1,4 @@
-//! What counts depend on beside our code, by version.
+//! Versions of the tools on which counts depend.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::{Context, Result, fail};
 
-/// Versions of what makes and runs the measured program.
+/// Versions of the tools that build and run the measured program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tools {
     /// Release, target and LLVM.
@@ -15,15 +15,14 @@ pub(super) struct Tools {
     pub(super) cc: String,
     /// Copies and allocates memory.
     pub(super) libc: String,
-    /// Says which processor there is, whichever the machine has, as far as that one can do it.
+    /// Pretends a fixed processor, as far as the machine's one supports it.
     pub(super) valgrind: String,
-    /// Features by which code for several processors chooses, under valgrind. Empty until they were
-    /// asked for.
+    /// Processor features that select code, under valgrind. Empty until determined.
     pub(super) processor: String,
 }
 
 impl Tools {
-    /// Asks all but the processor.
+    /// Determines all versions except the processor's features.
     pub(super) fn found() -> Result<Self> {
         let valgrind = said("valgrind", &["--version"]).or_else(|_| {
             fail("valgrind is missing: `scripts/setup.sh --gate` installs it where it can")
@@ -38,7 +37,7 @@ impl Tools {
         })
     }
 
-    /// One sentence for each that is another. What is not known yet is not compared.
+    /// Returns one sentence for each difference. Unknown versions are not compared.
     pub(super) fn differences(&self, found: &Self) -> Vec<String> {
         let pairs = self.named().into_iter().zip(found.named());
         pairs
@@ -74,7 +73,7 @@ impl Tools {
     }
 }
 
-/// Returns what a program prints when it is asked for its version.
+/// Returns the version that a program prints.
 fn said(program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     let output = command.args(arguments).env("LC_ALL", "C").output();
@@ -90,12 +89,13 @@ fn rustc_version(said: &str) -> String {
         let found = said.lines().find_map(|line| line.strip_prefix(name));
         found.map_or("unknown", str::trim)
     };
-    // The commit tells nightly builds apart.
+    // The commit distinguishes nightly builds.
     let commit: String = line("commit-hash:").chars().take(9).collect();
     format!("{} ({commit}), {}, LLVM {}", line("release:"), line("host:"), line("LLVM version:"))
 }
 
-/// The version at the end of the first line: distributions put the number of their package before it.
+/// Returns the version at the end of the first line: distributions put the number of their package
+/// before it.
 fn version(said: &str) -> String {
     let words = said.lines().next().unwrap_or_default().split_whitespace().rev();
     let mut numbers = words.filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));

@@ -1,27 +1,25 @@
-//! Counts beside those of the baseline.
+//! Comparison of counts with the baseline.
 
 use std::fmt::Write;
 
 use super::baseline::{Baseline, Counts};
 use crate::failure::{Result, fail};
 
-/// A change by more than this share is none of chance. Counts of one program are the same within a
-/// thousandth part of it.
+/// Share above which a change is not random. Counts of one program vary by less than a thousandth.
 const LIMIT: f64 = 0.02;
 
-/// Verdict on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Same,
     /// More instructions than the limit allows.
     Slower,
-    /// Fewer than the limit: worth recording, so that they are not lost again.
+    /// Fewer instructions than the limit: worth recording, so that they are not lost again.
     Faster,
     /// The baseline does not have it.
     New,
 }
 
-/// One path: its name, what the baseline has, what was counted.
+/// A path: its name, the baseline's count, the new count.
 pub(super) struct Row {
     pub(super) path: String,
     baseline: Option<u64>,
@@ -43,7 +41,7 @@ impl Row {
     }
 }
 
-/// All paths that were counted.
+/// All counted paths.
 pub(super) struct Comparison(pub(super) Vec<Row>);
 
 impl Comparison {
@@ -61,7 +59,7 @@ impl Comparison {
         rows.map(|row| row.path.as_str()).collect()
     }
 
-    /// A table in Markdown.
+    /// Returns a Markdown table.
     pub(super) fn table(&self) -> String {
         let mut table = "| path | baseline | now | ratio | |\n|---|---|---|---|---|\n".to_owned();
         for row in &self.0 {
@@ -79,7 +77,7 @@ impl Comparison {
         table
     }
 
-    /// Slower paths, and those without a baseline, are failures; faster ones are told.
+    /// Fails on slower paths, and on those without a baseline; mentions faster ones.
     pub(super) fn outcome(&self) -> Result<()> {
         let faster = self.names(Verdict::Faster);
         if !faster.is_empty() {

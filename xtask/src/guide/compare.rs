@@ -1,11 +1,11 @@
-//! What a page shows against what was seen, without what differs from run to run.
+//! Comparison of shown and actual output, without the parts that differ between runs.
 
 use super::{page::Page, script::Seen};
 
-/// As a line: any number of lines. Within a line: whatever follows.
+/// As a line: any number of lines. Within a line: anything that follows.
 const ANYTHING: &str = "...";
 
-/// The numbers of the commands whose output is another one.
+/// Returns the numbers of the commands with different output.
 pub(super) fn page(page: &Page, seen: &[Seen]) -> Vec<usize> {
     let steps = page.steps().zip(seen).enumerate();
     let differs = steps.filter(|(_, (step, seen))| {
@@ -14,7 +14,7 @@ pub(super) fn page(page: &Page, seen: &[Seen]) -> Vec<usize> {
     differs.map(|(number, _)| number).collect()
 }
 
-/// The command with both outputs, for a reader.
+/// Formats the command with both outputs.
 pub(super) fn explain(name: &str, page: &Page, seen: &[Seen], number: usize) -> String {
     let (Some(step), Some(seen)) = (page.steps().nth(number), seen.get(number)) else {
         return format!("{name}: command {number} was not run");
@@ -27,7 +27,7 @@ pub(super) fn explain(name: &str, page: &Page, seen: &[Seen], number: usize) -> 
 }
 
 fn matches(expected: &[String], seen: &[String]) -> bool {
-    // Only runs of a second and more have a rate, which the machine decides.
+    // Only runs of a second and more have a rate, which depends on the machine.
     let seen = match seen.split_first() {
         Some((line, rest)) if line.starts_with("  rate ") => rest,
         _ => seen,
@@ -50,7 +50,7 @@ fn is_like(expected: &str, seen: &str) -> bool {
     }
 }
 
-/// The words of a line: times and rates become `#`, and what bounds a rate is left out.
+/// Returns the words of a line: times and rates become `#`, and what bounds a rate is left out.
 fn stable(line: &str) -> Vec<&str> {
     let line = line.split_once("bound by ").map_or(line, |(before, _)| before);
     let mut words: Vec<&str> = line.split_whitespace().collect();

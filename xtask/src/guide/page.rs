@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::script::Seen;
 
-/// A page, with the places of what can be run.
+/// A page, with the positions of its runnable parts.
 pub(super) struct Page {
     lines: Vec<String>,
     blocks: Vec<Block>,
@@ -20,7 +20,6 @@ pub(super) struct LeftOut {
     pub(super) reason: Option<String>,
 }
 
-/// A `console` block.
 struct Block {
     steps: Vec<Step>,
 }
@@ -65,7 +64,6 @@ impl Page {
         &self.left_out
     }
 
-    /// Returns true if there is anything to run.
     pub(super) fn runs(&self) -> bool {
         self.steps().next().is_some() || !self.python.is_empty()
     }
@@ -74,7 +72,6 @@ impl Page {
         self.blocks.iter().flat_map(|block| &block.steps)
     }
 
-    /// The command as a shell takes it.
     pub(super) fn command(&self, step: &Step) -> String {
         let mut lines = self.lines[step.command.clone()].iter();
         let first = lines.next().map_or("", |line| line.strip_prefix("$ ").unwrap_or(line));
@@ -82,7 +79,7 @@ impl Page {
         std::iter::once(first).chain(others).collect::<Vec<_>>().join("\n")
     }
 
-    /// The output that is shown; `None` where the block of the command shows none at all.
+    /// Returns the shown output; `None` if the block of the command shows none at all.
     pub(super) fn expected(&self, step: &Step) -> Option<&[String]> {
         let block = self.blocks.iter().find(|block| block.steps.contains(step))?;
         let shows = block.steps.iter().any(|step| !step.output.is_empty());
@@ -93,15 +90,15 @@ impl Page {
         self.python.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// All Python of the page as one program. Every other line is empty, so that a traceback names
-    /// the line of the page.
+    /// Returns all Python of the page as one program. Every other line is empty, so that a
+    /// traceback has the line numbers of the page.
     pub(super) fn program(&self) -> String {
         let is_python = |at: &usize| self.python.iter().any(|block| block.contains(at));
         let line = |at: usize| if is_python(&at) { self.lines[at].as_str() } else { "" };
         (0..self.lines.len()).map(|at| format!("{}\n", line(at))).collect()
     }
 
-    /// The page with the output that was seen in place of what these steps show.
+    /// Returns the page with the actual output of these steps.
     pub(super) fn with_outputs(&self, wrong: &[usize], seen: &[Seen]) -> String {
         let mut text = String::new();
         let mut next = 0;
@@ -123,8 +120,8 @@ impl Page {
     }
 }
 
-/// The steps of a block: a command begins with `$ `, its further lines follow a backslash or begin
-/// with `> `, and the rest is output.
+/// Returns the steps of a block: a command begins with `$ `, its further lines follow a backslash
+/// or begin with `> `, and the rest is output.
 fn steps(lines: &[String], block: Range<usize>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for at in block {

@@ -19,7 +19,7 @@ impl Python {
     /// `PYTHON`, the environment of `make python`, or the system's.
     ///
     /// # Errors
-    /// Why none of them will do.
+    /// Why none of them works.
     pub(super) fn find(target: &Path) -> Result<Self> {
         let chosen = std::env::var_os("PYTHON").map(PathBuf::from);
         let tested = target.join("python-venv/bin/python");
@@ -41,7 +41,7 @@ impl Python {
     /// Runs the blocks of a page as one program.
     ///
     /// # Errors
-    /// What it says when it fails.
+    /// Its output when it fails.
     pub(super) fn run(&self, page: &Page, folder: &Path, path: &OsStr) -> Result<()> {
         if page.n_python_lines() == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Why blocks of commands are not run.
+//! Reasons for which blocks of commands are not run.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,7 +9,7 @@ use super::page::Page;
 pub(super) struct Reasons(BTreeMap<String, usize>);
 
 impl Reasons {
-    /// Counts those of a page, and returns what to say of blocks that have none.
+    /// Counts the reasons of a page, and returns messages about blocks without one.
     pub(super) fn count(&mut self, name: &str, page: &Page) -> Vec<String> {
         let mut without = Vec::new();
         for block in page.left_out() {

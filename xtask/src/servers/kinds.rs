@@ -1,10 +1,10 @@
-//! Which servers there are, and in which versions.
+//! The servers and their versions.
 
 use std::{fmt, path::Path, process::Command};
 
 use super::install;
 
-/// A server that others wrote.
+/// Another implementation of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
     /// S3 on a folder, with signatures (crates.io).
@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Moto,
     /// Azure's blobs, with signatures (npm).
     Azurite,
-    /// Google's objects, to be read (PyPI).
+    /// Google's objects, only for reading (PyPI).
     #[value(name = "fake-gcs-server")]
     Gcs,
 }
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Kind; 4] = [Kind::Moto, Kind::S3s, Kind::Azurite, Kind::Gcs];
 
-    /// Name and version, as its registry has them.
+    /// Returns name and version, as in its registry.
     pub(super) fn version(self) -> &'static str {
         match self {
             Kind::S3s => "s3s-fs 0.14.1",
@@ -32,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// The command that serves on a port; what it keeps lies in `data`, which is empty.
+    /// Returns the command that serves on a port and keeps its data in `data`, which is empty.
     pub(super) fn command(self, folder: &Path, data: &Path, port: u16) -> Command {
         let mut command = Command::new(install::program(self, folder));
         let port = port.to_string();
@@ -45,7 +45,7 @@ impl Kind {
                 command.args(["-H", "127.0.0.1", "-p", &port]);
             }
             Kind::Azurite => {
-                // It would send what it is used for to its makers.
+                // It would send usage data to its makers.
                 command.args(["--disableTelemetry", "--silent", "--skipApiVersionCheck"]);
                 command.args(["--inMemoryPersistence", "--blobPort", &port]).current_dir(data);
             }

@@ -1,4 +1,4 @@
-//! A server that runs, as long as this value lives.
+//! A running server, stopped when this is dropped.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 use super::kinds::Kind;
 use crate::failure::{Context, Result, fail};
 
-/// Until a server answers; Python and Node take seconds on a busy machine.
+/// Time limit until a server answers; Python and Node take seconds on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Running {
@@ -22,7 +22,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts it empty, and waits until it takes connections.
+    /// Starts it empty, and waits until it accepts connections.
     pub(super) fn start(kind: Kind, folder: &Path) -> Result<Self> {
         let data = folder.join(format!("data-{kind}"));
         if data.exists() {
@@ -32,7 +32,7 @@ impl Running {
         Self::serving(kind, folder, &data)
     }
 
-    /// Starts it on a folder that it keeps its data in, and waits until it takes connections.
+    /// Starts it with a folder for its data, and waits until it accepts connections.
     pub(super) fn serving(kind: Kind, folder: &Path, data: &Path) -> Result<Self> {
         let log = folder.join(format!("{kind}.log"));
         let port = free_port()?;
@@ -69,13 +69,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended already is fine, too.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen")?;
     Ok(listener.local_addr().context("cannot listen")?.port())

@@ -1,15 +1,15 @@
 //! Bits to RGB, eight pixels at a time.
 
-/// Two colours, ready for [`expand`](Self::expand).
+/// Two colours, prepared for [`expand`](Self::expand).
 pub(super) struct TwoColors {
     /// Eight pixels of the colour of a bit that is 0.
     zeros: [u64; 3],
-    /// Mask that turns them into eight of the other colour by XOR.
+    /// Mask that turns them into eight pixels of the other colour by XOR.
     difference: [u64; 3],
 }
 
 impl TwoColors {
-    /// The colours of a bit that is 0 and of one that is 1: red, green, blue.
+    /// Prepares the colours of a 0 bit and of a 1 bit: red, green, blue.
     pub(super) fn new([zero, one]: [[u8; 3]; 2]) -> Self {
         let (zeros, ones) = (eight(zero), eight(one));
         let mut difference = zeros;
@@ -17,8 +17,8 @@ impl TwoColors {
         Self { zeros, difference }
     }
 
-    /// The pixels from column `x` of a row of bits, as many as `to` has room for. What the row does
-    /// not have is left alone.
+    /// Writes the pixels from column `x` of a row of bits, as many as fit into `to`. Pixels beyond
+    /// the row are not written.
     pub(super) fn expand(&self, row: &[u8], x: usize, to: &mut [u8]) {
         let mut bytes = row.get(x / 8..).unwrap_or_default().iter();
         let skipped = x % 8 * 3;
@@ -39,7 +39,6 @@ impl TwoColors {
         }
     }
 
-    /// Eight pixels.
     fn pixels(&self, bits: u8) -> [u8; 24] {
         let ones = SPREAD.get(usize::from(bits)).unwrap_or(&[0; 3]);
         let mut pixels = [0; 24];
@@ -53,7 +52,7 @@ impl TwoColors {
     }
 }
 
-/// The bytes of eight pixels of that colour.
+/// Returns the bytes of eight pixels of this colour.
 fn eight(color: [u8; 3]) -> [u64; 3] {
     let bytes = [color; 8];
     let words = bytes.as_flattened().as_chunks::<8>().0;
@@ -62,8 +61,8 @@ fn eight(color: [u8; 3]) -> [u64; 3] {
     eight
 }
 
-/// For every byte: three bytes of ones for each of its bits, the leftmost pixel, which is the highest
-/// bit, in the lowest places.
+/// For every byte: three bytes of ones for each of its bits, starting with the leftmost pixel,
+/// which is the highest bit.
 static SPREAD: [[u64; 3]; 256] = {
     let mut table = [[0; 3]; 256];
     let mut byte = 0;

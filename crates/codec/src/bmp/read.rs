@@ -1,7 +1,7 @@
-//! The BMPs that everybody writes, read without a detour: 24 bits per pixel, 8 with a palette of gray
-//! levels, or 1 with a palette of two colours, not compressed. A mixed set has its raw images in this
-//! form, so that reading it is to cost no more than moving the pixels; all other BMPs go through the
-//! crate `image`.
+//! A fast path for the common BMPs: uncompressed, with 24 bits per pixel, 8 with a palette of gray
+//! levels, or 1 with a palette of two colours. A mixed set stores its raw images in this form, so
+//! reading them should cost no more than moving the pixels; all other BMPs go through the crate
+//! `image`.
 
 use super::{HEADERS, colors::TwoColors};
 use crate::Region;
@@ -11,7 +11,7 @@ use fdconvert_core::{
     probe::probe,
 };
 
-/// Place and form of the pixels of such a file.
+/// Place and form of the pixels of a plain BMP.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlainBmp<'a> {
     /// Whole rows, padded, in the order of the file.
@@ -23,7 +23,6 @@ pub(crate) struct PlainBmp<'a> {
     pixel: Pixel,
 }
 
-/// Form of a pixel in the file.
 #[derive(Debug, Clone, Copy)]
 enum Pixel {
     /// A bit, which chooses one of two colours (red, green, blue).
@@ -38,7 +37,7 @@ enum Pixel {
 const INFO: usize = 14;
 
 impl<'a> PlainBmp<'a> {
-    /// `None` for any other BMP, for one that is cut off, and for other images.
+    /// Parses a plain BMP; `None` for any other BMP, a truncated one, and other images.
     pub(crate) fn of(bytes: &'a [u8], header: &ImageHeader) -> Option<Self> {
         if header.codec != Codec::Bmp {
             return None;
@@ -70,7 +69,7 @@ impl<'a> PlainBmp<'a> {
         Some(Self { rows, stride, width, height, from_top, pixel })
     }
 
-    /// RGB of a region that lies in the image, rows from the top without gaps, replacing `out`.
+    /// Writes RGB of a region within the image, rows from the top without gaps, replacing `out`.
     pub(crate) fn read(&self, region: Region, out: &mut Vec<u8>) {
         let width = region.width as usize;
         out.clear();
@@ -92,11 +91,11 @@ impl<'a> PlainBmp<'a> {
         }
     }
 
-    /// The image with its bits as they are, where it has two gray levels.
+    /// Returns the image with its bits unchanged, if it has two gray levels.
     pub(crate) fn to_bilevel(self) -> Option<Bilevel> {
         let levels = self.levels()?;
         let row_bytes = self.width.div_ceil(8) as usize;
-        // What is beyond the last column may be anything in a file, and is zero in a `Bilevel`.
+        // Bits beyond the last column are arbitrary in a file, and zero in a `Bilevel`.
         let within = match self.width % 8 {
             0 => 0xff,
             columns => !(0xff_u8 >> columns),
@@ -111,14 +110,14 @@ impl<'a> PlainBmp<'a> {
         Some(Bilevel { width: self.width, height: self.height, levels, bits })
     }
 
-    /// The gray levels of an image that has two.
+    /// Returns the gray levels of a two-level image.
     pub(crate) fn levels(&self) -> Option<[u8; 2]> {
         let Pixel::Bit(colors) = self.pixel else { return None };
         let is_gray = |[r, g, b]: &[u8; 3]| r == g && g == b;
         colors.iter().all(is_gray).then(|| colors.map(|[level, ..]| level))
     }
 
-    /// Row `y` from the top, with its padding.
+    /// Returns row `y` from the top, with its padding.
     fn row(&self, y: u32) -> &'a [u8] {
         let row = if self.from_top { y } else { self.height.saturating_sub(y + 1) };
         let at = row as usize * self.stride;
@@ -126,7 +125,8 @@ impl<'a> PlainBmp<'a> {
     }
 }
 
-/// The image of a 1-bit BMP of two gray levels, its bits as they are; `None` for all other images.
+/// Returns the image of a 1-bit BMP of two gray levels, with its bits unchanged; `None` for all
+/// other images.
 #[must_use]
 pub fn stored_bilevel(encoded: &Encoded) -> Option<Bilevel> {
     if encoded.codec != Codec::Bmp {
@@ -136,8 +136,7 @@ pub fn stored_bilevel(encoded: &Encoded) -> Option<Bilevel> {
     PlainBmp::of(&encoded.bytes, &header)?.to_bilevel()
 }
 
-/// Entries beyond those that are used are black, in one program or the other, so all have to be
-/// there.
+/// Programs differ in the entries that they leave black beyond the used ones, so all must exist.
 fn of_gray_levels(palette: &[u8]) -> Option<Pixel> {
     let entries = palette.as_chunks::<4>().0;
     let is_level = |(level, entry): (usize, &[u8; 4])| {
@@ -147,14 +146,15 @@ fn of_gray_levels(palette: &[u8]) -> Option<Pixel> {
     is_gray.then_some(Pixel::Gray)
 }
 
-/// `used` is the number of entries, 0 for as many as there can be.
+/// `used` is the number of entries, 0 for the maximum.
 fn of_two_colors(palette: &[u8], used: u32) -> Option<Pixel> {
     let [zero, one] = <[[u8; 4]; 2]>::try_from(palette.as_chunks().0).ok()?;
     let color = |[b, g, r, _]: [u8; 4]| [r, g, b];
     matches!(used, 0 | 2).then(|| Pixel::Bit([color(zero), color(one)]))
 }
 
-/// BGR to RGB, four pixels at a time as three words: a byte at a time takes three times as long.
+/// Converts BGR to RGB, four pixels at a time as three words: one byte at a time takes three times
+/// as long.
 fn swap(from: &[u8], to: &mut [u8]) {
     let (from_words, from_rest) = from.as_chunks::<12>();
     let (to_words, to_rest) = to.as_chunks_mut::<12>();

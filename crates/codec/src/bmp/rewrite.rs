@@ -1,5 +1,5 @@
-//! BMPs that the crate `image` does not read, or not as others do, as ones that it reads: with the
-//! headers of OS/2, with run lengths, and with what some writers leave out.
+//! Rewrites BMPs that the crate `image` does not read, or reads differently from other programs:
+//! with headers of OS/2, with run lengths, and with parts that some writers omit.
 
 use super::HEADERS;
 use fdconvert_core::{
@@ -9,13 +9,13 @@ use fdconvert_core::{
 
 /// Offset of the second header.
 const INFO: usize = 14;
-/// Length of the second header here.
+/// Length of the second header as written here.
 const INFO_BYTES: usize = 40;
 const RLE8: u32 = 1;
 const RLE4: u32 = 2;
 
-/// Rewrites run lengths and headers of OS/2 as a BMP that the decoder reads; `None` where it reads
-/// the file as it is.
+/// Rewrites run lengths and headers of OS/2 as a BMP that the decoder reads; `None` if it reads the
+/// file as it is.
 pub(crate) fn rewritten(bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let cut = || "the BMP is cut off inside its header".to_owned();
     let header_bytes = u32_at(bytes, INFO).ok_or_else(cut)? as usize;
@@ -50,14 +50,15 @@ fn mended(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The header of OS/2 2.x begins as that of Windows, and may end behind the bits of a pixel.
+/// Replaces a header of OS/2 2.x, which begins as that of Windows, and may end after the bits of a
+/// pixel.
 fn without_os2(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
     let header = bytes.get(INFO..INFO + header_bytes)?;
     let mut info = header.get(..INFO_BYTES).unwrap_or(header).to_vec();
     info.resize(INFO_BYTES, 0);
     info.get_mut(..4)?.copy_from_slice(&(INFO_BYTES as u32).to_le_bytes());
-    // OS/2 gives larger numbers to other compressions than Windows does; headers with them are refused
-    // before they get here.
+    // OS/2 gives larger numbers to other compressions than Windows does; headers with them have
+    // already been refused.
     if u32_at(&info, 16)? > RLE4 {
         return None;
     }
@@ -69,8 +70,8 @@ fn without_os2(bytes: &[u8], header_bytes: usize) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A BMP of a byte for each pixel. Pixels that no run reaches have the first colour, and what reaches
-/// beyond a row is cut off, as for Pillow.
+/// Makes a BMP of a byte for each pixel. Pixels that no run reaches have the first colour, and runs
+/// are cut off at the end of a row, as by Pillow.
 fn expanded(bytes: &[u8], header_bytes: usize, is_rle4: bool) -> Result<Vec<u8>, String> {
     const COLORS: usize = 256;
     let cut = || "the BMP is cut off".to_owned();
@@ -81,7 +82,7 @@ fn expanded(bytes: &[u8], header_bytes: usize, is_rle4: bool) -> Result<Vec<u8>,
     if width <= 0 {
         return Err("the BMP has a width below zero".into());
     }
-    // Runs go from the first row to the last, wherever that stands in the image.
+    // Runs go from the first row of the file to the last, whichever way up the image is.
     let (width, height) = (width as usize, height.unsigned_abs() as usize);
     let pixels_at = u32_at(bytes, 10).ok_or_else(cut)? as usize;
     let palette = bytes.get(INFO + header_bytes..pixels_at).ok_or_else(cut)?;
@@ -103,7 +104,7 @@ fn expanded(bytes: &[u8], header_bytes: usize, is_rle4: bool) -> Result<Vec<u8>,
     Ok(out)
 }
 
-/// Writes the numbers of colours into rows, from the bottom of the image.
+/// Writes colour indices into rows, from the bottom of the image.
 fn expand(
     mut runs: &[u8],
     is_rle4: bool,
@@ -137,7 +138,7 @@ fn expand(
                 } else {
                     to.iter_mut().zip(stored).for_each(|(to, value)| *to = *value);
                 }
-                // Padded to even numbers of bytes.
+                // Padded to an even number of bytes.
                 runs = runs.get(n_bytes.next_multiple_of(2)..).unwrap_or_default();
                 x += n_pixels;
             }

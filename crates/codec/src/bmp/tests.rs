@@ -1,4 +1,4 @@
-//! What is read without a detour is what the crate `image` reads.
+//! The fast path reads the same pixels as the crate `image`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::{HEADERS, PlainBmp, encode_bilevel, encode_bmp, stored_bilevel};
@@ -6,7 +6,7 @@ use crate::{Region, other::decode_other, region::whole};
 use fdconvert_core::{Bilevel, Codec, Encoded, ImageHeader, Limits, Pixels, probe::probe};
 use proptest::prelude::*;
 
-/// As the crate `image` reads it.
+/// Reads with the crate `image`.
 fn oracle(bytes: &[u8], header: &ImageHeader) -> Vec<u8> {
     let (mut scratch, mut out) = (Vec::new(), Vec::new());
     let read = decode_other(bytes, header, &Limits::DEFAULT, &mut scratch, &mut out);
@@ -43,7 +43,7 @@ fn bmps_without_what_some_writers_leave_out_have_their_pixels() {
     encode_bmp(&Pixels { width: 3, height: 2, channels: 3, data }, &mut whole).unwrap();
     let header = probe(&whole).unwrap();
     let pixels = oracle(&whole, &header);
-    // The number of planes, and the padding of the last row.
+    // Without the number of planes, and without the padding of the last row.
     let mut open = whole.clone();
     open[26] = 0;
     assert_eq!(oracle(&open, &header), pixels);
@@ -138,7 +138,7 @@ fn only_two_gray_levels_are_bilevel() {
     let bilevel =
         |bytes: &[u8]| stored_bilevel(&Encoded::new(Codec::Bmp, 11, 3, bytes.to_vec().into()));
     assert!(bilevel(&bytes).is_some());
-    // A colour, a palette of one entry, and one that is cut off.
+    // A colour, a palette of one entry, and a truncated palette.
     for (at, value) in [(HEADERS + 4, 126), (46, 1), (10, 58)] {
         let mut other = bytes.clone();
         other[at] = value;

@@ -1,4 +1,4 @@
-//! BMPs, bottom-up and not compressed: the oldest and most widely read form.
+//! BMPs, bottom-up and uncompressed: the oldest and most widely supported form.
 
 use super::HEADERS;
 use fdconvert_core::{Bilevel, Pixels};
@@ -6,9 +6,9 @@ use fdconvert_core::{Bilevel, Pixels};
 /// Size of a pixel in a BMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// A bit, with a palette of two gray levels.
+    /// One bit, with a palette of two gray levels.
     Bit,
-    /// A byte, with a palette of all gray levels.
+    /// One byte, with a palette of all gray levels.
     Gray,
     /// Three bytes.
     Color,
@@ -31,12 +31,11 @@ impl Depth {
         }
     }
 
-    /// Bytes of a row, which are a multiple of four.
+    /// Returns the bytes of a row, a multiple of four.
     fn stride(self, width: u32) -> u64 {
         (u64::from(width) * u64::from(self.bits())).div_ceil(32) * 4
     }
 
-    /// Bytes of all rows.
     fn image_bytes(self, width: u32, height: u32) -> u64 {
         self.stride(width).saturating_mul(u64::from(height))
     }
@@ -47,7 +46,7 @@ impl Depth {
     }
 }
 
-/// Bytes of a BMP of that many pixels; `None` where that is more than BMP can hold.
+/// Returns the size of a BMP of this many pixels; `None` if BMP cannot hold it.
 pub(crate) fn bmp_len(width: u32, height: u32, depth: Depth) -> Option<u64> {
     u32::try_from(depth.file_bytes(width, height)).ok().map(u64::from)
 }
@@ -65,7 +64,7 @@ pub(crate) fn encode_bmp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), Strin
     }
     let row_bytes = u64::from(pixels.width) * u64::from(pixels.channels);
     let padding = depth.stride(pixels.width) - row_bytes;
-    // A row of no bytes cannot be cut into chunks.
+    // `chunks_exact` does not accept 0, the length of an empty row.
     for row in pixels.data.chunks_exact(row_bytes.max(1) as usize).rev() {
         if depth == Depth::Gray {
             out.extend_from_slice(row);
@@ -78,8 +77,8 @@ pub(crate) fn encode_bmp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), Strin
     Ok(())
 }
 
-/// Writes a BMP of one bit per pixel with a palette of the two levels, replacing `out`. The image has
-/// passed its check.
+/// Writes a BMP of one bit per pixel with a palette of the two levels, replacing `out`. The image
+/// has already been checked.
 pub(crate) fn encode_bilevel(image: &Bilevel, out: &mut Vec<u8>) -> Result<(), String> {
     headers(image.width, image.height, Depth::Bit, out)?;
     out.extend(image.levels.iter().flat_map(|&gray| [gray, gray, gray, 0]));
@@ -92,7 +91,7 @@ pub(crate) fn encode_bilevel(image: &Bilevel, out: &mut Vec<u8>) -> Result<(), S
     Ok(())
 }
 
-/// Writes what stands in front of palette and pixels, replacing `out`, which gets room for all.
+/// Writes the headers before palette and pixels, replacing `out`, and reserves room for the file.
 fn headers(width: u32, height: u32, depth: Depth, out: &mut Vec<u8>) -> Result<(), String> {
     let file_bytes = depth.file_bytes(width, height);
     let too_large = || format!("{file_bytes} bytes are more than BMP can hold");
@@ -102,7 +101,7 @@ fn headers(width: u32, height: u32, depth: Depth, out: &mut Vec<u8>) -> Result<(
     out.clear();
     out.reserve(file_bytes as usize);
     out.extend(b"BM");
-    // File size, reserved, where the pixels start.
+    // File size, reserved, start of the pixels.
     out.extend([file_bytes, 0, offset].map(u32::to_le_bytes).as_flattened());
     // Size of the second header, columns, rows (positive: bottom-up).
     out.extend([40, width, height].map(u32::to_le_bytes).as_flattened());

@@ -4,7 +4,7 @@ use fdconvert_jpeg::{
     marker_segments,
 };
 
-/// Resolution of the colour planes against the luma plane, of those that both backends write.
+/// Resolution of the colour planes relative to the luma plane, as far as both backends write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chroma {
     C444,
@@ -14,7 +14,7 @@ pub(super) enum Chroma {
     C411,
 }
 
-/// The resolution of a JPEG's colour planes; `None` where it has none, or an unusual one.
+/// Returns the resolution of a JPEG's colour planes; `None` if it has none, or an unusual one.
 pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
     let (_, frame) = segments(jpeg).find(|&(marker, _)| starts_frame(marker))?;
     // Precision, height, width, number of components; then id, sampling, table for each.
@@ -31,7 +31,7 @@ pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
     }
 }
 
-/// Returns whether the planes of a JPEG that is not progressive come in several scans.
+/// Returns whether a sequential JPEG has its planes in several scans.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn in_parts(jpeg: &[u8]) -> bool {
     let frame = segments(jpeg).find(|&(marker, _)| starts_frame(marker));
@@ -40,8 +40,8 @@ pub(super) fn in_parts(jpeg: &[u8]) -> bool {
     matches!((frame.get(5), scan.first()), (Some(planes), Some(in_scan)) if in_scan < planes)
 }
 
-/// The segments up to the first scan's header: marker and content. Ends early at what the standard
-/// has no place for there, and at damage.
+/// Yields the segments up to the header of the first scan: marker and content. Ends early at
+/// markers that the standard does not allow there, and at damage.
 fn segments(jpeg: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut before_scan = jpeg.starts_with(&START);
     marker_segments(jpeg).map_while(move |segment| {

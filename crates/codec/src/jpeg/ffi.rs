@@ -11,8 +11,8 @@ use std::{
 };
 use turbojpeg_sys as tj;
 
-/// Scans of a progressive JPEG after which decoding is given up: real encoders write a dozen,
-/// while a few kilobytes of hostile empty scans can keep a decoder busy for hours.
+/// Number of scans of a progressive JPEG after which decoding is given up: real encoders write a
+/// dozen, while a few kilobytes of hostile empty scans can occupy a decoder for hours.
 const MAX_SCANS: c_int = 200;
 
 /// A TurboJPEG instance.
@@ -46,7 +46,7 @@ impl Handle {
         code != tj::TJERR_TJERR_WARNING as c_int
     }
 
-    /// The message of the last failure, or of the first warning.
+    /// Returns the message of the last failure, or of the first warning.
     fn message(&mut self) -> String {
         // SAFETY: the instance is live, and its message is a NUL-terminated string in memory that
         // it owns and that nothing changes before it is copied here.
@@ -55,8 +55,8 @@ impl Handle {
     }
 }
 
-/// The message without TurboJPEG's names of functions and parameters: those of libjpeg are about
-/// the file and stay, those of TurboJPEG are about its own interface.
+/// Removes TurboJPEG's names of functions and parameters from a message: libjpeg's messages are
+/// about the file, those names are about TurboJPEG's interface.
 fn own_words(message: &str) -> String {
     let Some((_, what)) = message.split_once("(): ").filter(|_| message.starts_with("tj3")) else {
         return message.to_owned();
@@ -74,7 +74,7 @@ fn own_words(message: &str) -> String {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the instance is live and no one else holds it.
+        // SAFETY: the instance is live and `self` is its only owner.
         unsafe { tj::tj3Destroy(self.0.as_ptr()) }
     }
 }
@@ -105,25 +105,24 @@ impl Layout {
     }
 }
 
-/// Result of decoding, and what libjpeg-turbo had to say about it.
+/// Result of decoding, with libjpeg-turbo's warnings.
 pub(super) struct Found {
-    /// Something in front of the first scan was odd.
+    /// True after a warning about data before the first scan.
     pub(super) odd_header: bool,
     /// The first warning of the whole file.
     pub(super) warning: Option<String>,
     pub(super) arithmetic: bool,
-    /// In pixels of the reduced image.
+    /// Decoded region, in pixels of the reduced image.
     pub(super) region: Region,
-    /// The number of times smaller the image was made.
+    /// Factor by which the image was reduced.
     pub(super) shrink: u8,
 }
 
-/// Part of an image to decode.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// In pixels of the reduced image.
     pub(super) region: Region,
-    /// 1, 2, 4 or 8: how many times smaller the image is made while it is decoded.
+    /// Factor by which to reduce the image while decoding: 1, 2, 4 or 8.
     pub(super) shrink: u8,
 }
 
@@ -133,15 +132,15 @@ impl Decompressor {
     pub(super) fn new() -> Result<Self, String> {
         let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
         handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, MAX_SCANS)?;
-        // ICC profiles are not wanted.
+        // ICC profiles are not needed.
         handle.set(tj::TJPARAM_TJPARAM_SAVEMARKERS, 0)?;
         Ok(Self(handle))
     }
 
-    /// Decodes `jpeg`, which has to be of exactly this size: all of it, or the part that is asked
-    /// for, made wider so that it begins and ends where libjpeg can, and exact to its edges. What
-    /// it cannot cut or reduce it decodes whole. After an error the decompressor may be in the
-    /// middle of a header: drop it.
+    /// Decodes `jpeg`, which must have exactly this size: all of it, or the wanted part, widened to
+    /// where libjpeg can begin and end, and exact to its edges. Images that it cannot crop or
+    /// reduce are decoded whole. After an error the decompressor may be in the middle of a header:
+    /// drop it.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -184,7 +183,7 @@ impl Decompressor {
                 (row as c_int, row * usize::from(shrink))
             }
         };
-        // Every row is written or an error is returned: only growth is filled.
+        // Every row is written or an error is returned: only the added part is cleared.
         out.resize(length - row + longest_row, 0);
         // SAFETY: the instance is live; `jpeg` is as above. Whatever header the call finds, the
         // channels of a pixel are those of `layout`, and:
@@ -194,8 +193,8 @@ impl Decompressor {
         // - With a region it writes `region.height` rows, one every `pitch` bytes, which is a row
         //   of the region. It cuts them to the region's width or fails, except where the reduced
         //   width that it finds is the region's: then it leaves them as they are, and they are as
-        //   wide, or, in a lossless JPEG, which is not reduced, up to `shrink` times as wide. For
-        //   that the last row has room behind it.
+        //   wide, or, in a lossless JPEG, which is not reduced, up to `shrink` times as wide. The
+        //   space after the last row allows for that.
         let status = unsafe {
             tj::tj3Decompress8(
                 handle,
@@ -216,7 +215,7 @@ impl Decompressor {
         Ok(Found { odd_header, warning, arithmetic, region, shrink })
     }
 
-    /// Refuses a JPEG whose header, which was read last, is of another size.
+    /// Refuses a JPEG if the header read last has another size.
     fn check_size(&mut self, width: u32, height: u32) -> Result<(), String> {
         let found_width = self.0.get(tj::TJPARAM_TJPARAM_JPEGWIDTH);
         let found_height = self.0.get(tj::TJPARAM_TJPARAM_JPEGHEIGHT);
@@ -229,9 +228,9 @@ impl Decompressor {
         Ok(())
     }
 
-    /// A region around the wanted one that begins at a column of blocks, with enough around it that
-    /// smooth upsampling sees the same neighbours as in the whole image. `None` where libjpeg-turbo
-    /// cuts no such JPEG: a lossless one, or one of unusual sampling.
+    /// Returns a region around the wanted one that begins at a column of blocks, with a margin so
+    /// that smooth upsampling sees the same neighbours as in the whole image. `None` for JPEGs that
+    /// libjpeg-turbo cannot crop: lossless ones, and unusual sampling.
     fn widen(&mut self, wanted: Wanted, (width, height): (u32, u32)) -> Option<Region> {
         if self.0.get(tj::TJPARAM_TJPARAM_LOSSLESS) != 0 {
             return None;
@@ -252,13 +251,13 @@ impl Decompressor {
         };
         let (left, right) = span(x, width, block, whole.width);
         let left = left / block * block;
-        // Rows are cut without a trace: the decoder keeps the ones above and below.
+        // Rows need no margin: the decoder keeps the ones above and below.
         let (top, bottom) = span(y, height, 0, whole.height);
         let part = Region { x: left, y: top, width: right - left, height: bottom - top };
         (part.width > 0 && part.height > 0).then_some(part)
     }
 
-    /// Sets scaling and region for the JPEG whose header was read last; no region is all of it.
+    /// Sets scaling and region for the JPEG of the last header read; `None` means the whole image.
     fn set_part(&mut self, part: Option<Region>, shrink: u8) -> Result<(), String> {
         let handle = self.0.0.as_ptr();
         let factor = tj::tjscalingfactor { num: 1, denom: shrink.into() };
@@ -273,7 +272,7 @@ impl Decompressor {
                 h: side(part.height)?,
             },
         };
-        // The region of the image before would be checked against the new scaling.
+        // The region of the previous image would be checked against the new scaling.
         // SAFETY: the instance is live, and the structures are passed by value.
         let status = unsafe {
             match tj::tj3SetCroppingRegion(handle, none) {
@@ -305,8 +304,8 @@ impl Compressor {
         Ok(Self(handle))
     }
 
-    /// Encodes `data`, which has to be `width * height` pixels of `layout`, into the front of
-    /// `out`; returns the length. `out` never shrinks, so that no call has to clear it again.
+    /// Encodes `data`, which must be `width * height` pixels of `layout`, into the front of `out`;
+    /// returns the length. `out` never shrinks, so that no call has to clear it again.
     pub(super) fn encode(
         &mut self,
         data: &[u8],
@@ -355,7 +354,7 @@ impl Compressor {
     }
 }
 
-/// Rewrites JPEGs without touching a coefficient.
+/// Rewrites JPEGs without changing coefficients.
 pub(super) struct Transformer(Handle);
 
 impl Transformer {
@@ -365,9 +364,9 @@ impl Transformer {
         Ok(Self(handle))
     }
 
-    /// The same coefficients and markers in another order: one scan, or progressive. Fitted Huffman
-    /// tables, because the ones that progressive files come with are for their own scans. Returns
-    /// a warning beside it.
+    /// Rewrites the same coefficients and markers in another order: one scan, or progressive. The
+    /// Huffman tables are optimised, because those of a progressive file fit its own scans. Also
+    /// returns a warning.
     pub(super) fn reorder(
         &mut self,
         jpeg: &[u8],
@@ -400,7 +399,7 @@ impl Transformer {
         let bytes = if target.is_null() {
             Vec::new()
         } else {
-            // SAFETY: the library has allocated the target and says how much of it is written.
+            // SAFETY: the library has allocated the target and returned the length it has written.
             let bytes = unsafe { std::slice::from_raw_parts(target, length as usize) }.to_vec();
             // SAFETY: allocated by the library, freed once, not used afterwards.
             unsafe { tj::tj3Free(target.cast()) };

@@ -1,5 +1,5 @@
-//! JPEGs taken apart at their markers and put together in another way, so that a decoder can be
-//! asked a second time about a file whose first answer leaves doubt.
+//! Rewrites the markers of a JPEG, so that a decoder can run a second time when its first result is
+//! doubtful.
 #![cfg_attr(not(feature = "turbo"), allow(dead_code))]
 use fdconvert_jpeg::{
     MarkerSegment, START,
@@ -7,25 +7,24 @@ use fdconvert_jpeg::{
     marker_segments,
 };
 
-/// The byte at which the end marker behind the scans begins.
+/// Returns the position of the end marker after the scans.
 fn end_of_image(jpeg: &[u8]) -> Option<usize> {
     marker_segments(jpeg).find(|segment| segment.marker == EOI).map(|segment| segment.at)
 }
 
-/// Returns whether the scans are arithmetic-coded.
 pub(super) fn is_arithmetic(jpeg: &[u8]) -> bool {
     let mut sound = marker_segments(jpeg).take_while(|segment| segment.body.is_ok());
     sound.find(|segment| starts_frame(segment.marker)).is_some_and(|frame| frame.marker > 0xc8)
 }
 
-/// Puts bytes that mean something between the last scan of an arithmetic-coded JPEG and its end
-/// marker: pixels of complete data stay the same. `false` where there is no end marker.
+/// Inserts nonzero bytes between the last scan of an arithmetic-coded JPEG and its end marker,
+/// which leaves the pixels of complete data unchanged. `false` if there is no end marker.
 ///
-/// An arithmetic decoder reads zeros behind the end of the data, by definition (T.81, D.2.6), and
-/// an encoder leaves zeros at the end out (D.1.8). The interval of an encoder that has just ended
-/// lets it choose a code whose bits below the last 16 of its register are zeros; those bits cannot
-/// change a decision, whatever they are, and they begin at most two bytes behind the last byte that
-/// is not zero. `n_zeros` more bytes are kept as they would have been read.
+/// An arithmetic decoder reads zeros after the end of the data, by definition (T.81, D.2.6), and an
+/// encoder omits zeros at the end (D.1.8). When it ends, the encoder's interval lets it choose a
+/// code with zeros below the last 16 bits of its register; those bits cannot change a decision,
+/// whatever they are, and they begin at most two bytes after the last nonzero byte. `n_zeros` more
+/// bytes are kept as zeros.
 pub(super) fn with_tail(jpeg: &[u8], n_zeros: usize, out: &mut Vec<u8>) -> bool {
     const TAIL_BYTES: usize = 256;
     let Some(end) = end_of_image(jpeg) else { return false };
@@ -42,9 +41,9 @@ pub(super) fn with_tail(jpeg: &[u8], n_zeros: usize, out: &mut Vec<u8>) -> bool 
     true
 }
 
-/// A copy with the same pixels and nothing in front of its scans for which libjpeg has a warning:
-/// only its first warning is told, and that may be one that touches no pixel. `false` where the
-/// file cannot be followed.
+/// Makes a copy with the same pixels and nothing before its scans that libjpeg warns about: it
+/// reports only its first warning, which may be a harmless one. `false` if the file cannot be
+/// parsed.
 pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>) -> bool {
     out.clear();
     out.extend_from_slice(&START);
@@ -53,7 +52,7 @@ pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>)
     for MarkerSegment { marker, at, body, end, .. } in marker_segments(jpeg) {
         let Ok(body) = body else { return false };
         if let (Some(from), false) = (coded_from, (0xd0..=0xd7).contains(&marker)) {
-            // As it is: surplus bytes here mean that a decoder has lost its place.
+            // Unchanged: surplus bytes here mean that a decoder has lost its place.
             out.extend_from_slice(jpeg.get(from..at).unwrap_or_default());
             coded_from = None;
         }
@@ -68,19 +67,19 @@ pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>)
             APP14 if body.starts_with(b"Adobe") && body.len() >= 12 => {
                 let transform = match (n_components, body.get(11)) {
                     (_, Some(0)) => 0,
-                    // What libjpeg takes an unknown transform for.
+                    // libjpeg's interpretation of an unknown transform.
                     (4, _) => 2,
                     _ => 1,
                 };
                 put(out, marker, &[b"Adobe\0\x64\0\0\0\0".as_slice(), &[transform]].concat());
             }
-            // Said for other programs, or alone.
+            // For other programs, or without a meaning.
             APP0..=APP15 | COM => {}
             _ if stands_alone(marker) => {}
             SOS => {
                 let mut header = body.to_vec();
                 if let (true, Some(parameters)) = (is_sequential, header.last_chunk_mut()) {
-                    // The only ones that sequential scans may have; decoders ignore others.
+                    // The only values allowed in sequential scans; decoders ignore others.
                     *parameters = [0, 63, 0];
                 }
                 put(out, marker, &header);
@@ -96,7 +95,7 @@ pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>)
 }
 
 fn put(out: &mut Vec<u8>, marker: u8, body: &[u8]) {
-    // As long as it was, or shorter: the length fits.
+    // As long as before, or shorter: the length fits.
     let length = (body.len() as u16).wrapping_add(2).to_be_bytes();
     out.extend_from_slice(&[0xff, marker]);
     out.extend_from_slice(&length);

@@ -1,7 +1,7 @@
-//! JPEG: baseline files are decoded by our own decoder, with the pixels of libjpeg-turbo. All others
-//! are, and all are encoded, by one of two backends with the same functions, chosen when the crate
-//! is built: `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few levels,
-//! so a dataset records which one made it.
+//! JPEG. Baseline files are decoded by our decoder, with the pixels of libjpeg-turbo. All others
+//! are decoded, and all are encoded, by one of two backends with the same functions, chosen at
+//! build time: `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few
+//! levels, so a dataset records the backend.
 
 mod chroma;
 #[cfg(feature = "turbo")]
@@ -24,13 +24,13 @@ use fdconvert_core::probe::{Ending, jpeg_ending};
 use fdconvert_core::{Color, ImageHeader, Pixels};
 use std::{fmt, str::FromStr};
 
-/// The JPEG library of this build and its version, as recorded in what it writes.
+/// Returns the JPEG library of this build and its version, as recorded in datasets.
 #[must_use]
 pub fn backend() -> &'static str {
     chosen::NAME
 }
 
-/// Resolution of the colour planes of a JPEG that is written.
+/// Resolution of the colour planes of a written JPEG.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Subsampling {
     /// 4:2:0: half the columns and half the rows.
@@ -38,9 +38,9 @@ pub enum Subsampling {
     S420,
     /// 4:2:2: half the columns.
     S422,
-    /// 4:4:4: all of them.
+    /// 4:4:4: all columns and rows.
     S444,
-    /// That of the source where it is a JPEG, else 4:2:0.
+    /// That of the source if it is a JPEG, else 4:2:0.
     Keep,
 }
 
@@ -61,7 +61,7 @@ impl FromStr for Subsampling {
 }
 
 impl Subsampling {
-    /// Its name on the command line and in records.
+    /// Returns its name on the command line and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,18 +73,18 @@ impl Subsampling {
     }
 }
 
-/// Options for writing a JPEG. The default is what FFCV and Pillow write at quality 90, byte for
-/// byte with libjpeg-turbo.
+/// Options for writing a JPEG. The default equals FFCV and Pillow at quality 90, byte for byte with
+/// libjpeg-turbo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JpegOptions {
-    /// 1 to 100, the scale of libjpeg.
+    /// Quality from 1 to 100, on the scale of libjpeg.
     pub quality: u8,
     /// Resolution of the colour planes.
     pub subsampling: Subsampling,
-    /// Huffman tables made for the image: some 5 % smaller, 2.7 times the work. Only with the
-    /// feature `turbo`.
+    /// True to optimise the Huffman tables for the image: some 5 % smaller, 2.7 times the work.
+    /// Only with the feature `turbo`.
     pub optimize_huffman: bool,
-    /// A restart marker after every this many rows of blocks, for parallel decoding; 0 for none.
+    /// Number of rows of blocks between restart markers, for parallel decoding; 0 for none.
     pub restart_rows: u16,
 }
 
@@ -99,13 +99,12 @@ impl Default for JpegOptions {
     }
 }
 
-/// The JPEG with the same coefficients and markers, in one scan of Huffman codes, which is what
-/// entry points and decoders in hardware want. Only with the feature `turbo`.
+/// Rewrites a JPEG with the same coefficients and markers in one scan of Huffman codes, which entry
+/// points and hardware decoders need. Only with the feature `turbo`.
 pub(crate) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     chosen::to_baseline(jpeg)
 }
 
-/// Facts that a backend needs to decode.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     width: u32,
@@ -114,11 +113,12 @@ struct Frame {
     components: u8,
     #[cfg_attr(feature = "turbo", allow(dead_code))]
     progressive: bool,
-    /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
+    /// True if the file had its end marker. If one was appended here, doubtful data counts as
+    /// missing.
     whole: bool,
 }
 
-/// Settings that a backend needs to encode: sizes and channels are proven.
+/// Settings of a backend for encoding; sizes and channels are checked.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     width: u16,
@@ -130,27 +130,25 @@ struct Settings {
     restart_rows: u16,
 }
 
-/// Part of a JPEG to decode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedPart {
     /// In pixels of the reduced image.
     pub(crate) region: Region,
     pub(crate) shrink: u8,
-    /// True if one channel is enough where there are three.
+    /// True if one channel may be decoded instead of three.
     pub(crate) luma: bool,
 }
 
-/// Decoded part of a JPEG.
 pub(crate) struct DecodedPart {
     /// In pixels of the reduced image.
     pub(crate) region: Region,
-    /// The number of times smaller the image was made.
+    /// Factor by which the image was reduced.
     pub(crate) shrink: u8,
     pub(crate) channels: u8,
     pub(crate) notes: Notes,
 }
 
-/// Decodes JPEGs; reused for its handle and buffer.
+/// Decodes JPEGs; keeps its handle and buffer.
 #[derive(Default)]
 pub(crate) struct JpegDecoder {
     ours: ours::Ours,
@@ -159,13 +157,13 @@ pub(crate) struct JpegDecoder {
 }
 
 impl JpegDecoder {
-    /// One that leaves everything to the backend.
+    /// Creates a decoder that leaves everything to the backend.
     pub(crate) fn of_backend() -> Self {
         Self { ours: ours::Ours::off(), ..Self::default() }
     }
 
-    /// Decodes to 1 or 3 channels, whose number it returns. Entry points save work, and change
-    /// nothing.
+    /// Decodes to 1 or 3 channels and returns their number. Entry points save work without changing
+    /// pixels.
     pub(crate) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -177,9 +175,9 @@ impl JpegDecoder {
         Ok((decoded.channels, decoded.notes))
     }
 
-    /// As [`decode`](Self::decode), but a region of the image made `shrink` times smaller, both
-    /// only where the backend can; says which and by how much. The region is in pixels of the
-    /// reduced image. Entry points save work where they can.
+    /// As [`decode`](Self::decode), for a region of the image reduced `shrink` times, both as far
+    /// as the backend can; returns the actual region and reduction. The region is in pixels of the
+    /// reduced image. Entry points save work where possible.
     pub(crate) fn decode_part(
         &mut self,
         jpeg: &[u8],
@@ -216,7 +214,7 @@ impl JpegDecoder {
         let whole = ending != Ending::NoEndMarker;
         let ImageHeader { width, height, progressive, .. } = *header;
         let frame = Frame { width, height, components, progressive, whole };
-        // With the end marker in place, whatever else is missing shows as missing pixels.
+        // With the end marker in place, any other missing data shows as missing pixels.
         let jpeg = if whole {
             jpeg
         } else {
@@ -247,15 +245,15 @@ impl JpegDecoder {
     }
 }
 
-/// Encodes JPEGs; reused for its handle.
+/// Encodes JPEGs; keeps its handle.
 #[derive(Default)]
 pub(crate) struct JpegEncoder {
     backend: chosen::Encoder,
 }
 
 impl JpegEncoder {
-    /// Encodes 1 or 3 channels into the front of `out` and returns the length. `source` is the
-    /// JPEG that the pixels came from, if they did.
+    /// Encodes 1 or 3 channels into the front of `out` and returns the length. `source` is the JPEG
+    /// that the pixels came from, if any.
     pub(crate) fn encode(
         &mut self,
         pixels: &Pixels,

@@ -1,6 +1,5 @@
-//! Our own decoder of baseline JPEGs, which is asked first: its pixels are those of libjpeg-turbo
-//! or none. Nothing here is an error: what it leaves out or does not like, the library of the
-//! build decodes, or says what is wrong.
+//! Our decoder of baseline JPEGs, which is tried first: it makes the pixels of libjpeg-turbo or
+//! none. Nothing here is an error: the library of the build decodes the rest, or reports the fault.
 use super::{Frame, WantedPart};
 use crate::Region;
 use fdconvert_jpeg_decode::{Decoder, Error, Instructions, Options, PixelFormat, Scale};
@@ -17,9 +16,9 @@ impl Ours {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Decodes a region of the image made `shrink` times smaller, or all of it. Returns the region
-    /// that is in `out`, in pixels of the reduced image, and its channels; of what `out` holds
-    /// nothing is promised when there is none.
+    /// Decodes a region of the image reduced `shrink` times, or all of it. Returns the region in
+    /// `out`, in pixels of the reduced image, and its channels. If there is none, the content of
+    /// `out` is unspecified.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -38,8 +37,8 @@ impl Ours {
             3 => PixelFormat::Rgb,
             _ => return None,
         };
-        // Without vectors libjpeg-turbo is faster. Where there is none, or only the luma is wanted,
-        // which it does not give alone, pixels are not to depend on the processor.
+        // Without vectors libjpeg-turbo is faster. In builds without it, or for luma, which it does
+        // not decode alone, pixels must not depend on the processor.
         let is_slow = cfg!(feature = "turbo")
             && !luma
             && self.decoder.instructions() == Instructions::Portable;
@@ -59,7 +58,7 @@ impl Ours {
             Err(Error::EntryPoints(_) | Error::OtherEntryPoints { .. } | Error::Damaged { .. })
                 if entry_points.is_some() =>
             {
-                // They may be to blame.
+                // The entry points may be the cause.
                 let options = Options { entry_points: None, ..options };
                 self.decoder.decode_vec(jpeg, &options, out)
             }

@@ -1,4 +1,4 @@
-//! The backend without C, for what is not baseline: slower, and a few levels away from
+//! The backend without C, for JPEGs that are not baseline: slower, and a few levels away from
 //! libjpeg-turbo in single pixels.
 
 use super::{
@@ -10,25 +10,24 @@ use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder as Writer, Sampli
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
 
-/// A test holds this against the lock file.
+/// A test compares this with the lock file.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) const NAME: &str =
     "fdconvert-jpeg-decode 0.1.0, zune-jpeg 0.5.15 and jpeg-encoder 0.7.1";
 
 /// jpeg-encoder 0.7.1 counts symbols without the restarts and so writes codes that its optimised
-/// tables do not have; it also gives every plane its own scan, which few readers are tested with.
+/// tables lack; it also gives every plane its own scan, which few readers are tested with.
 const NO_OPTIMIZED: &str = "this build, without libjpeg-turbo, has no optimised Huffman tables";
 
-/// Message of zune-jpeg when the data ends rows of blocks before the image does.
+/// Message of zune-jpeg when the data ends before the last rows of blocks.
 const SHORT: &str = "Premature end of buffer";
 
-/// Coefficients are out of this library's reach.
+/// This library gives no access to coefficients.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn to_baseline(_: &[u8]) -> Result<Vec<u8>, String> {
     Err("this build, without libjpeg-turbo, cannot rewrite a JPEG without loss".into())
 }
 
-/// Decodes; keeps a buffer between images.
 #[derive(Default)]
 pub(super) struct Decoder {
     tailed: Vec<u8>,
@@ -37,10 +36,10 @@ pub(super) struct Decoder {
 
 impl Decoder {
     /// Unlike libjpeg, zune-jpeg does not report an end marker that comes too early, but fills up
-    /// with flat blocks. It does notice the end of its input, rows of blocks too late; so it gets
-    /// the scan without its end marker, and where that leaves doubt, or somebody had to append
-    /// the marker, [`is_short`](Self::is_short) settles it. What remains unseen is an early end
-    /// marker in the last row of blocks.
+    /// with flat blocks. It does notice the end of its input, though rows of blocks too late; so it
+    /// gets the scan without its end marker, and if that leaves doubt, or the marker had been
+    /// appended, [`is_short`](Self::is_short) decides. An early end marker in the last row of
+    /// blocks remains unnoticed.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -63,7 +62,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes all of the image: zune-jpeg neither cuts nor reduces.
+    /// Decodes all of the image: zune-jpeg can neither crop nor reduce.
     #[cfg_attr(feature = "turbo", allow(dead_code))]
     pub(super) fn decode_part(
         &mut self,
@@ -76,11 +75,11 @@ impl Decoder {
         Ok((Region { x: 0, y: 0, width: frame.width, height: frame.height }, 1))
     }
 
-    /// Returns whether pixels are missing: then bytes behind the data change what is decoded.
-    /// Leaves the pixels in `out`.
+    /// Returns whether pixels are missing: in that case, bytes after the data change the decoded
+    /// pixels. Leaves the pixels in `out`.
     fn is_short(&mut self, scan: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<bool, String> {
         let scan = scan.strip_suffix(&[0xff]).unwrap_or(scan);
-        // The tails differ from their first bit on: one alone may be missing.
+        // The tails differ from their first bit on: one alone may happen to fit.
         for (tail, pixels) in [(0x00, &mut *out), (0xaa, &mut self.again)] {
             self.tailed.clear();
             self.tailed.extend_from_slice(scan);
@@ -97,7 +96,7 @@ impl Decoder {
 
 const END: [u8; 2] = [0xff, 0xd9];
 
-/// A file up to its last end marker.
+/// Returns the file up to its last end marker.
 fn without_end(jpeg: &[u8]) -> &[u8] {
     let end = jpeg.windows(2).rposition(|pair| pair == END);
     end.and_then(|end| jpeg.get(..end)).unwrap_or(jpeg)
@@ -106,7 +105,7 @@ fn without_end(jpeg: &[u8]) -> &[u8] {
 fn decode(jpeg: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<(), String> {
     let (space, channels) =
         if frame.components == 1 { (ColorSpace::Luma, 1) } else { (ColorSpace::RGB, 3) };
-    // Strict, because what the decoder otherwise tolerates it does not report.
+    // Strict, because the decoder does not report what it tolerates.
     let options = DecoderOptions::default()
         .set_strict_mode(true)
         .set_max_width(frame.width as usize)
@@ -128,7 +127,7 @@ fn decode(jpeg: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<(), String> {
     decoder.decode_into(out).map_err(|error| format!("{error:?}"))
 }
 
-/// Encodes; keeps nothing between images.
+/// Encodes; keeps no state between images.
 #[derive(Default)]
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) struct Encoder;
@@ -150,7 +149,7 @@ impl Encoder {
         writer.set_sampling_factor(match settings.chroma {
             Chroma::C444 => SamplingFactor::R_4_4_4,
             Chroma::C422 => SamplingFactor::R_4_2_2,
-            // The crate would write 4:1:1 as one scan for each plane.
+            // The crate would write 4:1:1 with one scan for each plane.
             Chroma::C420 | Chroma::C411 => SamplingFactor::R_4_2_0,
             Chroma::C440 => SamplingFactor::R_4_4_0,
         });
@@ -164,7 +163,7 @@ impl Encoder {
             };
             let blocks = u32::from(settings.width).div_ceil(block_width);
             let interval = blocks.saturating_mul(settings.restart_rows.into());
-            // No marker where the interval does not fit: the image is then smaller than it.
+            // No marker if the interval does not fit: the image is then smaller than the interval.
             writer.set_restart_interval(u16::try_from(interval).unwrap_or(0));
         }
         let color = if settings.gray { ColorType::Luma } else { ColorType::Rgb };

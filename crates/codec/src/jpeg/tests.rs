@@ -28,7 +28,7 @@ fn markers(jpeg: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     jpeg.windows(2).filter(|pair| pair[0] == 0xff && wanted(pair[1])).count()
 }
 
-/// The versions are part of what a dataset records: they must be those that are linked.
+/// Datasets record the versions: they must be those that are linked.
 #[test]
 fn names_agree_with_the_lock_file() {
     let lock = include_str!("../../../../Cargo.lock");
@@ -114,17 +114,17 @@ fn missing_end_is_noted_and_missing_data_is_an_error() {
     }
     for keep in [jpeg.len() / 4, jpeg.len() / 2, jpeg.len() - 40] {
         assert!(decode(&jpeg[..keep]).is_err(), "{keep}");
-        // Also where somebody put an end marker behind the cut.
+        // Also with an end marker after the cut.
         if cfg!(feature = "turbo") || keep < jpeg.len() * 3 / 4 {
             assert!(decode(&[&jpeg[..keep], &[0xff, 0xd9]].concat()).is_err(), "{keep}");
         }
     }
-    // Bytes behind the end are no one's pixels.
+    // Bytes after the end belong to no pixel.
     let (out, _, notes) = decode(&[&jpeg[..], b"trailing"].concat()).unwrap();
     assert_eq!((out == whole, notes), (true, Notes::NONE));
 }
 
-/// Returns where the headers of the scans are.
+/// Returns the positions of the headers of scans.
 #[cfg(feature = "turbo")]
 fn scans(jpeg: &[u8]) -> Vec<usize> {
     let segments = fdconvert_jpeg::marker_segments(jpeg);
@@ -148,14 +148,14 @@ fn a_progressive_jpeg_cut_anywhere_is_an_error() {
         let what = decode(&jpeg[..end]).expect_err("cut");
         assert!(!what.contains("tj3"), "{what}");
     }
-    // An end marker behind a whole scan is legal, and told.
+    // An end marker after a whole scan is legal, and noted.
     for end in scans.iter().skip(1) {
         let (_, _, notes) = decode(&[&jpeg[..*end], &[0xff, 0xd9]].concat()).unwrap();
         assert_eq!(notes, Notes::COEFFICIENTS_LEFT_OUT);
     }
 }
 
-/// libjpeg tells its first warning only; where that is of the header, others may follow.
+/// libjpeg reports its first warning only; after one about the header, others may follow.
 #[cfg(feature = "turbo")]
 #[test]
 fn a_harmless_warning_hides_no_missing_data() {
@@ -263,8 +263,8 @@ fn surplus_bytes_in_front_of_the_end_are_harmless() {
     assert_eq!(decode(&jpeg).unwrap().0, whole);
 }
 
-/// Equal coefficients give equal files, because the tables are fitted to them: there and back again
-/// is what going once gives.
+/// Equal coefficients give equal files, because the tables are optimised for them: converting there
+/// and back gives the same file as converting once.
 #[cfg(feature = "turbo")]
 #[test]
 fn baseline_and_progressive_have_the_same_coefficients() {
@@ -279,7 +279,7 @@ fn baseline_and_progressive_have_the_same_coefficients() {
             assert!(back == to_baseline(&jpeg).unwrap());
             assert_eq!(decode(&back).unwrap(), decode(&jpeg).unwrap());
             assert_eq!(decode(&progressive).unwrap(), decode(&jpeg).unwrap());
-            // What is cut off is not a JPEG to go on with.
+            // A truncated file is not converted.
             for len in [20, progressive.len() / 2, progressive.len() - 40] {
                 if let Some(start) = progressive.get(..len) {
                     assert!(to_baseline(start).is_err(), "{len} of {}", progressive.len());

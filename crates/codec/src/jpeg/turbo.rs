@@ -1,4 +1,4 @@
-//! The backend that calls libjpeg-turbo: accurate DCT, smooth upsampling, never the fast variants.
+//! The backend with libjpeg-turbo: accurate DCT, smooth upsampling, never the fast variants.
 
 use super::{
     Chroma, Frame, Settings,
@@ -8,11 +8,11 @@ use super::{
 use crate::{Region, convert};
 use turbojpeg_sys as tj;
 
-/// Library that turbojpeg-sys 1.2.0 vendors; a test holds this against the lock file.
+/// The library that turbojpeg-sys 1.2.0 vendors; a test compares this with the lock file.
 pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
 
-/// Decodes; keeps its buffers between images, but no instance: libjpeg's keep tables, too, which
-/// a file that lacks some would be decoded with.
+/// Decodes; keeps its buffers between images, but no instance: an instance of libjpeg keeps tables,
+/// with which it would decode a later file that lacks some.
 #[derive(Default)]
 pub(super) struct Decoder {
     copy: Vec<u8>,
@@ -34,8 +34,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes a region of the image, reduced `shrink` times; says which region it became, and how
-    /// much smaller.
+    /// Decodes a region of the image, reduced `shrink` times; returns the actual region and
+    /// reduction.
     pub(super) fn decode_part(
         &mut self,
         jpeg: &[u8],
@@ -48,7 +48,7 @@ impl Decoder {
         Ok((found.region, found.shrink))
     }
 
-    /// Decodes what libjpeg knows to be sound.
+    /// Decodes data that libjpeg finds complete.
     fn decode_sound(
         &mut self,
         jpeg: &[u8],
@@ -88,8 +88,8 @@ impl Decoder {
         Decompressor::new()?.decode(jpeg, (frame.width, frame.height), layout, wanted, out)
     }
 
-    /// Refuses arithmetic-coded data that stops before the image does, for which libjpeg has no
-    /// warning: then bytes behind the data change the pixels.
+    /// Refuses arithmetic-coded data that stops before the image does, about which libjpeg does not
+    /// warn: in that case, bytes after the data change the pixels.
     fn check_arithmetic(
         &mut self,
         jpeg: &[u8],
@@ -120,8 +120,8 @@ impl Decoder {
     }
 }
 
-/// Bytes behind arithmetic-coded data that may be read as zeros: its last two, if they are. A file
-/// without its end marker may have lost one.
+/// Returns how many bytes after arithmetic-coded data may be read as zeros: its last two, if they
+/// are. A file without its end marker may have lost one.
 fn n_zeros(whole: bool) -> usize {
     if whole { 2 } else { 1 }
 }
@@ -132,16 +132,16 @@ fn finish(frame: &Frame, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns whether a warning leaves every pixel as it was meant, and is the last that can come:
-/// surplus bytes after the last scan come when all pixels are there. Surplus bytes anywhere else
-/// mean that a decoder lost its place, and the other warnings all mean missing data.
+/// Returns whether a warning affects no pixel, and is the last possible one: surplus bytes after
+/// the last scan are reported when all pixels are complete. Surplus bytes anywhere else mean that a
+/// decoder lost its place, and all other warnings mean missing data.
 fn harmless(warning: &str) -> bool {
     warning.ends_with("extraneous bytes before marker 0xd9")
 }
 
-/// Returns whether a warning touches no pixel, as do all about what is in front of the scans (a
-/// strange JFIF version, an unknown Adobe transform). libjpeg decodes on and reports only the first
-/// warning, so that data may be missing all the same.
+/// Returns whether a warning affects no pixel, as do all about data before the scans (a strange
+/// JFIF version, an unknown Adobe transform). libjpeg continues and reports only the first warning,
+/// so that data may be missing all the same.
 fn hides_others(warning: &str) -> bool {
     warning.starts_with("Warning: unknown JFIF revision")
         || warning.starts_with("Unknown Adobe color transform")
@@ -185,12 +185,12 @@ impl Encoder {
     }
 }
 
-/// The JPEG with the same coefficients and markers, in one scan of Huffman codes.
+/// Rewrites a JPEG with the same coefficients and markers, in one scan of Huffman codes.
 pub(super) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     let (bytes, warning) = Transformer::new()?.reorder(jpeg, false)?;
     if let Some(first) = warning.filter(|warning| !harmless(warning)) {
         let mut copy = Vec::new();
-        // Three or four components, which matters for nothing that is kept of the copy.
+        // Three or four components makes no difference for the parts that are kept of the copy.
         let copied = hides_others(&first) && without_oddities(jpeg, 3, &mut copy);
         let again = if copied { Transformer::new()?.reorder(&copy, false)?.1 } else { Some(first) };
         if let Some(warning) = again.filter(|warning| !harmless(warning)) {
@@ -208,7 +208,7 @@ pub(super) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The other way round, to have something to try it with.
+/// The reverse of [`to_baseline`], for tests.
 #[cfg(test)]
 pub(super) fn to_progressive(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     Ok(Transformer::new()?.reorder(jpeg, true)?.0)

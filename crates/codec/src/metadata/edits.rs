@@ -1,7 +1,7 @@
-//! Pieces of a file that go or are replaced, and the file without them.
+//! Pieces of a file to remove or replace, and the resulting file.
 use std::ops::Range;
 
-/// Edits in the order of the file; none overlaps another.
+/// Edits in file order, without overlaps.
 #[derive(Default)]
 pub(super) struct Edits(Vec<(Range<usize>, Vec<u8>)>);
 
@@ -18,7 +18,6 @@ impl Edits {
         self.0.is_empty()
     }
 
-    /// The file with all edits made.
     pub(super) fn apply(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;

@@ -1,9 +1,9 @@
-//! EXIF as a TIFF structure (EXIF 2.32, TIFF 6.0): the position taken out in place, and the smallest
-//! one that turns an image.
+//! EXIF as a TIFF structure (EXIF 2.32, TIFF 6.0): removal of the position in place, and the
+//! smallest EXIF that sets an orientation.
 //!
-//! Offsets in a TIFF are from its start, and notes of camera makers have offsets that only the maker
-//! knows. So nothing is moved: the directory of the position and its values are overwritten with
-//! zeros, and the entry that points to it leaves its directory, whose rest moves up.
+//! Offsets in a TIFF are from its start, and maker notes contain offsets that only their maker
+//! understands. So nothing is moved: the GPS directory and its values are overwritten with zeros,
+//! and the entry that points to it is removed from its directory, where later entries move up.
 use fdconvert_core::{
     bytes::{u16_at, u16_be_at, u32_at, u32_be_at},
     probe::exif_orientation,
@@ -12,28 +12,29 @@ use std::ops::Range;
 
 const GPS_DIRECTORY: u16 = 0x8825;
 const EXIF_DIRECTORY: u16 = 0x8769;
-/// The only entry of a GPS directory that says nothing of a place.
+/// The only entry of a GPS directory that reveals no place.
 const GPS_VERSION: u16 = 0;
 const LONG: u16 = 4;
 const IFD: u16 = 13;
 const ENTRY_BYTES: usize = 12;
-/// Directories of one EXIF: of the image, of its thumbnail, and what else a writer may have added.
+/// Limit of directories in one EXIF: of the image, of its thumbnail, and any that a writer has
+/// added.
 const MAX_DIRECTORIES: usize = 8;
 /// EXIF defines 32 of them.
 const MAX_GPS_ENTRIES: usize = 64;
 
-/// An EXIF that cannot be followed, or whose parts overlap.
+/// Error for an EXIF that cannot be parsed, or has overlapping parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damaged;
 
-/// An EXIF that says `orientation` and nothing else.
+/// Returns an EXIF with only this orientation.
 pub(super) fn minimal(orientation: u8) -> Vec<u8> {
     let mut tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
     tiff.extend_from_slice(&[orientation, 0, 0, 0, 0, 0, 0, 0]);
     tiff
 }
 
-/// Returns whether it says where the image was taken, or points to what may.
+/// Returns whether the EXIF reveals where the image was taken, or points to data that may.
 pub(super) fn has_position(tiff: &[u8]) -> bool {
     let (Ok(directories), Some(reader)) = (directories(tiff), Tiff::new(tiff)) else {
         return false;
@@ -46,7 +47,7 @@ pub(super) fn has_position(tiff: &[u8]) -> bool {
     pointers.len() > MAX_DIRECTORIES || pointers.iter().any(|(_, entry)| leads_to_one(entry))
 }
 
-/// Entries that lead to a directory of GPS, each with the directory that it stands in.
+/// Returns the entries that point to a GPS directory, each with its own directory.
 fn pointers(directories: &[Directory]) -> Vec<(&Directory, &Entry)> {
     let all = directories
         .iter()
@@ -54,7 +55,7 @@ fn pointers(directories: &[Directory]) -> Vec<(&Directory, &Entry)> {
     all.filter(|(_, entry)| entry.tag == GPS_DIRECTORY).collect()
 }
 
-/// The same without a position; `None` if there is none.
+/// Removes the position; `None` if there is none.
 pub(super) fn without_gps(tiff: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     let directories = directories(tiff)?;
     let reader = Tiff::new(tiff).ok_or(Damaged)?;
@@ -79,8 +80,8 @@ pub(super) fn without_gps(tiff: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     if zeroed.is_empty() {
         return Ok(None);
     }
-    // Nothing else may lie where zeros are written: a value that two directories share, or a
-    // pointer that leads into another directory.
+    // No other data may be where zeros are written: a value that two directories share, or a
+    // pointer into another directory.
     for directory in &directories {
         let others = directory.entries.iter().filter(|entry| entry.tag != GPS_DIRECTORY);
         let values = others.filter_map(|entry| entry.outside(tiff.len()).ok().flatten());
@@ -96,7 +97,7 @@ pub(super) fn without_gps(tiff: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     for range in zeroed {
         out.get_mut(range).ok_or(Damaged)?.fill(0);
     }
-    // From the last to the first, so that places of entries stay true.
+    // From the last to the first, so that the places of entries stay valid.
     for (directory, pointer) in pointers.into_iter().rev() {
         let end = directory.range.end;
         if end < pointer.at + ENTRY_BYTES {
@@ -116,21 +117,19 @@ pub(super) fn without_gps(tiff: &[u8]) -> Result<Option<Vec<u8>>, Damaged> {
     Ok(Some(out))
 }
 
-/// A TIFF whose byte order is known.
+/// A TIFF with known byte order.
 struct Tiff<'a> {
     bytes: &'a [u8],
     is_big: bool,
 }
 
-/// A list of entries.
 struct Directory {
     entries: Vec<Entry>,
-    /// From the number of entries to behind the place of the next directory, where that is there.
+    /// From the number of entries to the end of the next directory's offset, if that exists.
     range: Range<usize>,
     next: usize,
 }
 
-/// A value or where it lies.
 struct Entry {
     at: usize,
     tag: u16,
@@ -144,8 +143,8 @@ impl Entry {
         usize::try_from(self.number).unwrap_or(usize::MAX)
     }
 
-    /// Returns where the value lies if not in the entry itself. A type that is not known has no
-    /// length that is known.
+    /// Returns the place of the value unless it is in the entry itself. The length of an unknown
+    /// type is unknown.
     fn outside(&self, tiff_bytes: usize) -> Result<Option<Range<usize>>, Damaged> {
         let unit = match self.kind {
             1 | 2 | 6 | 7 => 1,
@@ -164,7 +163,7 @@ impl Entry {
     }
 }
 
-/// Every directory that values are looked for in: the chain, and those of the camera.
+/// Returns all directories that may contain values: the chain, and those of the camera.
 fn directories(tiff: &[u8]) -> Result<Vec<Directory>, Damaged> {
     let reader = Tiff::new(tiff).ok_or(Damaged)?;
     let mut found: Vec<Directory> = Vec::new();
@@ -200,7 +199,7 @@ impl<'a> Tiff<'a> {
     }
 
     fn directory(&self, start: usize) -> Option<Directory> {
-        // In front of it lies the header.
+        // The header comes first.
         if start < 8 {
             return None;
         }
@@ -220,7 +219,7 @@ impl<'a> Tiff<'a> {
             })
         };
         let entries = (0..n_entries).map(entry).collect::<Option<Vec<_>>>()?;
-        // Some writers leave the last place out.
+        // Some writers omit the last offset.
         let next = self.long(end);
         let range = start..if next.is_some() { end + 4 } else { end };
         Some(Directory { entries, range, next: next.unwrap_or(0) as usize })

@@ -1,4 +1,4 @@
-//! GIF (GIF89a specification): extensions of comments and applications.
+//! GIF (GIF89a specification): comment and application extensions.
 use super::{Block, Content, Metadata, no_frame};
 use fdconvert_core::bytes::array_at;
 
@@ -10,7 +10,7 @@ pub(super) fn walk(gif: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize,
     let cut = || format!("the GIF is cut off at byte {}", gif.len());
     let [flags] = array_at(gif, SCREEN_BYTES - 3).ok_or_else(cut)?;
     let mut at = SCREEN_BYTES + color_table_bytes(flags);
-    // Some writers leave the trailer out.
+    // Some writers omit the trailer.
     while at < gif.len() {
         let [kind] = array_at(gif, at).ok_or_else(cut)?;
         let next = match kind {
@@ -22,7 +22,7 @@ pub(super) fn walk(gif: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize,
                 let data = at + IMAGE_BYTES + color_table_bytes(flags) + 1;
                 past_sub_blocks(gif, data).ok_or_else(cut)?
             }
-            // Some writers leave zeros between blocks.
+            // Some writers put zeros between blocks.
             0 => at + 1,
             _ => return Err(format!("the GIF has no block at byte {at}")),
         };
@@ -35,7 +35,7 @@ pub(super) fn walk(gif: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize,
     Ok(gif.len())
 }
 
-/// Returns what a block is if the image can be shown without it.
+/// Classifies a block, if the image can be shown without it.
 fn meaning(block: &[u8]) -> Option<(Metadata, Content<'_>)> {
     let (name, data) = match block {
         [b'!', 0xFE, ..] => return Some((Metadata::COMMENTS, Content::Other)),
@@ -44,19 +44,19 @@ fn meaning(block: &[u8]) -> Option<(Metadata, Content<'_>)> {
     };
     Some(match name {
         b"NETSCAPE2.0" | b"ANIMEXTS1.0" => return None,
-        // Its text lies there as it is, not in blocks.
+        // Its text is stored directly, not in blocks.
         b"XMP DataXMP" => (Metadata::XMP, Content::Xmp(data)),
         b"ICCRGBG1012" => (Metadata::ICC, Content::Other),
         _ => (Metadata::OTHER, Content::Other),
     })
 }
 
-/// Of three bytes for each colour.
+/// Three bytes for each colour.
 fn color_table_bytes(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// Each has its length before it; one of no length is the last.
+/// Each sub-block starts with its length; an empty one is the last.
 fn past_sub_blocks(gif: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let [len] = array_at(gif, at)?;

@@ -6,10 +6,10 @@ use fdconvert_jpeg::{
 };
 
 const EXIF: &[u8] = b"Exif\0";
-/// The name and a byte that fills it up to six.
+/// The name and a byte of padding.
 const EXIF_NAME_BYTES: usize = 6;
 const XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
-/// Parts of a packet that is too long for one segment; a name may be cut between two.
+/// Part of a packet that is too long for one segment; the split may be within a name.
 const XMP_PART: &[u8] = b"http://ns.adobe.com/xmp/extension/\0";
 const ICC: &[u8] = b"ICC_PROFILE\0";
 const APP2: u8 = 0xE2;
@@ -24,27 +24,29 @@ pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
         }
         let body = segment.body.map_err(|_| {
             let at = segment.at;
-            format!("the JPEG segment at byte {at} has a bad length, so that metadata behind it could not be seen")
+            format!(
+                "the JPEG segment at byte {at} has a bad length, which hides any metadata after it"
+            )
         })?;
         if stands_alone(segment.marker) {
             continue;
         }
         if let Some((kind, content)) = meaning(segment.marker, body) {
             let bytes = jpeg.get(segment.at..segment.end).unwrap_or_default();
-            // Fill bytes go as well: in front of something else they could begin another marker.
+            // Fill bytes are removed too: before other data they could start another marker.
             let begin = segment.at - n_fill(segment.before);
-            // What a damaged file has up to the next marker belongs to nothing else, and readers
-            // that look for that marker would not find the image behind it.
+            // In a damaged file, the bytes up to the next marker belong to no other segment, and
+            // readers that search for that marker would not find the image after them.
             let next = segments.peek().map(|next| next.at - n_fill(next.before));
             let range = begin..next.unwrap_or(segment.end).max(segment.end);
             see(&Block { range, kind, content, frame, bytes });
         }
     }
-    // Without its end marker it ends with its bytes.
+    // Without an end marker the image ends with the file.
     Ok(jpeg.len())
 }
 
-/// Returns what a segment is if the image can be shown without it.
+/// Classifies a segment, if the image can be shown without it.
 fn meaning(marker: u8, body: &[u8]) -> Option<(Metadata, Content<'_>)> {
     Some(match marker {
         APP1 if body.starts_with(EXIF) => {
@@ -58,7 +60,7 @@ fn meaning(marker: u8, body: &[u8]) -> Option<(Metadata, Content<'_>)> {
         APP13 => (Metadata::IPTC, Content::Other),
         APP2 if body.starts_with(ICC) => (Metadata::ICC, Content::Other),
         COM => (Metadata::COMMENTS, Content::Other),
-        // How the pixels are to be understood.
+        // The interpretation of the pixels.
         APP0 if body.starts_with(b"JFIF\0") => return None,
         APP14 if body.starts_with(b"Adobe") => return None,
         APP0..=APP15 => (Metadata::OTHER, Content::Other),
@@ -66,8 +68,8 @@ fn meaning(marker: u8, body: &[u8]) -> Option<(Metadata, Content<'_>)> {
     })
 }
 
-/// A segment of EXIF under the name that it had: readers differ in which they accept. The EXIF is
-/// one of a segment, or smaller.
+/// Makes an EXIF segment with the original's name, because readers differ in the names they accept.
+/// The EXIF is one from a segment, or smaller.
 fn frame(block: &[u8], tiff: &[u8]) -> Vec<u8> {
     const HEADER_BYTES: usize = 4;
     let name = block.get(HEADER_BYTES..HEADER_BYTES + EXIF_NAME_BYTES).unwrap_or(b"Exif\0\0");

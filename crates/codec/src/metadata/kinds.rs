@@ -1,22 +1,22 @@
 use std::{fmt, ops, str::FromStr};
 
-/// A kind of metadata, as the option names it.
+/// A kind of metadata, as named by the option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MetadataKind {
-    /// Data of the camera: EXIF, with the position in it.
+    /// Camera data: EXIF, including the position in it.
     Exif,
-    /// The position alone: the directory of GPS in an EXIF, and packets of XMP that name one.
+    /// The position only: the GPS directory of an EXIF, and XMP packets that name a position.
     Gps,
-    /// Packets of XMP.
+    /// XMP packets.
     Xmp,
-    /// Data of agencies: IPTC, and what else Photoshop keeps with it.
+    /// Data of agencies: IPTC, and other resources of Photoshop.
     Iptc,
     /// Comments, and texts with a keyword.
     Comments,
     /// The colour profile.
     Icc,
-    /// All but the colour profile, also what has no name here.
+    /// All but the colour profile, including kinds without a name here.
     All,
 }
 
@@ -70,7 +70,7 @@ impl Metadata {
     pub const COMMENTS: Self = Self(1 << 4);
     /// See [`MetadataKind::Icc`].
     pub const ICC: Self = Self(1 << 5);
-    /// Whatever else lies beside the image and is not needed to show it.
+    /// Any other data that is not needed to show the image.
     pub const OTHER: Self = Self(1 << 6);
     /// See [`MetadataKind::All`].
     pub const ALL: Self = Self(0b101_1111);
@@ -81,18 +81,18 @@ impl Metadata {
         self == Self::NONE
     }
 
-    /// Returns whether any kind of `other` is in this set, and there is one.
+    /// Returns whether any kind of `other` is in this set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// `self` where `condition` holds, else nothing.
+    /// Returns `self` if `condition` holds, else nothing.
     pub(super) fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::NONE }
     }
 
-    /// Returns whether what lies behind the end of an image could hold some of it.
+    /// Returns whether data after the end of an image could contain some of these kinds.
     pub(super) fn reach_behind_the_end(self) -> bool {
         self.contains(Self::EXIF | Self::GPS | Self::XMP | Self::IPTC | Self::OTHER)
     }
@@ -126,7 +126,7 @@ impl ops::BitOr for Metadata {
     }
 }
 
-/// Names as the option takes them, in a fixed order.
+/// Writes the names that the option accepts, in a fixed order.
 impl fmt::Display for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_all = self.0 & Self::ALL.0 == Self::ALL.0;

@@ -1,17 +1,16 @@
-//! What image files say beside their pixels: found, and taken out of them without touching a byte of
-//! the image data.
+//! Metadata of image files: finding and removing it without changing a byte of the image data.
 //!
-//! Files are taken apart at their own borders (marker segments, chunks, blocks), and what is not
-//! asked for goes as a whole. Two rules hold for all of them:
+//! Files are split at their own boundaries (marker segments, chunks, blocks), and unwanted pieces
+//! are removed as a whole. Two rules hold for all formats:
 //!
-//! - The orientation stays. It changes what the pixels show, so where an EXIF goes that turns the
-//!   image, one that holds nothing else takes its place.
-//! - In doubt more goes than was asked for: an EXIF that cannot be read, a packet of XMP that names
-//!   a position, and what lies behind the end of the image, which may be a whole second image with
-//!   metadata of its own.
+//! - The orientation stays. It changes how the pixels are shown, so an EXIF that turns the
+//!   image is replaced by one that contains nothing else.
+//! - In doubt more is removed than requested: an EXIF that cannot be read, an XMP packet that names
+//!   a position, and any data after the end of the image, which may be a second image with its
+//!   metadata.
 //!
-//! Deliberately absent: TIFF, in which metadata and pixels share one directory. Such images have to
-//! be re-encoded.
+//! Deliberately absent: TIFF, in which metadata and pixels share one directory. Such images must be
+//! re-encoded.
 
 mod edits;
 mod exif;
@@ -30,11 +29,11 @@ use fdconvert_core::{
     probe::{exif_orientation, probe, starts_exif},
 };
 
-/// Metadata that was found beside the pixels of an image.
+/// Metadata of an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FoundMetadata {
-    /// Kinds of metadata that there are. A position counts as [`Metadata::GPS`] wherever it stands,
-    /// and a directory that holds no more than its version as none.
+    /// Kinds that were found. A position counts as [`Metadata::GPS`] wherever it is, and a GPS
+    /// directory with only its version does not count.
     pub kinds: Metadata,
     /// True if an EXIF turns the image.
     pub is_turned: bool,
@@ -43,13 +42,13 @@ pub struct FoundMetadata {
 /// An image without some of its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stripped {
-    /// The file.
+    /// The new file.
     pub bytes: Vec<u8>,
-    /// Notes on what happened to it.
+    /// Notes on the changes.
     pub notes: Notes,
 }
 
-/// Returns what there is, as far as the file can be followed. TIFFs are looked at for EXIF alone.
+/// Finds metadata, as far as the file can be parsed. In a TIFF only EXIF is found.
 #[must_use]
 pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
     let mut found = FoundMetadata::default();
@@ -65,7 +64,7 @@ pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
             Content::Opaque | Content::Other => {}
         }
     };
-    // Damage ends the walk; what was found before it counts.
+    // Damage ends the walk; earlier findings count.
     let _ = walk(bytes, codec, &mut see);
     found.is_turned = probe(bytes).is_ok_and(|header| header.orientation > 1);
     if codec == Codec::Tiff {
@@ -74,14 +73,14 @@ pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
     found
 }
 
-/// The first EXIF of an image, a TIFF structure; `None` where there is none.
+/// Returns the first EXIF of an image, a TIFF structure; `None` if it has none.
 #[must_use]
 pub fn find_exif(bytes: &[u8], codec: Codec) -> Option<Vec<u8>> {
     if codec == Codec::Tiff {
         return Some(bytes.to_vec());
     }
     let mut found = None;
-    // Damage ends the walk; what was found before it counts.
+    // Damage ends the walk; earlier findings count.
     let _ = walk(bytes, codec, &mut |block| {
         if let (Content::Exif(tiff), None) = (block.content, &found)
             && starts_exif(tiff)
@@ -92,12 +91,12 @@ pub fn find_exif(bytes: &[u8], codec: Codec) -> Option<Vec<u8>> {
     found
 }
 
-/// Takes metadata out of an image; `None` when it has none of these kinds. The pixels of what comes
-/// back are those of `bytes`, and so is the orientation.
+/// Removes metadata from an image; `None` when it has none of these kinds. Pixels and orientation
+/// stay those of `bytes`.
 ///
 /// # Errors
-/// A text for a sample's error: the file cannot be followed to its end, or is of a codec whose
-/// metadata cannot be taken out.
+/// A text for a sample's error: the file cannot be parsed to its end, or its codec does not allow
+/// removal.
 pub fn strip_metadata(
     bytes: &[u8],
     codec: Codec,
@@ -109,16 +108,16 @@ pub fn strip_metadata(
             check_header(bytes, &all.bytes, all.notes)?;
             return Ok(Some(all));
         };
-        // Of a damaged file more may come to light behind what was cut.
+        // In a damaged file a removal may expose more metadata.
         all = Stripped { bytes: rest, notes: all.notes | notes };
     }
-    Err("the file is damaged: behind metadata that is taken out there is always more".to_owned())
+    Err("the file is damaged: each removal of metadata exposes more of it".to_owned())
 }
 
-/// Passes over a damaged file before it is given up.
+/// Limit of passes over a damaged file.
 const MAX_PASSES: usize = 4;
 
-/// Takes out what one walk over the file finds.
+/// Removes the metadata that one walk over the file finds.
 fn strip_once(bytes: &[u8], codec: Codec, kinds: Metadata) -> Result<Option<Stripped>, String> {
     let mut edits = Edits::default();
     let mut notes = Notes::NONE;
@@ -146,12 +145,12 @@ fn strip_once(bytes: &[u8], codec: Codec, kinds: Metadata) -> Result<Option<Stri
     Ok(Some(Stripped { bytes: stripped, notes }))
 }
 
-/// Refuses what a reader would take for another image, or for none, as it may be with damaged files:
-/// what lay behind metadata lies somewhere else now.
+/// Refuses results that a reader would take for another image, or for none, as may happen with
+/// damaged files, because data after metadata has moved.
 fn check_header(bytes: &[u8], stripped: &[u8], notes: Notes) -> Result<(), String> {
     let Ok(before) = probe(bytes) else { return Ok(()) };
     let is_same = probe(stripped).is_ok_and(|mut after| {
-        // Behind the end some look for an EXIF, too.
+        // Some readers also look for an EXIF after the end.
         if notes.contains(Notes::TAIL_REMOVED) {
             after.orientation = before.orientation;
         }
@@ -160,15 +159,15 @@ fn check_header(bytes: &[u8], stripped: &[u8], notes: Notes) -> Result<(), Strin
     if is_same {
         return Ok(());
     }
-    Err("the file is damaged: without its metadata its header would say something else".to_owned())
+    Err("the file is damaged: removing its metadata would change its header".to_owned())
 }
 
-/// Which EXIFs of a file have to leave an orientation behind.
+/// The EXIFs of a file that must keep an orientation when the rest is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turns {
     /// Those that turn the image.
     Turned,
-    /// All of several, of which one turns the image: readers differ in which of them they believe.
+    /// All, if one of several turns the image: readers differ in the one they use.
     All,
 }
 
@@ -185,7 +184,7 @@ fn turns(bytes: &[u8], codec: Codec) -> Result<Turns, String> {
     Ok(if n_exifs > 1 && is_turned { Turns::All } else { Turns::Turned })
 }
 
-/// Walks over the metadata of a file and returns where the image ends.
+/// Walks over the metadata of a file and returns the end of the image.
 fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<usize, String> {
     match codec {
         Codec::Jpeg => jpeg::walk(bytes, see),
@@ -197,9 +196,9 @@ fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<u
     }
 }
 
-/// A piece of a file that can go without the image.
+/// A piece of a file that the image does not need.
 struct Block<'a> {
-    /// Range that goes with it, framing included.
+    /// Range to remove, including framing.
     range: std::ops::Range<usize>,
     kind: Metadata,
     content: Content<'a>,
@@ -208,23 +207,22 @@ struct Block<'a> {
     bytes: &'a [u8],
 }
 
-/// Content of a block, as far as it is known.
+/// Content of a block, if known.
 #[derive(Clone, Copy)]
 enum Content<'a> {
     /// A TIFF structure.
     Exif(&'a [u8]),
-    /// A packet of XMP, or a part of one.
+    /// An XMP packet, or a part of one.
     Xmp(&'a [u8]),
-    /// An EXIF or XMP in another wrapping, which is not looked into.
+    /// An EXIF or XMP in another wrapping, which is not parsed.
     Opaque,
-    /// Anything else.
     Other,
 }
 
 enum Verdict {
     Stays,
     Goes,
-    /// The EXIF becomes this one.
+    /// The EXIF is replaced by this one.
     Becomes(Vec<u8>),
 }
 
@@ -234,7 +232,7 @@ impl Block<'_> {
     }
 }
 
-/// Frames nothing: for blocks that hold no EXIF.
+/// Placeholder for blocks that hold no EXIF.
 fn no_frame(_block: &[u8], _tiff: &[u8]) -> Vec<u8> {
     Vec::new()
 }
@@ -270,10 +268,10 @@ fn verdict(block: &Block<'_>, kinds: Metadata, turns: Turns, notes: &mut Notes) 
     }
 }
 
-/// Returns what stays of an EXIF when all else goes.
+/// Returns the remainder of an EXIF when all else is removed.
 fn only_orientation(tiff: &[u8], turns: Turns, notes: &mut Notes) -> Verdict {
     let turn = exif_orientation(tiff).unwrap_or(1);
-    // What begins as none is the rest of another, or nothing that a reader looks into.
+    // Data that does not begin as an EXIF continues another one, or is ignored by readers.
     if turn == 1 && turns == Turns::Turned || !starts_exif(tiff) {
         return Verdict::Goes;
     }
@@ -282,8 +280,8 @@ fn only_orientation(tiff: &[u8], turns: Turns, notes: &mut Notes) -> Verdict {
     if minimal == tiff { Verdict::Stays } else { Verdict::Becomes(minimal) }
 }
 
-/// Returns whether a packet of XMP may say where an image was taken: names of the properties begin
-/// with `GPS`.
+/// Returns whether an XMP packet may contain a position: the names of such properties begin with
+/// `GPS`.
 fn names_position(packet: &[u8]) -> bool {
     packet.windows(3).any(|word| word == b"GPS")
 }

@@ -3,12 +3,12 @@ use super::{Block, Content, Metadata};
 use fdconvert_core::bytes::{array_at, u32_be_at};
 
 const SIGNATURE_BYTES: usize = 8;
-/// Length and type in front of a chunk's data.
+/// Length and type before a chunk's data.
 const HEADER_BYTES: usize = 8;
 const CRC_BYTES: usize = 4;
 const XMP: &[u8] = b"XML:com.adobe.xmp";
 
-/// Chunks that the image needs, or that say how its pixels are to be shown.
+/// Chunks that the image needs, or that affect how its pixels are shown.
 const SHOWN: [&[u8; 4]; 19] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"sBIT", b"sRGB", b"cICP",
     b"mDCV", b"cLLI", b"bKGD", b"hIST", b"pHYs", b"sPLT", b"acTL", b"fcTL", b"fdAT",
@@ -34,21 +34,21 @@ pub(super) fn walk(png: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize,
     }
 }
 
-/// Returns what a chunk is if the image can be shown without it.
+/// Classifies a chunk, if the image can be shown without it.
 fn meaning(kind: [u8; 4], data: &[u8]) -> Option<(Metadata, Content<'_>)> {
     Some(match &kind {
         b"eXIf" => (Metadata::EXIF, Content::Exif(data)),
         b"iCCP" => (Metadata::ICC, Content::Other),
         b"tEXt" | b"zTXt" | b"iTXt" => text(kind, data),
         kind if SHOWN.contains(&kind) => return None,
-        // A critical chunk that is not known is none of ours.
+        // An unknown critical chunk must stay.
         [first, ..] if first.is_ascii_uppercase() => return None,
         _ => (Metadata::OTHER, Content::Other),
     })
 }
 
-/// Texts are told apart by their keywords. ImageMagick keeps whole profiles in them, as numbers, and
-/// entries of an EXIF each by itself.
+/// Classifies texts by their keywords. ImageMagick stores whole profiles in texts, as numbers, and
+/// single entries of an EXIF.
 fn text(kind: [u8; 4], data: &[u8]) -> (Metadata, Content<'_>) {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (keyword, rest) = data.split_at(end);

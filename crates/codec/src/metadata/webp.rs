@@ -1,4 +1,4 @@
-//! WebP (WebP Container Specification): chunks of a RIFF, and the flags that say which there are.
+//! WebP (WebP Container Specification): chunks of a RIFF, and the flags that list them.
 use super::{Block, Content, Metadata};
 use fdconvert_core::bytes::{array_at, u32_at};
 
@@ -36,7 +36,7 @@ pub(super) fn walk(webp: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
     Ok(at)
 }
 
-/// Lets the header say how long the file is, and which chunks it has.
+/// Updates the file length and the flags in the header.
 pub(super) fn mend_header(webp: &mut [u8]) {
     let end = u32::try_from(webp.len().saturating_sub(8)).unwrap_or(u32::MAX);
     if let Some(size) = webp.get_mut(4..8) {
@@ -61,14 +61,14 @@ pub(super) fn mend_header(webp: &mut [u8]) {
     }
 }
 
-/// End of the file by its header.
+/// Returns the end of the file according to its header.
 fn file_end(webp: &[u8]) -> Option<usize> {
     let size = usize::try_from(u32_at(webp, 4)?).ok()?;
     Some(size.checked_add(8)?.min(webp.len()))
 }
 
-/// Kind and data of the chunk at `at`, and where the next begins. The byte that fills the last one
-/// up to an even size may be missing.
+/// Returns kind and data of the chunk at `at`, and the position of the next. The last one may lack
+/// its padding to an even size.
 fn chunk(webp: &[u8], at: usize) -> Option<([u8; 4], &[u8], usize)> {
     let kind = array_at(webp, at)?;
     let len = usize::try_from(u32_at(webp, at.checked_add(4)?)?).ok()?;
@@ -78,7 +78,7 @@ fn chunk(webp: &[u8], at: usize) -> Option<([u8; 4], &[u8], usize)> {
     Some((kind, data, end.checked_add(len & 1)?.min(webp.len())))
 }
 
-/// Some writers put the name in front that a JPEG has there.
+/// Skips the name that some writers put first, as in a JPEG.
 fn tiff(data: &[u8]) -> &[u8] {
     data.strip_prefix(b"Exif\0\0").unwrap_or(data)
 }

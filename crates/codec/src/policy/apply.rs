@@ -1,4 +1,4 @@
-//! One image through the policy: kept as it is, or decoded, made to fit, and encoded.
+//! Applies the policy to one image: keep it, or decode, transform and encode it.
 
 use super::{
     Alpha, Check, Encode, Gray, Nanos, Outcome, Policy, Worker,
@@ -19,7 +19,7 @@ use fdconvert_core::{
     named::{self, STRICT},
 };
 
-/// Notes that make an image an error of a strict policy: doubts about it, and losses.
+/// Notes that a strict policy turns into errors: doubts about an image, and losses.
 const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
     (Notes::NO_END_MARKER, "the JPEG has no end marker"),
     (Notes::COEFFICIENTS_LEFT_OUT, "the JPEG's scans do not send all coefficients"),
@@ -30,11 +30,10 @@ const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
     (Notes::NOT_DECODED, "cannot be decoded by fdconvert"),
 ];
 
-/// An image on its way.
 struct Job<'a> {
     key: &'a str,
     format: &'a dyn Format,
-    /// The size that the rule gives, before any turn.
+    /// The size by the rule, before any turn.
     size: (u32, u32),
     source: ImageHeader,
     goal: Goal,
@@ -42,11 +41,11 @@ struct Job<'a> {
 }
 
 impl Policy {
-    /// Makes of an image what is to be stored of it.
+    /// Turns an image into its stored form.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`: the image is damaged, too large, or the format cannot
-    /// hold what the policy makes of it. The worker stays usable.
+    /// hold the result. The worker stays usable.
     pub fn apply(
         &self,
         key: &str,
@@ -63,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// Freshly made pixels: there are no bytes to keep, and nothing that the format could refuse.
+    /// Applies the policy to pixels of a source: there are no bytes to keep or to refuse.
     pub(super) fn apply_pixels(
         &self,
         key: &str,
@@ -119,7 +118,7 @@ impl Policy {
         self.size.map_or((width, height), |size| size.target(width, height))
     }
 
-    /// Returns whether the bytes of such an image need no change, if its size needs none.
+    /// Returns whether the bytes of such an image can stay, if its size can.
     pub(super) fn keeps(&self, header: &ImageHeader) -> bool {
         if self.must_decode(header.codec) {
             return false;
@@ -137,14 +136,14 @@ impl Policy {
         header.codec == codec && !turn && !(gray && self.gray == Gray::Expand)
     }
 
-    /// Returns whether images of that codec are re-encoded because what is to go cannot be taken out
-    /// of their bytes.
+    /// Returns whether images of this codec are re-encoded because the metadata to remove cannot be
+    /// cut out of their bytes.
     #[must_use]
     pub fn must_decode(&self, codec: Codec) -> bool {
         !self.strip.is_empty() && codec == Codec::Tiff
     }
 
-    /// Passes the bytes on, after the checks that need no decoding.
+    /// Keeps the bytes, after the checks that need no decoding.
     fn keep(
         &self,
         key: &str,
@@ -161,7 +160,7 @@ impl Policy {
                 return Err(Error::sample(key, what));
             }
             self.check_strict(key, Notes::NOT_DECODED)?;
-            // Loaders do not round what they cannot decode.
+            // Loaders cannot round pixels that they cannot decode.
             let notes = notes.without(Notes::DEPTH_KEPT) | Notes::NOT_DECODED;
             return self.strip(key, Outcome { encoded, notes, nanos });
         }
@@ -173,7 +172,7 @@ impl Policy {
         if ending == Ending::NoEndMarker {
             self.check_strict(key, Notes::NO_END_MARKER)?;
         }
-        // Where the end is missing only decoding tells whether pixels are missing too.
+        // If the end is missing, only decoding shows whether pixels are missing too.
         if matches!(ending, Ending::NoEndMarker | Ending::Doubtful) || self.check == Check::Pixels {
             let mut pixels = worker.take();
             let (_, _, found) = timed(&mut nanos.decode, || {
@@ -195,7 +194,7 @@ impl Policy {
         self.strip(key, Outcome { encoded, notes, nanos })
     }
 
-    /// Takes out of an image whose bytes stay what is not to stay with them.
+    /// Strips the metadata of an image with bytes that stay.
     fn strip(&self, key: &str, kept: Outcome) -> Result<Outcome> {
         let Outcome { encoded, notes, nanos } = kept;
         let stripped = strip_metadata(&encoded.bytes, encoded.codec, self.strip);
@@ -210,7 +209,7 @@ impl Policy {
         Ok(Outcome { encoded, notes, nanos })
     }
 
-    /// Returns whether an image whose bytes could stay becomes a baseline JPEG.
+    /// Returns whether an image with bytes that could stay becomes a baseline JPEG.
     pub(super) fn rewrites(&self, header: &ImageHeader) -> bool {
         self.baseline && header.codec == Codec::Jpeg && header.progressive
     }
@@ -225,7 +224,7 @@ impl Policy {
         }
     }
 
-    /// Stores pixels in the seat that the goal leads to, which comes back with the outcome.
+    /// Encodes pixels in the seat for the goal, which is returned with the outcome.
     fn make(
         &self,
         job: &Job<'_>,
@@ -239,7 +238,7 @@ impl Policy {
             if turn && job.source.orientation >= 5 { (job.size.1, job.size.0) } else { job.size };
         let shape = Shape { width, height, channels: pixels.channels, color: job.source.color };
         let mut seat = self.seat(job.key, job.goal, shape, job.format)?;
-        // Fewer channels first, fewer pixels next: every later step has less to do.
+        // First fewer channels, then fewer pixels: each reduces the work of later steps.
         timed(&mut nanos.resize, || -> Result<()> {
             if pixels.channels == 4 && seat.channels < 4 {
                 self.settle_alpha(job.key, &mut pixels, seat.channels == 1, worker)?;
@@ -270,7 +269,7 @@ impl Policy {
         Ok((Outcome { encoded, notes, nanos }, seat))
     }
 
-    /// Gets rid of an alpha channel, as the policy says.
+    /// Removes an alpha channel, according to the policy.
     fn settle_alpha(
         &self,
         key: &str,

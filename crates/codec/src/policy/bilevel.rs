@@ -1,5 +1,5 @@
-//! Pixels of two gray levels: one bit per pixel where they become a PNG, or the BMP of a mixture, else
-//! as any other pixels.
+//! Pixels of two gray levels: one bit per pixel if they become a PNG, or the BMP of a mixture, else
+//! like any other pixels.
 
 use super::{
     Gray, Nanos, Outcome, Policy, Worker,
@@ -10,10 +10,10 @@ use crate::{Notes, bilevel::Form, claim::claim_bilevel};
 use fdconvert_core::{Bilevel, Codec, Color, Format, ImageHeader, Pixels, Result};
 
 impl Policy {
-    /// As [`apply`](Self::apply).
+    /// Applies the policy to a two-level image.
     ///
-    /// Whatever leads other pixels to PNG leads these to a 1-bit PNG, unless a resize is due,
-    /// which makes more levels of two.
+    /// In every case where other pixels become PNG, these become a 1-bit PNG, except when resized,
+    /// which makes more than two levels.
     pub(super) fn apply_bilevel(
         &self,
         key: &str,
@@ -47,8 +47,9 @@ impl Policy {
         }
     }
 
-    /// Stores such an image as the 1-bit BMP of a [`Mixture`](super::Mixture). Elsewhere, where BMP
-    /// is asked for, it is like other gray pixels, as it has always been. It has passed its check.
+    /// Stores such an image as the 1-bit BMP of a [`Mixture`](super::Mixture). With BMP and no
+    /// mixture it is like other gray pixels, so that existing outputs do not change. The image has
+    /// already been checked.
     pub(super) fn apply_bilevel_as_bmp(
         &self,
         key: &str,
@@ -66,9 +67,10 @@ impl Policy {
         Ok(Outcome { encoded, notes: Notes::MADE, nanos })
     }
 
-    /// The 1-bit PNG that stands for exactly these levels; `None` where the format cannot hold it.
+    /// Returns the form of a 1-bit PNG with exactly these levels; `None` if the format cannot hold
+    /// it.
     ///
-    /// One bit of gray means black or white, so other levels take a palette. A palette's entries
+    /// One bit of gray means black or white, so other levels need a palette. A palette's entries
     /// are RGB: [`Gray::Expand`] has nothing to add to it, and [`Gray::Keep`] gives up the single
     /// channel for it, because eight bits of gray take five times the bytes.
     fn form(&self, image: &Bilevel, format: &dyn Format) -> Option<Form> {
@@ -80,7 +82,7 @@ impl Policy {
         if black_and_white && holds(Color::Gray, 1) {
             Some(Form::Gray)
         } else {
-            // The entries of a palette have eight bits, whatever the index has.
+            // The entries of a palette have eight bits, whatever the size of the index.
             holds(Color::Rgb, 8).then_some(Form::Palette)
         }
     }

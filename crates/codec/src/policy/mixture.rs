@@ -1,4 +1,4 @@
-//! Two stored forms in one dataset: small ones that are slow to decode, and BMPs.
+//! Two stored forms in one dataset: small files that are slow to decode, and BMPs.
 
 use super::{Encode, Nanos, Outcome, Policy, Worker};
 use crate::{
@@ -9,50 +9,50 @@ use crate::{
 use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result, named};
 use std::{fmt, str::FromStr};
 
-/// A share of the images stored as BMP, which take more bytes and next to nothing to decode, the
-/// others as [`Policy::encode`] says. At the right share neither disk nor processor waits for the
-/// other: Liquid (APSys 2023).
+/// Stores a share of the images as BMP, which are larger and take almost no time to decode, and the
+/// others by [`Policy::encode`]. At the right share neither disk nor processor waits for the other:
+/// Liquid (APSys 2023).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mixture {
     /// Share that becomes BMP, 0 to 1.
     pub share: f64,
-    /// Which images.
+    /// How the images are chosen.
     pub by: By,
-    /// Draws the images, with their keys.
+    /// Seed that, with the keys, chooses the images.
     pub seed: u64,
-    /// BMPs larger than this are not made: a few of them would set the pace of whole batches.
+    /// Size above which no BMP is made: a few large ones would slow down whole batches.
     pub max_bytes: u64,
 }
 
-/// Which images of a [`Mixture`] become BMP.
+/// How the images of a [`Mixture`] that become BMP are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
-    /// Any: drawn by seed and key, so that the two forms are alike in all that matters to training.
+    /// At random, by seed and key, so that both forms have the same distribution of images.
     #[default]
     Random,
-    /// Those that save the most decoding for every byte more.
+    /// Those that save the most decoding time per additional byte.
     Benefit,
 }
 
 /// The stored form of an image in a [`Mixture`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As [`Policy::encode`] says.
+    /// By [`Policy::encode`].
     Encoded,
     /// BMP.
     Bmp,
 }
 
-/// Facts known of an image before it is packed: enough to choose its [`Form`].
+/// Facts about an image before it is packed, which suffice to choose its [`Form`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// Pixels that will be stored.
+    /// Number of stored pixels.
     pub pixels: u64,
-    /// Codec of its encoded form; `None` where encoding decides.
+    /// Codec of its encoded form; `None` if only encoding decides it.
     pub codec: Option<Codec>,
-    /// Bytes of its encoded form, where its bytes stay as they are.
+    /// Size of its encoded form, if its bytes stay.
     pub encoded_bytes: Option<u64>,
-    /// Bytes of its BMP; `None` where a BMP would lose something or be too large.
+    /// Size of its BMP; `None` if a BMP would lose something or be too large.
     pub bmp_bytes: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl FromStr for By {
 }
 
 impl By {
-    /// Its name on the command line and in records.
+    /// Returns its name on the command line and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,10 +89,10 @@ impl By {
 }
 
 impl Policy {
-    /// Returns what becomes of an image in either form, from its header alone.
+    /// Predicts both forms of an image from its header alone.
     ///
     /// # Errors
-    /// `Sample` or `Limit`, naming `key`, as [`apply`](Self::apply) would say.
+    /// `Sample` or `Limit`, naming `key`, as for [`apply`](Self::apply).
     pub fn outlook(&self, key: &str, image: &Image, format: &dyn Format) -> Result<Outlook> {
         let header = self.header(key, image)?;
         let size = self.target(&header);
@@ -117,9 +117,9 @@ impl Policy {
         })
     }
 
-    /// As [`apply`](Self::apply), but in that form as far as its rules allow: an image that a BMP
-    /// cannot hold without loss stays encoded, and one whose BMP is no larger becomes BMP.
-    /// Without a mixture there is nothing to choose.
+    /// As [`apply`](Self::apply), but in this form as far as its rules allow: an image that a BMP
+    /// cannot hold without loss stays encoded, and one with a BMP that is no larger becomes BMP.
+    /// Without a mixture `form` is ignored.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -131,7 +131,7 @@ impl Policy {
         format: &dyn Format,
         worker: &mut Worker,
     ) -> Result<Outcome> {
-        // A share of 0 means what it says: not even images that are smaller as BMP.
+        // A share of 0 has no exceptions, not even for images that are smaller as BMP.
         let Some(mixture) = self.mixture else { return self.apply(key, image, format, worker) };
         let header = self.header(key, &image)?;
         let bmp_bytes = self.bmp_bytes(&image, &header);
@@ -140,14 +140,14 @@ impl Policy {
         }
         let source = match &image {
             Image::Pixels(_) => None,
-            // Shared bytes, or an eighth of a byte for each pixel.
+            // Cheap: shared bytes, or an eighth of a byte for each pixel.
             other => Some(other.clone()),
         };
         let outcome = self.apply_as_encoded(key, image, &header, format, worker)?;
         let encoded_bytes = outcome.encoded.bytes.len() as u64;
         match bmp_bytes {
             Some(bmp_bytes) if bmp_bytes <= encoded_bytes && mixture.share > 0.0 => {
-                // What was made of pixels is read back rather than kept for this rare case.
+                // Freshly made pixels are decoded again, instead of being kept for this rare case.
                 let from = source.unwrap_or_else(|| Image::Encoded(outcome.encoded.clone()));
                 let mut again = self.apply_as_bmp(key, from, &header, format, worker)?;
                 let Nanos { decode, resize, encode } = outcome.nanos;
@@ -181,7 +181,7 @@ impl Policy {
         }
     }
 
-    /// As [`encode`](Policy::encode) says, where BMPs that were to be kept become PNG.
+    /// Encodes by [`encode`](Policy::encode), but BMPs to be kept become PNG.
     fn apply_as_encoded(
         &self,
         key: &str,
@@ -199,7 +199,7 @@ impl Policy {
             _ => None,
         };
         match bits {
-            // What was a 1-bit BMP becomes a 1-bit PNG.
+            // A 1-bit BMP becomes a 1-bit PNG.
             Some(bits) => {
                 let outcome = as_png.apply_bilevel(key, &bits, format, worker)?;
                 let notes = outcome.notes.without(Notes::MADE) | Notes::REENCODED;
@@ -217,12 +217,12 @@ impl Policy {
         self.target(header) != (header.width, header.height)
     }
 
-    /// Bytes of the BMP of such an image, after the policy's other rules; `None` where a BMP would
-    /// not hold what the encoded form holds, or would be too large.
+    /// Returns the size of the BMP of such an image, after the policy's other rules; `None` if a
+    /// BMP would lose content of the encoded form, or be too large.
     fn bmp_bytes(&self, image: &Image, header: &ImageHeader) -> Option<u64> {
         let mixture = self.mixture?;
         let has_alpha = matches!(header.color, Color::Rgba | Color::GrayAlpha);
-        // The orientation is in the EXIF, which a BMP has not.
+        // The orientation is in the EXIF, which a BMP cannot have.
         let lies = header.orientation > 1 && !self.orient;
         if has_alpha || header.color == Color::Cmyk || header.bits > 8 || lies {
             return None;
@@ -243,8 +243,8 @@ impl Policy {
         (bytes <= mixture.max_bytes).then_some(bytes)
     }
 
-    /// Returns whether the BMP of an image has one bit for each pixel. That of a stored one has if it
-    /// is such a BMP already; PNGs of one bit are decoded as any other.
+    /// Returns whether the BMP of an image has one bit per pixel. For a stored image this holds
+    /// only if it is such a BMP already; PNGs of one bit are decoded like any other.
     fn is_bilevel(&self, image: &Image, header: &ImageHeader) -> bool {
         let is_bilevel = match image {
             Image::Bilevel(_) => true,
@@ -256,7 +256,7 @@ impl Policy {
         is_bilevel && !self.resizes(header)
     }
 
-    /// Returns whether an image of that header is stored byte for byte in its encoded form.
+    /// Returns whether the encoded form of such an image is its bytes.
     fn would_keep(&self, header: &ImageHeader, format: &dyn Format) -> bool {
         let changes = header.codec == Codec::Bmp || self.resizes(header) || self.rewrites(header);
         !changes && self.keeps(header) && format.holds(header)
@@ -274,7 +274,6 @@ impl Policy {
         }
     }
 
-    /// Refuses mixtures that mean nothing.
     pub(super) fn validate_mixture(&self) -> Result<()> {
         let Some(mixture) = self.mixture else { return Ok(()) };
         if !(0.0..=1.0).contains(&mixture.share) {

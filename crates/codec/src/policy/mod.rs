@@ -1,5 +1,5 @@
-//! What becomes of an image: the rules (here), applying them (`apply`), and what a thread needs
-//! for that (`worker`).
+//! How an image is stored: the rules (here), applying them (`apply`), and the state of a thread
+//! (`worker`).
 
 mod apply;
 mod bilevel;
@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 /// Form in which images are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Encode {
-    /// The source's bytes, wherever no resize is due and the format can hold them.
+    /// The source's bytes, unless a resize is needed or the format cannot hold them.
     #[default]
     Keep,
     /// JPEG, always re-encoded.
@@ -30,23 +30,23 @@ pub enum Encode {
     Webp,
     /// Raw pixels.
     Raw,
-    /// JPEG where that is more than `ratio` times smaller than raw pixels, else raw pixels.
+    /// JPEG if it is more than `ratio` times smaller than raw pixels, else raw pixels.
     Smart {
-        /// Raw bytes by JPEG bytes.
+        /// Raw bytes divided by JPEG bytes.
         ratio: f64,
     },
-    /// JPEG for a share of the images, raw pixels for the rest. Which ones depends on seed and
-    /// key alone, so that order, threads and skipped samples do not matter.
+    /// JPEG for a share of the images, raw pixels for the rest. The choice depends only on seed and
+    /// key, so that order, threads and skipped samples do not matter.
     Mix {
         /// Share that becomes JPEG, 0 to 1.
         jpeg_share: f64,
-        /// Draws the images.
+        /// Seed of the choice.
         seed: u64,
     },
 }
 
 impl Encode {
-    /// Its name on the command line and in records.
+    /// Returns its name on the command line and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,15 +62,15 @@ impl Encode {
     }
 }
 
-/// Treatment of an alpha channel where the stored form has none.
+/// Treatment of an alpha channel if the stored form has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Alpha {
-    /// It is dropped and the colours stay, as Pillow's `convert("RGB")` does.
+    /// Drops it and keeps the colours, as Pillow's `convert("RGB")` does.
     #[default]
     Drop,
-    /// The image is composited onto this colour.
+    /// Composites the image onto this colour.
     Blend([u8; 3]),
-    /// The sample is an error.
+    /// Makes the sample an error.
     Refuse,
 }
 
@@ -110,21 +110,21 @@ impl FromStr for Alpha {
 /// Number of channels of a gray image when it is encoded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gray {
-    /// One where the format can hold that, else three. A 1-bit PNG of two levels other than black
-    /// and white has a palette, which is of three.
+    /// One if the format can hold that, else three. A 1-bit PNG of two levels other than black and
+    /// white has a palette, and so three.
     #[default]
     Keep,
-    /// Always three. Bytes that are kept stay as they are.
+    /// Always three. Kept bytes are not changed.
     Expand,
 }
 
-/// Proof that images have to give whose bytes stay as they are. What is re-encoded is decoded anyway.
+/// Check of images with bytes that stay. Re-encoded ones are decoded anyway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Check {
-    /// Headers, tables and places of the pixels, at the speed of memory.
+    /// Checks headers, tables and places of the pixels, at the speed of memory.
     #[default]
     Header,
-    /// They are decoded.
+    /// Decodes the pixels.
     Pixels,
 }
 
@@ -149,16 +149,16 @@ impl FromStr for Check {
     }
 }
 
-/// Treatment of every image of a dataset.
+/// Treatment of all images of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// Form in which images are stored.
     pub encode: Encode,
     /// The share of the images that is stored as BMP instead.
     pub mixture: Option<Mixture>,
-    /// The largest size; `None` leaves it.
+    /// Limit on the size of images; `None` keeps sizes.
     pub size: Option<Size>,
-    /// Filter that computes smaller images.
+    /// Filter for resizing.
     pub filter: Filter,
     /// Options for writing JPEGs.
     pub jpeg: JpegOptions,
@@ -166,19 +166,19 @@ pub struct Policy {
     pub alpha: Alpha,
     /// Treatment of gray images.
     pub gray: Gray,
-    /// Apply the EXIF orientation to pixels that are re-encoded, which lose their EXIF.
+    /// True to apply the EXIF orientation to re-encoded pixels, which lose their EXIF.
     pub orient: bool,
-    /// A progressive JPEG whose bytes could stay is rewritten as a baseline one, with the same
-    /// coefficients and markers. Only with the feature `turbo`.
+    /// True to rewrite a progressive JPEG with bytes that could stay as a baseline one, with the
+    /// same coefficients and markers. Only with the feature `turbo`.
     pub baseline: bool,
-    /// Doubts and losses are errors: a JPEG without its end marker even if all its pixels are there,
-    /// a progressive one that leaves coefficients out, an animation or a TIFF of which only the
-    /// first frame or page would be stored, more than 8 bits that would be rounded, further
-    /// channels that would be left out, and a kind of image that is not decoded here.
+    /// True to turn doubts and losses into errors: a JPEG without its end marker even if all its
+    /// pixels are complete, a progressive one that leaves coefficients out, an animation or TIFF of
+    /// which only the first frame or page would be stored, more than 8 bits that would be rounded,
+    /// further channels that would be left out, and a kind of image that is not decoded here.
     pub strict: bool,
-    /// Proof that images have to give whose bytes stay.
+    /// Check of images with bytes that stay.
     pub check: Check,
-    /// Metadata that images lose whose bytes could stay. What is re-encoded has none.
+    /// Metadata to remove from images with bytes that could stay. Re-encoded ones have none.
     pub strip: Metadata,
     /// Limits that no image may exceed.
     pub limits: Limits,
@@ -205,7 +205,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Refuses values that mean nothing.
+    /// Refuses invalid values.
     ///
     /// # Errors
     /// `Usage`, naming the option.
@@ -256,8 +256,8 @@ impl Policy {
         }
     }
 
-    /// Every parameter that shapes the bytes, under stable names, for the record of how a dataset
-    /// was made. Parameters that cannot matter under this policy are left out.
+    /// Returns every parameter that affects the bytes, under stable names, for the record of a
+    /// dataset's origin. Parameters without effect under this policy are left out.
     #[must_use]
     pub fn params(&self) -> BTreeMap<String, String> {
         let mut params = BTreeMap::new();
@@ -315,7 +315,7 @@ impl Policy {
         if !self.strip.is_empty() {
             put("strip-metadata", self.strip.to_string());
         }
-        // Even bytes that are kept by rule are decoded where a format cannot hold them.
+        // Bytes to be kept are decoded too if a format cannot hold them.
         put("jpeg-library", backend().into());
         params
     }

@@ -1,15 +1,15 @@
-//! Where an image that is re-encoded goes: codec and channels that the format can hold.
+//! The seat of a re-encoded image: a codec and channels that the format can hold.
 
 use super::{Alpha, Encode, Gray, Policy};
 use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Message, Result, message, named};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Encoding that is wanted, before asking the format.
+/// The wanted encoding, before the format is consulted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Goal {
-    /// This codec, which the user asked for by name.
+    /// This codec, named by the user.
     Exact(Codec),
-    /// This codec where the format can hold it, else the format's fallback.
+    /// This codec if the format can hold it, else the format's fallback.
     Prefer(Codec),
     /// The format's fallback.
     Fallback,
@@ -17,7 +17,7 @@ pub(super) enum Goal {
     Smart(f64),
 }
 
-/// Encoding that was found: a codec and the number of channels.
+/// The chosen encoding: a codec and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     pub(super) codec: Codec,
@@ -25,7 +25,7 @@ pub(super) struct Seat {
     pub(super) fell_back: bool,
 }
 
-/// Properties that the seat has to fit: the final size, the decoded channels, the source's colours.
+/// Properties that the seat must fit: the final size, the decoded channels, the source's colours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) width: u32,
@@ -46,7 +46,7 @@ impl Policy {
             Encode::Bmp => Codec::Bmp,
             Encode::Webp => Codec::Webp,
             Encode::Raw => Codec::Raw,
-            // These take another codec where the format cannot hold one.
+            // These use another codec if the format cannot hold one.
             Encode::Keep | Encode::Smart { .. } | Encode::Mix { .. } => return Ok(()),
         };
         let colors = [Color::Rgb, Color::Gray, Color::Rgba, Color::GrayAlpha];
@@ -59,7 +59,7 @@ impl Policy {
         Err(Error::usage(named::ENCODE, what))
     }
 
-    /// Returns whether the image of that key is to be stored as raw pixels, whatever it is.
+    /// Returns whether the image with this key must be stored as raw pixels.
     #[must_use]
     pub fn wants_raw(&self, key: &str) -> bool {
         match self.encode {
@@ -69,7 +69,7 @@ impl Policy {
         }
     }
 
-    /// Returns what an image of this source, if it was encoded, is to become.
+    /// Returns the wanted encoding of an image, given its codec if it was encoded.
     pub(super) fn goal(
         &self,
         key: &str,
@@ -108,7 +108,7 @@ impl Policy {
         })
     }
 
-    /// The seat for that goal. For `Smart` it is the one to try first.
+    /// Returns the seat for a goal. For `Smart` it is the one to try first.
     pub(super) fn seat(
         &self,
         key: &str,
@@ -141,7 +141,7 @@ impl Policy {
             .ok_or_else(|| cannot(fallback, Message::default()))
     }
 
-    /// The channels that an image gets in this codec; `None` when the format cannot hold any.
+    /// Returns the channels of an image in this codec; `None` when the format cannot hold any.
     fn fit(&self, codec: Codec, shape: Shape, format: &dyn Format) -> Option<u8> {
         let Shape { width, height, .. } = shape;
         let holds = |color| {
@@ -150,7 +150,7 @@ impl Policy {
         };
         let gray = match (shape.channels, self.alpha) {
             (1, _) => true,
-            // On a coloured background gray is not gray any more.
+            // On a coloured background gray becomes coloured.
             (4, Alpha::Blend([r, g, b])) if r != g || g != b => false,
             (channels, _) => channels == 4 && shape.color == Color::GrayAlpha,
         };

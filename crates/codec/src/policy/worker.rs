@@ -2,7 +2,7 @@ use crate::{Decoder, Encoder, Notes, Resizer};
 use fdconvert_core::Encoded;
 use std::time::Instant;
 
-/// Handles and buffers of one thread, reused from image to image.
+/// Handles and buffers of one thread, reused between images.
 #[derive(Default)]
 pub struct Worker {
     pub(super) decoder: Decoder,
@@ -14,18 +14,18 @@ pub struct Worker {
 /// Result of a policy for an image.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The image as it is to be stored.
+    /// The image to store.
     pub encoded: Encoded,
-    /// Notes on what happened to it.
+    /// Notes on the treatment of the image.
     pub notes: Notes,
-    /// Time spent on it.
+    /// Time spent on the image.
     pub nanos: Nanos,
 }
 
 /// Nanoseconds spent on an image, by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Nanos {
-    /// Decoding, also where it is only a check.
+    /// Decoding, including decoding only as a check.
     pub decode: u64,
     /// Conversions of pixels: alpha, size, orientation.
     pub resize: u64,
@@ -34,18 +34,18 @@ pub struct Nanos {
 }
 
 impl Worker {
-    /// A worker without handles and buffers yet.
+    /// Creates a worker without handles and buffers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A buffer with leftovers in it, or a new one.
+    /// Takes a used buffer with arbitrary content, or a new one.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives a buffer back. Two are in use at once, one is being given back.
+    /// Returns a buffer. Two are in use at once, and a third is being returned.
     pub(super) fn give(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < 3 {
             self.spare.push(buffer);
@@ -53,7 +53,7 @@ impl Worker {
     }
 }
 
-/// Runs `work` and adds the time it took to `nanos`.
+/// Runs `work` and adds its duration to `nanos`.
 pub(super) fn timed<T>(nanos: &mut u64, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();

@@ -1,8 +1,8 @@
-//! TIFF: the first image of a file, to channels of 8 bits.
+//! TIFF: decodes the first image of a file to 8 bits per channel.
 //!
-//! Strips and tiles are unpacked one by one ([`unpack`]), and their rows become samples of 8 bits
-//! ([`rows`]), of which the image is put together. What the samples mean is settled at the end, for
-//! the image as a whole.
+//! Strips and tiles are unpacked one by one ([`unpack`]), their rows become samples of 8 bits
+//! ([`rows`]), and these form the image. The samples are interpreted at the end, for the image as a
+//! whole.
 
 mod rows;
 mod unpack;
@@ -46,7 +46,7 @@ pub(crate) fn decode_tiff(
     Ok((channels, notes))
 }
 
-/// The image that is put together.
+/// The image under construction.
 struct Image<'a> {
     rows: Rows,
     out: &'a mut [u8],
@@ -54,7 +54,7 @@ struct Image<'a> {
     size: (usize, usize),
     /// Columns and rows of a strip or tile.
     chunk: (usize, usize),
-    /// Samples of a pixel here.
+    /// Decoded samples of a pixel.
     n_shown: usize,
     /// Samples of a pixel in a strip or tile.
     n_stored: usize,
@@ -83,7 +83,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// Puts a strip or tile, or one channel of it, in its place.
+    /// Copies a strip or tile, or one channel of it, to its place.
     fn place(&mut self, chunk: unpack::Chunk<'_>, plane: u16, (across, down): (u32, u32)) {
         let (x, y) = (across as usize * self.chunk.0, down as usize * self.chunk.1);
         let width = self.chunk.0.min(self.size.0.saturating_sub(x));
@@ -110,7 +110,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Makes of the samples the channels that they mean; returns their number.
+/// Converts the samples to the channels they stand for; returns their number.
 fn meant(
     tiff: &Tiff<'_>,
     colors: TiffColors,
@@ -161,8 +161,8 @@ fn meant(
     }
 }
 
-/// The colours of a palette. They have 16 bits; old writers store 8, which is seen where none is
-/// larger, as libtiff sees it.
+/// Returns the colours of a palette. They have 16 bits; old writers store 8, recognised, as by
+/// libtiff, by no value being larger.
 fn palette(map: &Numbers<'_>, bits: u16) -> Result<Vec<[u8; 3]>, String> {
     let n_colors = 1_u64 << bits;
     let are_wide = map.iter().any(|value| value > 255);

@@ -2,16 +2,16 @@
 use crate::convert::narrow;
 use fdconvert_core::probe::Tiff;
 
-/// Compressions whose rows may be stored as differences; elsewhere the tag says nothing.
+/// Compressions with rows that may be stored as differences; elsewhere the tag has no meaning.
 const PREDICTED: [u16; 4] = [5, 8, 32_946, 50_000];
 
-/// Makes samples of 8 bits out of rows.
+/// Converts rows to samples of 8 bits.
 pub(super) struct Rows {
     bits: u16,
-    /// Samples between one and the one it is predicted from; `None` without a predictor.
+    /// Samples between one and its prediction; `None` without a predictor.
     distance: Option<usize>,
     is_big_endian: bool,
-    /// Values are numbers, and not levels that have to fill the 8 bits.
+    /// True if values are indices, and not levels to be scaled to 8 bits.
     are_indices: bool,
     samples: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Rows {
         }
     }
 
-    /// The samples of a row. One that `is_final` holds them already.
+    /// Returns the samples of a row. An `is_final` row holds them already.
     pub(super) fn samples<'a>(&'a mut self, row: &'a [u8], is_final: bool) -> &'a [u8] {
         if is_final || self.bits == 8 && self.distance.is_none() {
             return row;
@@ -60,13 +60,13 @@ impl Rows {
         &self.samples
     }
 
-    /// Samples that share bytes with others, from the highest bit on.
+    /// Extracts samples that share bytes with others, from the highest bit on.
     fn few_bits(&mut self, row: &[u8], bits: usize) {
         let most = (1_u32 << bits) - 1;
         let n_samples = row.len() * 8 / bits;
         self.samples.extend((0..n_samples).map(|index| {
             let at = index * bits;
-            // No sample of at most 12 bits reaches into a third byte.
+            // No sample of at most 12 bits spans three bytes.
             let byte = |at: usize| u32::from(row.get(at).copied().unwrap_or_default());
             let pair = byte(at / 8) << 8 | byte(at / 8 + 1);
             let value = pair >> (16 - at % 8 - bits) & most;
@@ -76,7 +76,7 @@ impl Rows {
     }
 }
 
-/// Undoes differences of neighbours.
+/// Undoes the differences between neighbours.
 fn add_up<T: Copy>(values: &mut [T], distance: usize, add: impl Fn(T, T) -> T) {
     for at in distance..values.len() {
         let before = values.get(at - distance).copied();

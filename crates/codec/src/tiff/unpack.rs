@@ -1,4 +1,4 @@
-//! Strips and tiles: their compressions undone.
+//! Decompression of strips and tiles.
 use super::ycbcr;
 use crate::{Notes, convert, jpeg::JpegDecoder, other::decode_other};
 use fdconvert_core::probe::{Tiff, TiffColors, probe};
@@ -13,24 +13,24 @@ use std::io::Read;
 use weezl::{BitOrder, LzwStatus, decode::Decoder as Lzw};
 use zune_core::{bytestream::ZCursor, options::DecoderOptions};
 
-/// Compressions whose strips and tiles are pictures of their own.
+/// Compressions in which strips and tiles are complete pictures.
 const JPEG: u16 = 7;
 const WEBP: u16 = 50_001;
 
-/// Undoes the compression of strips and tiles, in a buffer of its own.
+/// Decompresses strips and tiles into its buffer.
 pub(super) struct Unpacker<'a> {
     tiff: &'a Tiff<'a>,
     jpeg: &'a mut JpegDecoder,
     limits: &'a Limits,
     row_bytes: usize,
-    /// Stored bytes whose bits had to be reversed.
+    /// Stored bytes with reversed bits.
     reversed: Vec<u8>,
     unpacked: Vec<u8>,
-    /// RGB of what lies in blocks.
+    /// RGB of samples stored in blocks.
     rgb: Vec<u8>,
 }
 
-/// The rows of a strip or tile that lie in the image.
+/// The rows of a strip or tile within the image.
 pub(super) struct Chunk<'a> {
     unpacked: &'a [u8],
     row_bytes: usize,
@@ -50,7 +50,7 @@ impl<'a> Unpacker<'a> {
         jpeg: &'a mut JpegDecoder,
         limits: &'a Limits,
     ) -> Result<Self, String> {
-        // A tile may be far wider than its image.
+        // A tile may be far wider than the image.
         let n_pixels = u64::from(tiff.chunk.0) * u64::from(tiff.rows(0));
         let fits = n_pixels <= limits.max_pixels;
         let row_bytes =
@@ -64,7 +64,7 @@ impl<'a> Unpacker<'a> {
         Ok(Self { tiff, jpeg, limits, row_bytes, reversed, unpacked, rgb })
     }
 
-    /// The strip or tile of a plane at a place of the grid.
+    /// Decompresses the strip or tile of a plane at a place of the grid.
     pub(super) fn chunk(&mut self, plane: u64, (x, y): (u32, u32)) -> Result<Chunk<'_>, String> {
         let tiff = self.tiff;
         let (across, down) = tiff.grid();
@@ -127,7 +127,7 @@ impl<'a> Unpacker<'a> {
         Ok(Chunk { unpacked: &self.unpacked, row_bytes: self.row_bytes, is_final: false })
     }
 
-    /// A strip or tile that is a JPEG or WebP, cut to the rows of the image.
+    /// Decodes a strip or tile that is a JPEG or WebP, cropped to the rows of the image.
     fn pictured(&mut self, stored: &[u8], rows: u32) -> Result<(), String> {
         let tiff = self.tiff;
         let n_samples = if tiff.is_planar { 1 } else { tiff.samples };
@@ -153,7 +153,7 @@ impl<'a> Unpacker<'a> {
                 decode_other(stored, &header, self.limits, &mut scratch, &mut pixels);
             (header, decoded?.0)
         };
-        // Some encoders leave alpha out where all of it is opaque.
+        // Some encoders omit alpha if all of it is opaque.
         let n_channels = match (tiff.compression, n_channels, n_samples) {
             (WEBP, 3, 4) => {
                 let opaque = |&[red, green, blue]: &[u8; 3]| [red, green, blue, u8::MAX];
@@ -180,7 +180,7 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-/// Refuses a picture that is smaller than the strip or tile that it is, or over the limits.
+/// Refuses a picture that is smaller than its strip or tile, or over the limits.
 fn check_size(
     header: &ImageHeader,
     tiff: &Tiff<'_>,
@@ -194,10 +194,10 @@ fn check_size(
     Ok(())
 }
 
-/// Completes a JPEG by the tables that all strips share. Its colour space is the one in the TIFF's
+/// Adds the tables that all strips share to a JPEG. Its colour space comes from the TIFF's
 /// directory: JFIF and Adobe markers are dropped.
 fn whole_jpeg(tiff: &Tiff<'_>, stored: &[u8]) -> Vec<u8> {
-    // An Adobe segment of version 100, whose last byte tells RGB from YCbCr.
+    // An Adobe segment of version 100; its last byte distinguishes RGB from YCbCr.
     const ADOBE: &[u8] = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0";
     let is_ycbcr = tiff.colors() == Some(TiffColors::Ycbcr);
     let tables = tiff.jpeg_tables().unwrap_or_default();
@@ -216,7 +216,7 @@ fn whole_jpeg(tiff: &Tiff<'_>, stored: &[u8]) -> Vec<u8> {
     jpeg
 }
 
-/// The four channels of a JPEG as they are stored; returns their number.
+/// Decodes the four channels of a JPEG as stored; returns their number.
 fn inks(jpeg: &[u8], out: &mut Vec<u8>) -> Result<u8, String> {
     let mut decoder = zune_jpeg::JpegDecoder::new(ZCursor::new(jpeg));
     decoder.decode_headers().map_err(|error| error.to_string())?;
@@ -227,7 +227,7 @@ fn inks(jpeg: &[u8], out: &mut Vec<u8>) -> Result<u8, String> {
     Ok(4)
 }
 
-/// How a chunk ends that has fewer bytes than its rows need.
+/// Describes a chunk with fewer bytes than its rows need.
 fn short(n_bytes: usize, wanted: usize) -> String {
     format!("it ends after {n_bytes} of {wanted} bytes")
 }
@@ -281,7 +281,7 @@ fn zstd(stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Runs of bytes, and bytes one by one (TIFF 6.0, section 9).
+/// Unpacks runs of bytes, and single bytes (TIFF 6.0, section 9).
 fn pack_bits(mut stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     let wanted = out.len();
     let mut written = 0;
@@ -300,7 +300,7 @@ fn pack_bits(mut stored: &[u8], out: &mut [u8]) -> Result<(), String> {
                 }
                 len
             }
-            // Nothing.
+            // No operation.
             128 => 0,
             129..=255 => {
                 let len = (257 - usize::from(head)).min(to.len());
@@ -317,7 +317,8 @@ fn pack_bits(mut stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Fax of group 3 in one dimension, and of group 4: lines of black and white, a bit for each pixel.
+/// Decodes fax of group 3 in one dimension, and of group 4: lines of black and white, a bit per
+/// pixel.
 fn fax(tiff: &Tiff<'_>, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     let columns = tiff.chunk.0;
     let width = u16::try_from(columns).map_err(|_| format!("{columns} columns are too many"))?;
@@ -325,7 +326,7 @@ fn fax(tiff: &Tiff<'_>, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     let wanted = out.len() / row_bytes.max(1);
     let mut rows = out.chunks_exact_mut(row_bytes.max(1));
     let mut n_rows = 0;
-    // Places where the colour changes; black is 1.
+    // Positions of colour changes; black is 1.
     let line = |changes: &[u16]| {
         let Some(row) = rows.next() else { return };
         n_rows += 1;
@@ -344,7 +345,7 @@ fn fax(tiff: &Tiff<'_>, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
         let height = u16::try_from(wanted).map_err(|_| format!("{wanted} rows are too many"))?;
         let _ = fax::decoder::decode_g4(bytes, width, Some(height), line);
     } else {
-        // Of the lines the last one ends with the strip, or with an end of line that no one wrote.
+        // The last line ends with the strip, or with this added end of line.
         let _ = fax::decoder::decode_g3(bytes.chain([0, 1].repeat(6)), line);
     }
     if n_rows < wanted { Err(format!("it ends after {n_rows} of {wanted} rows")) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Blocks of lumas with one sample of each colour (TIFF 6.0, section 21), to RGB.
+//! Conversion of blocks of lumas with one sample of each colour (TIFF 6.0, section 21) to RGB.
 
 /// Converts rows of such blocks into rows of RGB, of `width` pixels each.
 pub(super) fn to_rgb(
@@ -25,12 +25,12 @@ pub(super) fn to_rgb(
     }
 }
 
-/// By the coefficients of CCIR 601, with the full range of levels.
+/// Converts with the coefficients of CCIR 601 and the full range of levels.
 fn color(luma: u8, blue: u8, red: u8) -> [u8; 3] {
     let (luma, blue, red) = (f32::from(luma), f32::from(blue) - 128.0, f32::from(red) - 128.0);
     let levels =
         [luma + 1.402 * red, luma - 0.344_136 * blue - 0.714_136 * red, luma + 1.772 * blue];
-    // A cast keeps within the 8 bits.
+    // A cast saturates to 8 bits.
     levels.map(|level| level.round() as u8)
 }
 

@@ -1,4 +1,5 @@
-//! Broken and unusual files: each gives what it should, and nothing panics or grows.
+//! Broken and unusual files: each gives the expected result, and nothing panics or allocates
+//! without bounds.
 
 #![allow(
     clippy::unwrap_used,
@@ -154,7 +155,7 @@ fn limits_are_checked_before_any_pixel() {
     assert!(error.to_string().contains("`max_file_bytes="), "{error}");
 }
 
-/// All images decode without any remark; gives how many there are.
+/// Checks that all images decode without a note; returns their number.
 fn decode_all(folder: &Path) -> usize {
     let (mut decoder, images) = (Decoder::new(), files(folder));
     for (name, image) in &images {
@@ -188,8 +189,8 @@ fn a_label_that_lies_is_refused() {
     }
 }
 
-/// Cuts and single changed bytes of small images of every codec: an error or pixels of the size
-/// that the label says, never a panic.
+/// Truncations and single changed bytes of small images of every codec: an error or pixels of the
+/// declared size, never a panic.
 #[test]
 fn damage_anywhere_never_panics() {
     let mut decoder = Decoder::new();
@@ -215,7 +216,7 @@ fn damage_anywhere_never_panics() {
     }
 }
 
-/// Bytes that are kept are checked without decoding, which must not refuse what decodes.
+/// Kept bytes are checked without decoding, which must not refuse a decodable image.
 #[test]
 fn what_decodes_is_not_called_broken() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -261,7 +262,7 @@ fn what_decodes_is_not_called_broken() {
     assert!(n_decoded > 1000 && n_seen > n_missed / 2);
 }
 
-/// The start of a BMP with a header of that many bytes.
+/// Returns the start of a BMP with a header of this length.
 fn bmp(header_bytes: u32, bits: u16, compression: u32, size: [i32; 2], rest: &[u8]) -> Vec<u8> {
     let colors = if bits > 8 { 0 } else { 4_u32 << bits };
     let mut out = b"BM\0\0\0\0\0\0\0\0".to_vec();
@@ -297,7 +298,7 @@ fn bmps_with_headers_of_os2_have_their_pixels() {
 
 #[test]
 fn bmps_with_run_lengths_have_their_pixels() {
-    // Four pixels in a row of three, as some writers round them up; then three one by one.
+    // Four pixels in a row of three, as some writers round them up; then three single ones.
     let runs = [4, 0x12, 0, 0, 0, 3, 0x45, 0x60, 0, 1];
     assert_eq!(levels(bmp(40, 4, 2, [3, 2], &runs)).unwrap(), [4, 5, 6, 1, 2, 1]);
     let runs = [2, 7, 0, 0, 0, 3, 1, 2, 3, 0, 0, 1];

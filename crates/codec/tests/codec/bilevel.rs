@@ -1,4 +1,4 @@
-//! What a policy makes of images of two gray levels.
+//! Images of two gray levels under a policy.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -23,7 +23,7 @@ fn bitmap(width: u32, height: u32, levels: [u8; 2]) -> Bilevel {
     Bilevel { width, height, levels, bits: (0..row_bytes * height).map(byte).collect() }
 }
 
-/// Returns where a chaos game of three corners lands: a formula-driven image in little.
+/// Returns a chaos game with three corners: a small formula-driven image.
 fn sierpinski(side: u32) -> Bilevel {
     let mut image = bitmap(side, side, FRACTAL);
     image.bits.fill(0);
@@ -75,7 +75,7 @@ fn decoded(image: &Encoded) -> Pixels {
     Decoder::new().decode("k", image, &Limits::DEFAULT).unwrap().pixels
 }
 
-/// The colour type and the rows of a 1-bit PNG as they are stored.
+/// Returns the colour type and the rows of a 1-bit PNG as stored.
 fn stored(image: &Encoded) -> (ColorType, Option<Vec<u8>>, Vec<u8>) {
     let mut decoder = png::Decoder::new(Cursor::new(&image.bytes));
     decoder.set_transformations(Transformations::IDENTITY);
@@ -123,12 +123,12 @@ fn black_and_white_needs_no_palette() {
     let outcome = apply(&Policy::default(), image(), &FILES).unwrap();
     assert_eq!(stored(&outcome.encoded), (ColorType::Grayscale, None, image().bits));
     assert_eq!(decoded(&outcome.encoded), image().to_pixels());
-    // Three channels are what a palette has.
+    // A palette has three channels.
     let expand = Policy { gray: Gray::Expand, ..Policy::default() };
     let outcome = apply(&expand, image(), &FILES).unwrap();
     assert_eq!(stored(&outcome.encoded).0, ColorType::Indexed);
     assert_eq!(outcome.notes, Notes::MADE);
-    // White on black is the only order that one bit of gray has.
+    // One bit of gray has only the order white on black.
     let turned = apply(&Policy::default(), bitmap(21, 9, [255, 0]), &FILES).unwrap();
     assert_eq!(stored(&turned.encoded).0, ColorType::Indexed);
     assert_eq!(decoded(&turned.encoded).data[..3], [255; 3]);

@@ -1,4 +1,4 @@
-//! Parts of JPEGs decoded with entry points are those decoded without, to the bit.
+//! Parts of JPEGs decoded with entry points equal those decoded without, bit for bit.
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -38,7 +38,7 @@ fn decode(
     part.map(|part| (part.region, out)).map_err(|error| error.to_string())
 }
 
-/// A region of a larger one.
+/// Returns a region of a larger one.
 fn within((part, pixels): &(Region, Vec<u8>), region: &Region) -> Vec<u8> {
     let n_channels = pixels.len() / (part.width * part.height) as usize;
     let rows = pixels.chunks(part.width as usize * n_channels).skip((region.y - part.y) as usize);
@@ -68,7 +68,7 @@ fn check_some(decoder: &mut Decoder, random: &mut Random, bytes: Vec<u8>, n_regi
     }
 }
 
-/// Libjpeg-turbo's samplings and tables, and those that only the encoder in Rust makes.
+/// libjpeg-turbo's samplings and tables, and those that only the Rust encoder makes.
 fn encodings(image: &Pixels) -> Vec<Vec<u8>> {
     let mut made = Vec::new();
     for subsampling in [Subsampling::S420, Subsampling::S422, Subsampling::S444] {
@@ -156,7 +156,7 @@ needs_shared! {
     }
 }
 
-/// Returns what does not fit is not used: the same pixels, or the same error.
+/// Entry points that do not fit are not used: the same pixels, or the same error.
 #[test]
 fn entry_points_that_do_not_fit() {
     for decoder in [Decoder::new(), Decoder::of_backend()] {
@@ -190,7 +190,7 @@ fn entry_points_that_do_not_fit_by(mut decoder: Decoder) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A damaged JPEG, or damaged entry points: an error, or as many pixels as there should be.
+    /// A damaged JPEG, or damaged entry points: an error, or the right number of pixels.
     #[test]
     fn damage(
         changes in proptest::collection::vec((0..2u8, any::<u16>(), any::<u8>()), 1..4),

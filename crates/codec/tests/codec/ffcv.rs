@@ -1,4 +1,4 @@
-//! What FFCV makes of the Kodak photos, byte for byte.
+//! FFCV's results for the Kodak photos, byte for byte.
 
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]

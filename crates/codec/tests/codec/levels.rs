@@ -30,7 +30,7 @@ fn indices_bits_and_all_of_sixteen_come_as_they_were_put_in() {
     let expected = [0, 1, 256, 65535, 1000, 2, 3, 4, 5, 6, 40000, 50000, 60000, 257, 255];
     assert_eq!(values, expected);
     assert!(is_gray16(&png(SIXTEEN_BITS)));
-    // A transparent level is one of the values.
+    // A transparent level is an ordinary value.
     let transparent = png_with(SIXTEEN_BITS, &[(b"tRNS", vec![0, 0])], false);
     let transparent = Encoded { bytes: transparent.into(), ..png(SIXTEEN_BITS) };
     assert!(is_gray16(&transparent) && decode(&transparent).unwrap().1 == bytes);

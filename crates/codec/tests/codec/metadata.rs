@@ -1,4 +1,4 @@
-//! Metadata goes, pixels and orientation stay.
+//! Metadata is removed, pixels and orientation stay.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -29,7 +29,7 @@ fn strip(bytes: &[u8], kinds: &str) -> Option<Stripped> {
     strip_metadata(bytes, codec, kinds.into_iter().collect()).unwrap()
 }
 
-/// An image with an EXIF of this orientation, a packet of XMP, a profile and a comment.
+/// Returns an image with an EXIF of this orientation, an XMP packet, a profile and a comment.
 fn dressed(image: &Encoded, orientation: u16, xmp: &[u8]) -> Vec<u8> {
     let tiff = exif(orientation, orientation.is_multiple_of(2));
     let named = |name: &[u8], data: &[u8]| [name, data].concat();
@@ -93,7 +93,7 @@ fn all_but_orientation_and_colours_go() {
             let kept = stripped.notes.contains(Notes::ORIENTATION_KEPT);
             assert_eq!(kept, orientation > 1, "{codec:?}");
             assert!(stripped.notes.contains(Notes::GPS_REMOVED));
-            // There is nothing left to take.
+            // Nothing is left to remove.
             assert_eq!(strip(&stripped.bytes, "all"), None, "{codec:?} {orientation}");
             if orientation == 1 && codec != Codec::Webp {
                 let bare = strip(&bytes, "all,icc").unwrap().bytes;
@@ -134,7 +134,7 @@ fn a_position_goes_and_the_rest_of_the_exif_stays() {
             assert!(!has(&stripped.bytes, &LATITUDE));
             assert_eq!(u16::from(probe(&stripped.bytes).unwrap().orientation), orientation);
             assert_eq!(decoded(&stripped.bytes), decoded(&bytes));
-            // In place: maker, time and thumbnail are where their pointers lead.
+            // In place: the pointers to maker, time and thumbnail stay valid.
             let tiff = exif(orientation, orientation.is_multiple_of(2));
             let at = bytes.windows(tiff.len()).position(|window| window == tiff).unwrap();
             let rest = &stripped.bytes[at..at + tiff.len()];
@@ -147,7 +147,7 @@ fn a_position_goes_and_the_rest_of_the_exif_stays() {
             assert_eq!(rest[10..46], tiff[10..46], "the other entries are as they were");
             assert_eq!(rest[46..50], tiff[58..62], "the next directory has moved up");
             assert_eq!(strip(&stripped.bytes, "gps"), None);
-            // A packet that names a position goes as a whole.
+            // A packet that names a position is removed as a whole.
             let bytes = dressed(&small(codec), orientation, XMP_WITH_GPS);
             let stripped = strip(&bytes, "gps").unwrap();
             assert!(!has(&stripped.bytes, b"GPSL") && has(&stripped.bytes, MAKER));
@@ -172,7 +172,7 @@ fn what_there_is_is_found() {
     }
 }
 
-/// Some writers put it there, and Pillow reads it there.
+/// Some writers put the EXIF there, and Pillow reads it there.
 #[test]
 fn an_exif_behind_the_pixels_of_a_png_is_seen() {
     let image = small(Codec::Png);
@@ -210,7 +210,7 @@ fn the_header_of_a_webp_says_what_is_left() {
         let size = u32::from_le_bytes(stripped[4..8].try_into().unwrap());
         assert_eq!(size as usize + 8, stripped.len());
     }
-    // Of one that turns the image, an EXIF stays.
+    // An EXIF stays if it turns the image.
     assert_eq!(flags(&strip(&dressed(&image, 3, XMP), "all").unwrap().bytes), 0x28);
 }
 
@@ -226,7 +226,7 @@ fn comments_of_a_gif_go_and_its_frames_stay() {
 }
 
 /// Whatever an EXIF claims: no panic, no position afterwards, the same turn, and in doubt the whole
-/// of it goes.
+/// EXIF is removed.
 #[test]
 fn damaged_exif_goes_as_a_whole() {
     let image = small(Codec::Jpeg);
@@ -262,7 +262,7 @@ fn damaged_exif_goes_as_a_whole() {
     assert!(dropped > 100, "{dropped}");
 }
 
-/// Found by fuzzing: the image began with the junk then, and no reader took it for a JPEG.
+/// Found by fuzzing: the result began with the junk, and no reader accepted it as a JPEG.
 #[test]
 fn junk_behind_a_segment_goes_with_it() {
     let image = small(Codec::Jpeg);
@@ -273,7 +273,7 @@ fn junk_behind_a_segment_goes_with_it() {
     assert_eq!(probe(&stripped.bytes), probe(&damaged));
 }
 
-/// Found by fuzzing: readers of what was left saw no image, or another header.
+/// Found by fuzzing: readers saw no image in the result, or another header.
 #[test]
 fn a_webp_whose_chunks_are_out_of_order_is_refused() {
     let image = small(Codec::Webp);
@@ -308,11 +308,11 @@ fn a_policy_strips_what_it_keeps() {
     assert!(!has(&outcome.encoded.bytes, MAKER));
     assert_eq!(apply(&policy, plain.bytes.to_vec()).notes, Notes::KEPT);
     assert_eq!(policy.params()["strip-metadata"], "all");
-    // In a TIFF it cannot be told apart: the pixels are stored again.
+    // In a TIFF it cannot be separated: the pixels are stored again.
     let tiff = fdconvert_testkit::fixtures::tiff_directory(&[]);
     assert!(strip_metadata(&tiff, Codec::Tiff, Metadata::ALL).is_err());
     assert!(policy.must_decode(Codec::Tiff) && !Policy::default().must_decode(Codec::Tiff));
-    // What is re-encoded has none anyway.
+    // Re-encoded images have none anyway.
     let png = Policy { encode: Encode::Png, ..policy };
     let outcome = apply(&png, dressed(&plain, 1, XMP));
     assert_eq!(find(&outcome.encoded.bytes), FoundMetadata::default());
@@ -343,7 +343,7 @@ fn unchanged(image: &Encoded) {
     }
 }
 
-/// A long EXIF continues in segments that begin as none, and goes with them.
+/// A long EXIF continues in segments that do not begin as one, and is removed with them.
 #[test]
 fn an_exif_in_parts_and_one_of_other_integers_leave_their_turn() {
     let image = small(Codec::Jpeg);
@@ -361,7 +361,7 @@ fn an_exif_in_parts_and_one_of_other_integers_leave_their_turn() {
     }
 }
 
-/// Readers differ in which of several they believe.
+/// Readers differ in the one of several that they use.
 #[test]
 fn each_of_several_exifs_keeps_its_turn() {
     let image = small(Codec::Jpeg);
@@ -370,7 +370,7 @@ fn each_of_several_exifs_keeps_its_turn() {
         let bytes = jpeg_with(&image.bytes, &[exif(first), exif(second)]);
         let stripped = strip(&bytes, "all").unwrap().bytes;
         assert_eq!(u16::from(probe(&stripped).unwrap().orientation), first);
-        // The place of the orientation in what was put there.
+        // The place of the orientation in the replacement.
         let turn = stripped[2 + 4 + 6 + 18];
         let is_bare = (first, second) == (1, 1);
         assert_eq!(is_bare, stripped == image.bytes);
@@ -380,7 +380,7 @@ fn each_of_several_exifs_keeps_its_turn() {
 }
 
 fdconvert_testkit::needs_shared! {
-    /// Every image there is, of which some are progressive, as it is and in two codecs more.
+    /// All images, some of them progressive, unchanged and in two more codecs.
     fn pixels_of_five_hundred_images_stay() {
         let folder = fdconvert_testkit::fixtures::shared().join("data/images");
         let mut n_images = 0;

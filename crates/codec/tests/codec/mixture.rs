@@ -1,5 +1,5 @@
-//! Two forms of every kind of image, as a table: what becomes BMP, what cannot, and that the two
-//! show the same.
+//! Two forms of every kind of image, as a table: which become BMP, which cannot, and that both show
+//! the same.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -126,11 +126,11 @@ fn what_a_bmp_would_lose_stays() {
     assert_eq!(outcome.encoded, large);
     assert!(outcome.notes.contains(Notes::STAYED_ENCODED));
 
-    // An orientation that no one applies.
+    // An orientation that is not applied.
     let lying = turned(6);
     let outcome = apply(&Policy { orient: false, ..policy.clone() }, Form::Bmp, lying.clone());
     assert_eq!(outcome.encoded, lying);
-    // One that is applied: the same as the one who decodes the JPEG would see.
+    // One that is applied: the same pixels as from decoding the JPEG.
     let outcome = apply(&policy, Form::Bmp, lying.clone());
     assert_eq!(outcome.encoded.codec, Codec::Bmp);
     let upright = orient(pixels(&lying), 6);
@@ -145,7 +145,7 @@ fn bilevel(levels: [u8; 2]) -> Bilevel {
     Bilevel { width: 16, height: 16, levels, bits }
 }
 
-/// Headers, palette and rows of its 1-bit BMP.
+/// Headers, palette and rows of the 1-bit BMP.
 const ONE_BIT_BMP: usize = 54 + 8 + 16 * 4;
 
 #[test]
@@ -164,19 +164,19 @@ fn two_levels_have_a_bit_for_each_pixel_in_both_forms() {
         assert_eq!(large.encoded.bytes.len(), ONE_BIT_BMP);
         let outlook = policy.outlook("k", &image(), &FILES).unwrap();
         assert_eq!(outlook.bmp_bytes, Some(ONE_BIT_BMP as u64));
-        // Its pixels are those of the BMP of before.
+        // Its pixels are those of the earlier 8-bit BMP.
         let gray = bilevel(levels).to_pixels();
         let rgb: Vec<u8> = gray.data.iter().flat_map(|level| [*level; 3]).collect();
         assert_eq!(pixels(&large.encoded).data, rgb);
         let small = apply(&policy, Form::Encoded, image());
         assert_eq!(pixels(&small.encoded).data, rgb);
     }
-    // BMP without a mixture is what it always was.
+    // BMP without a mixture has not changed.
     let bmp = Policy { encode: Encode::Bmp, ..Policy::default() };
     let image = Image::Bilevel(bilevel([0, 127]));
     let plain = bmp.apply("k", image.clone(), &FILES, &mut Worker::new()).unwrap();
     assert_eq!(plain.encoded.bytes.len(), 54 + 1024 + 256);
-    // A resize makes more levels of two.
+    // A resize makes more than two levels.
     let resized = Policy { size: Some(Size::MaxSide(12)), ..mixed(Encode::Keep) };
     assert_eq!(apply(&resized, Form::Bmp, image).encoded.bytes.len(), 54 + 1024 + 144);
 }
@@ -196,7 +196,7 @@ fn a_one_bit_bmp_becomes_a_one_bit_png_and_comes_back() {
     }
     let outlook = policy.outlook("k", &large.clone().into(), &FILES).unwrap();
     assert_eq!(outlook.bmp_bytes, Some(large.bytes.len() as u64));
-    // Levels of bits that are no larger as BMP than as PNG stay bits.
+    // Bits with a BMP no larger than the PNG stay bits.
     let noise = Image::Bilevel(bilevel([0, 127]));
     let outcome = apply(&policy, Form::Encoded, noise);
     assert_eq!(outcome.encoded.bytes.len(), ONE_BIT_BMP);

@@ -1,4 +1,4 @@
-//! JPEGs and TIFFs of rare kinds: decoded, or refused with the cause, in our own words.
+//! JPEGs and TIFFs of rare kinds: decoded, or refused with a clear cause.
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 #![cfg_attr(not(feature = "turbo"), allow(dead_code, unused_imports))]
 
@@ -23,7 +23,7 @@ fn decode(image: &Encoded) -> Result<(Vec<u8>, Notes), Error> {
     Ok((decoded.pixels.data, decoded.notes))
 }
 
-/// Keeps the bytes, if they are let through.
+/// Keeps the bytes, if they are accepted.
 fn keep(image: &Encoded, strict: bool) -> Result<Notes, Error> {
     let policy = Policy { strict, ..Policy::default() };
     let image = Image::Encoded(image.clone());
@@ -47,7 +47,7 @@ fn arithmetic_data_that_stops_early_is_an_error() {
             let cut = &whole[..whole.len() * percent / 100];
             let open = encoded(cut.to_vec());
             assert!(decode(&open).is_err() && keep(&open, false).is_err(), "{percent}");
-            // Between two scans the standard allows an end marker.
+            // The standard allows an end marker between two scans.
             let closed = decode(&encoded([cut, &END].concat())).map(|(_, notes)| notes);
             let told = matches!(&closed, Ok(notes) if *notes == Notes::COEFFICIENTS_LEFT_OUT);
             assert!(closed.is_err() || told && whole == ARITHMETIC[1], "{percent}: {closed:?}");
@@ -81,7 +81,7 @@ fn any_sampling_decodes_whole_and_in_parts() {
         let Part { region: found, shrink, .. } = part;
         assert_eq!((found.width, found.height, shrink), (32, 24, 1));
         assert!(out == whole);
-        // Our own decoder cuts some that libjpeg-turbo does not.
+        // Our decoder crops some that libjpeg-turbo does not.
         let mut decoder = Decoder::new();
         let part = decoder.decode_part("k", &image, &Limits::DEFAULT, region, 1, &mut out).unwrap();
         let Region { x, y, width, height } = part.region;
@@ -119,7 +119,7 @@ fn coefficients_left_out_are_told_and_refused_when_strict() {
     assert!(what.contains("coefficients") && what.contains("`strict`"), "{what}");
 }
 
-/// Two pixels of RGBA in one strip; `extra` says what the alpha channel is.
+/// Two pixels of RGBA in one strip; `extra` is the meaning of the alpha channel.
 fn alpha_tiff(extra: u32) -> Vec<u8> {
     let entries: [(u16, u16, u32, u32); 10] = [
         (256, 3, 1, 2),
@@ -147,7 +147,7 @@ fn colours_that_a_tiff_has_multiplied_by_alpha_are_divided_again() {
     assert_eq!(pixels(1), [128, 64, 255, 100, 10, 20, 30, 0]);
 }
 
-/// A TIFF of 16 by 16 pixels in one strip, with these entries beside the usual ones.
+/// A TIFF of 16 by 16 pixels in one strip, with these additional entries.
 fn strip_tiff(strip: &[u8], changes: &[(u16, u32)]) -> Encoded {
     let mut entries = std::collections::BTreeMap::from([
         (256, 16),
@@ -175,7 +175,7 @@ const WEBP: (u16, u32) = (259, 50_001);
 const RGB: (u16, u32) = (262, 2);
 const YCBCR: (u16, u32) = (262, 6);
 
-/// As for libtiff, which takes the colours of its JPEGs from the TIFF.
+/// Like libtiff, which takes the colours of its JPEGs from the TIFF.
 #[test]
 fn markers_of_a_jpeg_in_a_tiff_do_not_overrule_its_colours() {
     const JFIF: &[u8] = b"\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
@@ -195,7 +195,7 @@ fn markers_of_a_jpeg_in_a_tiff_do_not_overrule_its_colours() {
     }
 }
 
-/// libwebp leaves alpha out where all of it is opaque, tile by tile.
+/// libwebp omits alpha if all of it is opaque, tile by tile.
 #[test]
 fn webps_in_a_tiff_have_the_channels_that_it_says() {
     let pixels = |channels: u8| common::picture(16, 16, channels).data;
@@ -234,7 +234,7 @@ fn kept_bytes_that_are_not_decoded_are_not_said_to_be_rounded() {
 #[test]
 fn gifs_without_what_some_writers_leave_out_have_their_pixels() {
     const TABLE: [u8; 6] = [10, 20, 30, 40, 50, 60];
-    // One pixel of number 1, and in front of it the control that makes number 0 transparent.
+    // One pixel with index 1, and before it the control that makes index 0 transparent.
     const FRAME: &[u8] = b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x4c\x01\0";
     const CONTROL: &[u8] = b"!\xf9\x04\x01\0\0\0\0";
     let pixels = |size: u8, table: &[u8], blocks: &[&[u8]]| {
@@ -252,14 +252,14 @@ fn gifs_without_what_some_writers_leave_out_have_their_pixels() {
 #[test]
 fn pixels_of_a_gif_beyond_its_table_are_transparent_whatever_the_buffer_held() {
     let mut gif = b"GIF89a\x01\0\x01\0\x80\0\0\x09\x09\x09\x09\x09\x09".to_vec();
-    // One pixel of number 2.
+    // One pixel with index 2.
     gif.extend(b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x54\x01\0;");
     let mut out = vec![7; 99];
     Decoder::new().decode_into("k", &encoded(gif), &Limits::DEFAULT, &mut out).unwrap();
     assert_eq!(out, [0; 4]);
 }
 
-/// A WebP of several frames, each a still one of its own.
+/// A WebP of several frames, each a complete still image.
 fn animated_webp(frames: &[Vec<u8>]) -> Vec<u8> {
     let chunk = |kind: &[u8; 4], data: &[u8]| {
         let padding = &[0][..data.len() % 2];
@@ -269,7 +269,7 @@ fn animated_webp(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut chunks = chunk(b"VP8X", &[&[2, 0, 0, 0][..], &size].concat());
     chunks.extend(chunk(b"ANIM", &[0; 6]));
     for still in frames {
-        // Place, size, duration, flags (not blended with what is there), and the chunk of the still
+        // Place, size, duration, flags (not blended with the canvas), and the chunk of the still
         // image.
         let frame = [&[0; 6][..], &size, &[100, 0, 0, 2], &still[12..]].concat();
         chunks.extend(chunk(b"ANMF", &frame));
@@ -326,7 +326,7 @@ fn animations_give_their_first_frame_and_are_told() {
         assert_eq!(found.encoded.bytes, expected.encoded.bytes);
         let refused = apply(&animated, true).map(|outcome| outcome.notes).unwrap_err();
         assert!(refused.to_string().contains("first frame"), "{refused}");
-        // Byte for byte all frames are there.
+        // All frames are there, byte for byte.
         assert_eq!(keep(&encoded(animated), true).unwrap(), Notes::KEPT);
     }
 }

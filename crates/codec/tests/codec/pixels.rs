@@ -1,4 +1,4 @@
-//! Decoded pixels are those that Pillow sees: `tests/fixtures/make.py` recorded their hashes.
+//! Decoded pixels equal Pillow's: `tests/fixtures/make.py` recorded their hashes.
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

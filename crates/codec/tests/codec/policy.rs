@@ -1,4 +1,4 @@
-//! What a policy makes of every kind of image, as a table.
+//! Every kind of image under a policy, as a table.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -10,7 +10,6 @@ use fdconvert_codec::{
 use fdconvert_core::{Codec, Color, Encoded, Image, Limits, Pixels, Result};
 use fdconvert_testkit::fake::{FILES, Fake};
 
-/// A PNG of gray with alpha.
 fn gray_alpha() -> Encoded {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
@@ -39,7 +38,7 @@ fn the_table() {
     const BACK: Notes = Notes::FELL_BACK;
     let small = Some(Size::MaxSide(20));
     let none = None;
-    // encode, size, source codec and channels, format -> codec, notes beside RESIZED
+    // encode, size, source codec and channels, format -> codec, notes in addition to RESIZED
     for (encode, size, source, channels, format, codec, notes) in [
         (E::Keep, none, Jpeg, 3, &JPEG_OR_RAW, Jpeg, KEPT),
         (E::Keep, none, Jpeg, 1, &JPEG_OR_RAW, Jpeg, KEPT),
@@ -164,7 +163,7 @@ fn alpha_is_dropped_blended_or_refused() {
     assert_eq!(outcome.encoded.bytes[..], [177, 127, 255]);
     let error = apply(&policy(Alpha::Refuse), half(), &JPEG_OR_RAW).unwrap_err();
     assert!(error.to_string().contains("alpha"), "{error}");
-    // Nothing is lost where the format holds alpha.
+    // Nothing is lost if the format holds alpha.
     let kept = apply(&policy(Alpha::Refuse), half(), &FILES);
     assert!(kept.is_err(), "raw pixels have no alpha");
     let png = Policy { encode: Encode::Png, ..policy(Alpha::Refuse) };

@@ -1,4 +1,4 @@
-//! Parts of images are the pixels of the whole, to the bit.
+//! Parts of images equal the pixels of the whole, bit for bit.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use fdconvert_testkit::{
 };
 use std::path::Path;
 
-/// Pixels (x, y) of what was decoded equal those of the whole image at the same reduction.
+/// Checks that pixels (x, y) equal those of the whole image at the same reduction.
 fn check(decoder: &mut Decoder, image: &Encoded, wanted: Region, shrink: u8) {
     let limits = Limits::DEFAULT;
     let mut out = Vec::new();
@@ -102,14 +102,14 @@ fn parts_of_other_codecs() {
         let image = Encoder::new().encode_bilevel("x", &image, Codec::Bmp, &options).unwrap();
         let wanted = region(&mut random, width, 5);
         check(&mut decoder, &image, wanted, 1);
-        // Of BMPs the region is read, not more.
+        // Only the region of a BMP is read.
         let mut out = Vec::new();
         let part = decoder.decode_part("x", &image, &Limits::DEFAULT, wanted, 1, &mut out).unwrap();
         assert_eq!(part.region, wanted);
     }
 }
 
-/// Some regions of each photo of a folder; gives how many photos there are.
+/// Checks some regions of each photo of a folder; returns the number of photos.
 fn check_photos(folder: &Path, n_regions: usize) -> usize {
     let (mut random, mut decoder) = (Random::new(3), Decoder::new());
     let files = files_below(folder).unwrap();
@@ -158,7 +158,7 @@ fn regions_outside_are_refused() {
     let whole = Pixels { width: 20, height: 10, channels: 3, data: Vec::new() };
     let mut out = Vec::new();
     let all = Region { x: 0, y: 0, width: whole.width, height: whole.height };
-    // A reduction that does not exist is none.
+    // An unsupported reduction is ignored.
     let part = Decoder::new().decode_part("x", &image, &Limits::DEFAULT, all, 3, &mut out).unwrap();
     assert_eq!((part.shrink, out.len()), (1, 600));
 }

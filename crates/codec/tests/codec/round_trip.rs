@@ -1,4 +1,4 @@
-//! What is written without loss comes back as it was.
+//! Lossless codecs return what was written.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -15,7 +15,7 @@ fn check(pixels: &Pixels, codec: Codec) {
         let header = fdconvert_core::probe::probe(&image.bytes).unwrap();
         fdconvert_core::probe::check_complete(&image.bytes, &header).unwrap();
         let color = match (codec, pixels.channels) {
-            // A gray palette is a palette, and a WebP has no gray.
+            // A gray palette is a palette, and WebP has no gray.
             (Codec::Bmp, _) | (Codec::Webp, 1) | (_, 3) => Color::Rgb,
             (_, 1) => Color::Gray,
             _ => Color::Rgba,
@@ -24,7 +24,7 @@ fn check(pixels: &Pixels, codec: Codec) {
     }
     let decoded = Decoder::new().decode("k", &image, &Limits::DEFAULT).unwrap();
     if matches!(codec, Codec::Bmp | Codec::Webp) && pixels.channels == 1 {
-        // Three equal channels of a gray palette, and of what has no gray.
+        // Three equal channels of a gray palette, and of codecs without gray.
         let gray: Vec<_> =
             decoded.pixels.data.chunks(decoded.pixels.channels.into()).map(|p| p[0]).collect();
         assert_eq!(gray, pixels.data);
@@ -75,7 +75,7 @@ proptest! {
         let expected = image.to_pixels().data;
         let expected = expected.iter().flat_map(|level| vec![*level; channels]);
         prop_assert!(decoded.pixels.data.iter().copied().eq(expected));
-        // The bits come back from the BMP alone.
+        // Only the BMP returns the bits.
         let back = stored_bilevel(&stored);
         prop_assert_eq!(back, (codec == Codec::Bmp).then_some(image));
     }

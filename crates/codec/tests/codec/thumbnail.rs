@@ -1,4 +1,4 @@
-//! Small images beside the slow way: decode all, resize, turn.
+//! Small images compared with the slow path: decode all, resize, turn.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{file, turned};
@@ -9,7 +9,7 @@ fn thumbnail(image: &Encoded, side: u32) -> Pixels {
     Thumbnailer::new().thumbnail("k", image, &Limits::DEFAULT, side).unwrap()
 }
 
-/// All of the image is decoded, whatever the side.
+/// Decodes all of the image, whatever the side.
 fn slow(image: &Encoded, side: u32) -> Pixels {
     let pixels = Decoder::new().decode("k", image, &Limits::DEFAULT).unwrap().pixels;
     let (width, height) = Size::MaxSide(side).target(pixels.width, pixels.height);

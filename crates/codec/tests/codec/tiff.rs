@@ -7,7 +7,7 @@ use fdconvert_core::{Encoded, Image, Limits};
 use flate2::{Compression, write::ZlibEncoder};
 use std::io::Write;
 
-/// A TIFF in little endian, of 8 bits in strips of two rows or tiles of 16 by 16.
+/// A little-endian TIFF of 8 bits in strips of two rows or tiles of 16 by 16.
 #[derive(Clone, Copy)]
 struct Spec {
     width: usize,
@@ -41,7 +41,7 @@ fn sample(x: usize, y: usize, channel: usize) -> u8 {
 }
 
 impl Spec {
-    /// The strips or tiles, one after the other.
+    /// Returns the strips or tiles, one after the other.
     fn chunks(&self) -> Vec<Vec<u8>> {
         let (width, height) = if self.is_tiled { (16, 16) } else { (self.width, 2) };
         let planes: Vec<Vec<usize>> = match self.is_planar {
@@ -97,7 +97,7 @@ impl Spec {
         out
     }
 
-    /// Returns where the place of the next directory is to stand.
+    /// Returns the place of the next directory's offset.
     fn directory(&self, places: &[u32], chunks: &[Vec<u8>], out: &mut Vec<u8>) -> usize {
         let short = |value: u16| (3_u16, vec![u32::from(value)]);
         let lens = chunks.iter().map(|chunk| chunk.len() as u32).collect();
@@ -127,7 +127,7 @@ impl Spec {
             out.extend([tag, kind].map(u16::to_le_bytes).as_flattened());
             out.extend((values.len() as u32).to_le_bytes());
             match values[..] {
-                // A value of two bytes stands first in its place, as in four in little endian.
+                // A value of two bytes is stored first, the same as four bytes in little endian.
                 [value] => out.extend(value.to_le_bytes()),
                 _ => {
                     out.extend((outside as u32).to_le_bytes());
@@ -142,7 +142,7 @@ impl Spec {
         pointer
     }
 
-    /// The first `channels` of its pixels.
+    /// Returns the first `channels` of its pixels.
     fn pixels(&self, channels: usize) -> Vec<u8> {
         let places = (0..self.height).flat_map(|y| (0..self.width).map(move |x| (x, y)));
         places.flat_map(|(x, y)| (0..channels).map(move |channel| sample(x, y, channel))).collect()
@@ -155,7 +155,7 @@ fn decoded(spec: &Spec) -> (u8, Vec<u8>, Notes) {
     (found.pixels.channels, found.pixels.data, found.notes)
 }
 
-/// The library that was used before dropped the sample first and undid the differences then.
+/// An earlier library dropped the sample before it undid the differences.
 #[test]
 fn tiffs_with_an_extra_sample_and_a_predictor_have_their_pixels() {
     for samples in [4, 5, 6] {
@@ -233,7 +233,6 @@ fn pages_and_channels_that_are_left_out_are_counted_and_refused_by_strict() {
     assert!(!apply(&strict, encoded(RGB.file())).unwrap().contains(Notes::FIRST_PAGE));
 }
 
-/// A format that keeps everything.
 const ANY: fdconvert_testkit::fake::Fake =
     fdconvert_testkit::fake::Fake::new(|_| true, fdconvert_core::Codec::Png);
 
@@ -252,7 +251,7 @@ fn kept_bytes_of_a_kind_that_is_not_decoded_are_counted_and_broken_ones_refused(
     assert!(keep(&strict, unsupported.clone()).unwrap_err().contains("cannot be decoded"));
     let pixels = Policy { check: Check::Pixels, ..Policy::default() };
     assert!(keep(&pixels, unsupported).unwrap_err().contains("13 channels"));
-    // The number of its strip's bytes (tag 279) leads out of the file.
+    // The byte count of its strip (tag 279) exceeds the file.
     let mut cut = Spec { height: 2, is_predicted: true, ..RGB }.file();
     let pointer = u32::from_le_bytes(*cut[4..].first_chunk().unwrap()) as usize;
     let n_entries = usize::from(cut[pointer]);
@@ -261,12 +260,12 @@ fn kept_bytes_of_a_kind_that_is_not_decoded_are_counted_and_broken_ones_refused(
     assert!(keep(&Policy::default(), cut).unwrap_err().contains("cut off"));
 }
 
-/// The structure is sound, and the data is not.
+/// The structure is sound, the data is not.
 #[test]
 fn only_a_check_of_the_pixels_finds_what_is_inside_the_data() {
     let spec = Spec { is_predicted: true, ..RGB };
     let mut bytes = spec.file();
-    // Behind the two bytes that deflated data begins with.
+    // After the two bytes that begin deflated data.
     bytes[12] ^= 0xff;
     assert_eq!(keep(&Policy::default(), bytes.clone()), Ok(Notes::KEPT));
     let pixels = Policy { check: Check::Pixels, ..Policy::default() };
@@ -274,7 +273,7 @@ fn only_a_check_of_the_pixels_finds_what_is_inside_the_data() {
     assert_eq!(keep(&pixels, spec.file()), Ok(Notes::KEPT));
 }
 
-/// Files of several kinds, with their names.
+/// Returns files of several kinds, with their names.
 pub(crate) fn samples() -> Vec<(String, Encoded)> {
     let specs = [
         ("strips", RGB),

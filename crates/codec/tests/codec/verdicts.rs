@@ -1,5 +1,5 @@
-//! Damaged JPEGs have one verdict, whether our own decoder is asked first or not: the same pixels
-//! and notes, or an error.
+//! Damaged JPEGs have one verdict, whether our decoder is tried first or not: the same pixels and
+//! notes, or an error.
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
 
@@ -9,8 +9,8 @@ use fdconvert_core::{Codec, Encoded, Limits};
 use fdconvert_jpeg::stored_entry_points;
 use fdconvert_testkit::fixtures::{Random, pixels};
 
-/// Files of many sorts, small enough that many can be tried; some are large enough for several
-/// places at once.
+/// Files of many kinds, small enough that many can be tried; some are large enough to decode at
+/// several places at once.
 fn files() -> Vec<Vec<u8>> {
     use Subsampling::{S420, S422, S444};
     let mut files = Vec::new();
@@ -31,12 +31,11 @@ fn files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Changes a file in one of the ways in which files are damaged.
 fn damage(random: &mut Random, file: &[u8]) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let any = |random: &mut Random, below: usize| random.below(below as u64) as usize;
     for _ in 0..1 + random.below(3) {
-        // Markers are a small part of a file, and half of the damage is theirs.
+        // Markers are a small part of a file, but get half of the damage.
         let head = random.below(2) == 0;
         let at = any(random, if head { bytes.len().min(700) } else { bytes.len() });
         match random.below(6) {
@@ -83,7 +82,7 @@ fn compare(n_files: u64, seed: u64) {
         let verdicts = (found.is_some(), due.is_some());
         let is_same = found == due;
         assert!(is_same, "file {number}, made of {which}: {verdicts:?}, {:?}", &image.bytes[..]);
-        // Of parts, which may leave out what is damaged: where both have pixels, they are the same.
+        // Parts may leave out the damage: if both have pixels, they are the same.
         let (width, height) = (intact.width, intact.height / 2);
         let region = Region { x: 0, y: height / 2, width, height };
         let wanted = Wanted { region, shrink: 1, entry_points: None, luma: false };
@@ -100,7 +99,7 @@ fn compare(n_files: u64, seed: u64) {
     assert!(n_sound > n_files / 20 && n_refused > n_files / 4, "{n_sound}, {n_refused}");
 }
 
-/// A file without tables of its own does not get those of the image before.
+/// A file without tables does not get those of the previous image.
 #[test]
 fn tables_of_another_image_are_not_used() {
     let whole = files().swap_remove(0);
@@ -114,7 +113,7 @@ fn tables_of_another_image_are_not_used() {
             decoder.decode("k", &image(whole.clone()), &Limits::DEFAULT).unwrap();
             let found = decoder.decode("k", &image(without.clone()), &Limits::DEFAULT).ok();
             assert!(found == first, "without a table, marker {marker:#x}");
-            // The codes of the standard are those that libjpeg takes where there are none.
+            // libjpeg uses the standard's codes if there are none.
             assert_eq!(found.is_some(), marker == 0xC4);
         }
     }

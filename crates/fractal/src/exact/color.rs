@@ -1,15 +1,15 @@
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
-/// Hues that points take in turn.
+/// Number of hues, through which the points cycle.
 pub(crate) const N_HUES: usize = 128;
 
-/// RGB of the point with number `i % 128`.
+/// RGB of point `i`, at position `i % 128`.
 pub(crate) static PALETTE: LazyLock<[[u8; 3]; N_HUES]> =
     LazyLock::new(|| std::array::from_fn(|hue| rgb(2.0 * PI * hue as f64 / N_HUES as f64)));
 
-/// RGB of a hue from 0 to below 2 pi, of saturation and intensity 0.75: the original's own
-/// variant of HSI, truncated.
+/// RGB of a hue from 0 to below 2 pi, with saturation and intensity 0.75: the original's variant of
+/// HSI, truncated.
 fn rgb(hue: f64) -> [u8; 3] {
     let (saturation, intensity) = (0.75, 0.75);
     let sixth = 3.0 * hue / PI;

@@ -5,18 +5,18 @@ use crate::bitmap::{Bitmap, WORD};
 use crate::frame::Frame;
 use crate::system::{System, Weights};
 
-/// Vectors that advance together. Their steps do not depend on each other, which hides that each
-/// depends on the one before.
+/// Number of vectors that advance together. Their steps are independent, which hides the latency of
+/// each chain.
 const N_VECTORS: usize = 4;
 
-/// Rows of weights that one call of [`ExactScratch::cover`] may be given.
+/// Number of weight rows per call of [`ExactScratch::cover`].
 pub(super) fn rows_at_once(level: Level) -> usize {
     N_VECTORS * level.width()
 }
 
 /// Buffers of [`ExactSampler::coverage`](super::ExactSampler::coverage) between its passes: the
-/// chosen maps, a byte per point, and the bitmaps of 16 or 32 instances. Any scratch does for any
-/// call; one per thread spares the allocations.
+/// chosen maps, a byte per point, and the bitmaps of 16 or 32 instances. Any scratch works for any
+/// call; one per thread saves the allocations.
 #[derive(Debug, Clone, Default)]
 pub struct ExactScratch {
     maps: Vec<u8>,
@@ -26,10 +26,9 @@ pub struct ExactScratch {
 impl ExactScratch {
     /// Chooses the maps of all steps.
     ///
-    /// The map is the first with `random <= sums[j]`. As it is then also the first with
-    /// `random <= max(sums[..=j])`, it can be counted instead: how many of these maxima are below
-    /// the random number. Steps that choose no map are left out, since the point they repeat is
-    /// there already.
+    /// The map is the first with `random <= sums[j]`. As it is then also the first with `random <=
+    /// max(sums[..=j])`, it can be counted instead, as the number of these maxima that are below
+    /// the random number. Steps that choose no map are skipped, since they only repeat a point.
     pub(super) fn choose(&mut self, level: Level, system: &System, random: &[f64]) {
         let mut thresholds = [f64::INFINITY; N_MAPS];
         let mut max = f64::NEG_INFINITY;
@@ -47,8 +46,8 @@ impl ExactScratch {
         }
     }
 
-    /// The coverage of up to [`rows_at_once`] instances; `out` has as many bitmaps. Gives a bit for
-    /// every row that has to be drawn by the reference.
+    /// Draws the coverage of up to [`rows_at_once`] instances into as many bitmaps of `out`.
+    /// Returns a bit for every row that the reference must draw.
     pub(super) fn cover(
         &mut self,
         level: Level,
@@ -63,7 +62,7 @@ impl ExactScratch {
     }
 }
 
-/// Instances that are drawn together.
+/// Instances drawn together.
 pub(super) struct Group<'a> {
     frame: Frame,
     system: &'a System,
@@ -73,7 +72,7 @@ pub(super) struct Group<'a> {
     out: &'a mut [Bitmap],
 }
 
-/// Draws a group with as few vectors as hold it.
+/// Draws a group with as few vectors as possible.
 #[inline(always)]
 pub(super) fn cover<const W: usize, I: Isa<W>>(isa: I, group: &mut Group) -> u32 {
     match group.weights.len().div_ceil(W) {
@@ -90,7 +89,7 @@ fn cover_vectors<const W: usize, const N: usize, I: Isa<W>>(isa: I, group: &mut 
     let mut table = table::<W, N>(group);
     let bounds = kernel::bounds(isa, &table, group.maps);
     let (window, failed) = window(&bounds, group);
-    // A lane that failed stays at the start, where it disturbs no other.
+    // A failed lane stays at the start, where it disturbs no other.
     for lanes in table.iter_mut().flatten() {
         for (lane, value) in lanes.0.as_flattened_mut().iter_mut().enumerate() {
             if failed >> lane & 1 == 1 {
@@ -118,7 +117,7 @@ fn cover_vectors<const W: usize, const N: usize, I: Isa<W>>(isa: I, group: &mut 
     failed
 }
 
-/// The weighted parameters of every map; zero in lanes that no instance is in.
+/// Returns the weighted parameters of every map; zero in unused lanes.
 #[inline(always)]
 fn table<const W: usize, const N: usize>(group: &Group) -> Table<W, N> {
     let mut table = [[Lanes([[0.0; W]; N]); 6]; N_MAPS];
@@ -133,8 +132,8 @@ fn table<const W: usize, const N: usize>(group: &Group) -> Table<W, N> {
     table
 }
 
-/// Returns how the instances fill the frame, and a bit for every one that does not: an orbit that
-/// overflowed, or one without an extent that can be divided by.
+/// Returns how the instances fill the frame, and a bit for every one that cannot: its orbit
+/// overflowed, or has no extent to divide by.
 #[inline(always)]
 fn window<const W: usize, const N: usize>(
     bounds: &Bounds<W, N>,
@@ -157,7 +156,7 @@ fn window<const W: usize, const N: usize>(
             let [min, max, end] = [&bounds.min, &bounds.max, &bounds.end].map(at);
             let span = max - min;
             let scale = window.inner / span;
-            // Also false where the extent is NaN, or an infinity.
+            // Also false for an extent of NaN or infinity.
             let usable = end.is_finite() && scale.is_finite() && scale > 0.0;
             if !usable {
                 failed |= 1 << lane;

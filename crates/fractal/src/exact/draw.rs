@@ -5,10 +5,9 @@ use crate::mt::MersenneTwister;
 use crate::owners::Owners;
 use fdconvert_core::Pixels;
 
-/// Gray level of the original's points.
 const GRAY: [u8; 1] = [127];
 
-/// The image of the points, turned as `flip0`.
+/// Draws the image of the points, turned as `flip0`.
 pub(super) fn render(
     points: &[(u16, u16)],
     frame: Frame,
@@ -24,7 +23,7 @@ pub(super) fn render(
     }
 }
 
-/// `out` of the pixels that are hit.
+/// Sets the hit pixels in `out`.
 pub(super) fn cover(points: &[(u16, u16)], out: &mut Bitmap) {
     out.words_mut().fill(0);
     for &(x, y) in points {
@@ -32,7 +31,7 @@ pub(super) fn cover(points: &[(u16, u16)], out: &mut Bitmap) {
     }
 }
 
-/// The last point of every pixel.
+/// Returns the last point of every pixel.
 pub(super) fn owners(points: &[(u16, u16)], frame: Frame) -> Owners {
     let mut canvas = Canvas::new(frame);
     for (ordinal, &(x, y)) in (1..).zip(points) {
@@ -53,8 +52,8 @@ fn draw_points<const C: usize>(
     canvas.into_pixels()
 }
 
-/// Every point takes a mask, drawn or not. Its highest of nine bits is the first pixel of the
-/// first row. The patch lies beyond the point, and what is not lit in it becomes black.
+/// Every point takes a mask, drawn or not. The highest of its nine bits is the first pixel of the
+/// first row. The patch starts one pixel beyond the point, and its unlit pixels become black.
 fn draw_patches<const C: usize>(
     points: &[(u16, u16)],
     mut canvas: Canvas<u8, C>,
@@ -72,7 +71,7 @@ fn draw_patches<const C: usize>(
     canvas.into_pixels()
 }
 
-/// Square of pixels with `C` values each, rows upwards.
+/// A square of pixels with `C` values each, rows upwards.
 struct Canvas<T, const C: usize> {
     size: u32,
     pixels: Vec<[T; C]>,
@@ -84,7 +83,7 @@ impl<T: Copy + Default, const C: usize> Canvas<T, C> {
         Self { size, pixels: vec![[T::default(); C]; size as usize * size as usize] }
     }
 
-    /// Sets a pixel; nothing outside.
+    /// Sets a pixel; does nothing outside.
     #[inline]
     fn set(&mut self, x: u32, y: u32, value: [T; C]) {
         if x >= self.size {
@@ -97,7 +96,7 @@ impl<T: Copy + Default, const C: usize> Canvas<T, C> {
 }
 
 impl<const C: usize> Canvas<u8, C> {
-    /// The pixels, turned top to bottom.
+    /// Returns the pixels, turned top to bottom.
     fn into_pixels(self) -> Pixels {
         let rows = self.pixels.chunks_exact(self.size as usize).rev();
         let data = rows.flatten().flatten().copied().collect();

@@ -1,10 +1,9 @@
 //! The two passes over an orbit, for `N` vectors of `W` instances side by side.
 //!
-//! All of it is inlined into functions that are compiled for one instruction set (see `simd`).
+//! Everything is inlined into functions compiled for one instruction set (see `simd`).
 
 use super::simd::Isa;
 
-/// Maps that a table holds.
 pub(super) const N_MAPS: usize = crate::System::MAX_MAPS;
 
 /// A value for every lane.
@@ -12,18 +11,17 @@ pub(super) const N_MAPS: usize = crate::System::MAX_MAPS;
 #[repr(align(64))]
 pub(super) struct Lanes<const W: usize, const N: usize>(pub(super) [[f64; W]; N]);
 
-/// The parameters of every map, of all instances.
+/// The parameters of every map, for all instances.
 pub(super) type Table<const W: usize, const N: usize> = [[Lanes<W, N>; 6]; N_MAPS];
 
-/// The words of all instances' bitmaps, interleaved, so that the position of a lane's word needs
-/// no lookup.
+/// The words of all instances' bitmaps, interleaved, so that a lane's word needs no lookup.
 pub(super) type Canvas<const W: usize, const N: usize> = [[[u64; W]; N]];
 
-/// Bounds of the orbits, the start (0, 0) included, and their ends.
+/// Bounds of the orbits, including the start (0, 0), and their ends.
 ///
-/// What is not finite never becomes finite again: a product with an infinity or NaN is one of the
-/// two, and so is a sum with it, and both coordinates depend on both. So if the end is finite,
-/// every point was.
+/// A value that is not finite never becomes finite again: a product with an infinity or NaN is one
+/// of the two, and so is a sum with it, and both coordinates depend on both. So if the end is
+/// finite, every point was.
 pub(super) struct Bounds<const W: usize, const N: usize> {
     pub(super) min: [Lanes<W, N>; 2],
     pub(super) max: [Lanes<W, N>; 2],
@@ -41,7 +39,6 @@ pub(super) struct Window<const W: usize, const N: usize> {
     pub(super) shift: [Lanes<W, N>; 2],
     /// Pixels between the pads.
     pub(super) inner: f64,
-    /// Pixels of a pad.
     pub(super) pad: f64,
     /// Bits from one row of a bitmap to the next.
     pub(super) stride: f64,
@@ -51,11 +48,11 @@ pub(super) struct Window<const W: usize, const N: usize> {
 /// low bits of the sum: 1.5 * 2^52.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// Distance of a coordinate to an integer within which the division is done; see [`draw`].
+/// Distance of a coordinate from an integer within which the division is done; see [`draw`].
 const MARGIN: f64 = 1e-9;
 
-/// The map that every random number chooses: how many `thresholds` are below it, which are in
-/// order. That is the number of maps if none is chosen.
+/// Finds the map chosen by every random number: the count of `thresholds`, which are sorted, below
+/// it. That is the number of maps if none is chosen.
 #[inline(always)]
 pub(super) fn choose(thresholds: &[f64; N_MAPS], random: &[f64], maps: &mut [u8]) {
     for (map, &number) in maps.iter_mut().zip(random) {
@@ -63,7 +60,7 @@ pub(super) fn choose(thresholds: &[f64; N_MAPS], random: &[f64], maps: &mut [u8]
     }
 }
 
-/// The first pass.
+/// The first pass: computes the bounds.
 #[inline(always)]
 pub(super) fn bounds<const W: usize, const N: usize, I: Isa<W>>(
     isa: I,
@@ -89,7 +86,8 @@ pub(super) fn bounds<const W: usize, const N: usize, I: Isa<W>>(
     }
 }
 
-/// The second pass: sets the bit of every point but the start. Lanes from `live` on are not drawn.
+/// The second pass: sets the bit of every point except the start. Lanes from `live` on are not
+/// drawn.
 ///
 /// The original's pixel is the integer below `q = (x - min) / span * inner + pad`, each operation
 /// rounded. A division takes as long as all the rest, so this takes the integer below
@@ -108,8 +106,8 @@ pub(super) fn bounds<const W: usize, const N: usize, I: Isa<W>>(
 /// for any magnitude of x and `span`, as long as they and `scale` are finite, which the caller
 /// checks.
 ///
-/// The code works with `p - 1/2`, whose nearest integer is the integer below `p` unless they are
-/// half a unit apart, which is where `p` is close to an integer.
+/// The code works with `p - 1/2`. Rounded to the nearest integer, it gives the integer below `p`,
+/// except where the two are half a unit apart, which means that `p` is close to an integer.
 #[inline(always)]
 pub(super) fn draw<const W: usize, const N: usize, I: Isa<W>>(
     isa: I,
@@ -155,7 +153,7 @@ fn step<const W: usize, const N: usize, I: Isa<W>>(
     x: &mut [I::Vector; N],
     y: &mut [I::Vector; N],
 ) {
-    // No map is beyond the table, and a table of eight needs no check of that.
+    // No map exceeds the table, and a table of eight needs no bounds check.
     let [a, b, c, d, e, f] = &table[usize::from(map) % N_MAPS];
     let get = |lanes: &Lanes<W, N>, v: usize| isa.load(&lanes.0[v]);
     for v in 0..N {
@@ -166,7 +164,7 @@ fn step<const W: usize, const N: usize, I: Isa<W>>(
     }
 }
 
-/// The bits as the original computes them.
+/// Computes the pixel coordinate with the original's operations, bit for bit.
 #[cold]
 #[inline(always)]
 fn divide<const W: usize, const N: usize, I: Isa<W>>(
@@ -189,8 +187,8 @@ fn divide<const W: usize, const N: usize, I: Isa<W>>(
     bits
 }
 
-/// Sets a bit of every bitmap. The positions lie in the low bits of the doubles; what lies beyond
-/// the canvas, which no proof about rounding has to rule out, sets nothing.
+/// Sets a bit of every bitmap. The positions are in the low bits of the doubles; a position outside
+/// the canvas sets nothing, so memory safety does not depend on the proof about rounding.
 #[inline(always)]
 fn set<const W: usize, const N: usize, I: Isa<W>>(
     isa: I,

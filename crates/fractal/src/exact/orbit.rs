@@ -1,20 +1,19 @@
 use crate::system::{Map, System};
 
-/// Rows that the original leaves out before the first one without a number.
+/// Rows that the original also removes before the first one with a NaN.
 const LEAD: usize = 100;
 
-/// The points of a system, as the original computes them.
 pub(super) struct Orbit {
     pub(super) xs: Vec<f64>,
     pub(super) ys: Vec<f64>,
 }
 
 impl Orbit {
-    /// As many points as there are random numbers. The first is (0, 0), so the last number chooses
-    /// nothing.
+    /// Computes as many points as there are random numbers. The first is (0, 0), so the last number
+    /// is unused.
     ///
-    /// Where neither coordinate is a number, none ever will be, and all such rows are left out
-    /// later. So the orbit ends a hundred of them after that: as many as negative indices reach.
+    /// Once both coordinates are NaN they stay so, and all such rows are removed later. So the
+    /// orbit ends a hundred rows after that: as far as negative indices reach.
     pub(super) fn new(system: &System, random: &[f64]) -> Self {
         let (mut xs, mut ys) = (Vec::with_capacity(random.len()), Vec::with_capacity(random.len()));
         let cumulative = system.cumulative();
@@ -37,8 +36,7 @@ impl Orbit {
         Self { xs, ys }
     }
 
-    /// Leaves out points that have no number for a coordinate, as the original does: by x, and
-    /// then what is left by y.
+    /// Removes points with NaN, as the original does: by x, and then by y.
     pub(super) fn without_nan(mut self) -> Self {
         if let Some(keep) = keep(&self.xs) {
             self.retain(&keep);
@@ -63,10 +61,10 @@ fn step([a, b, c, d, e, f]: &Map, (x, y): (f64, f64)) -> (f64, f64) {
     ((x * a + y * b) + e, (x * c + y * d) + f)
 }
 
-/// Which rows stay; `None` when every value is a number.
+/// Marks the rows to keep; `None` when no value is NaN.
 ///
-/// The hundred rows before the first NaN go too. Where there are fewer, the original's negative
-/// indices count from the end.
+/// The hundred rows before the first NaN are removed too. If there are fewer, the original's
+/// negative indices count from the end.
 fn keep(values: &[f64]) -> Option<Vec<bool>> {
     let first = values.iter().position(|value| value.is_nan())?;
     let mut keep: Vec<bool> = values.iter().map(|value| !value.is_nan()).collect();
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
     use crate::mt::MersenneTwister;
 
-    /// The orbit with all of its rows.
+    /// The orbit without an early end.
     fn whole(system: &System, random: &[f64]) -> Orbit {
         let mut orbit = Orbit { xs: vec![0.0], ys: vec![0.0] };
         let mut point = (0.0, 0.0);
@@ -103,7 +101,7 @@ mod tests {
     fn an_orbit_that_is_lost_ends_early_and_keeps_its_rows() {
         let mut random = vec![0.0; 2000];
         MersenneTwister::numpy(100).fill_f64(&mut random);
-        // Lost after about 700, 10, 20 and 1100 steps; the last one in y alone at first.
+        // Overflow after about 700, 10, 20 and 1100 steps; the last one in y alone at first.
         let maps = [
             [2.0, 0.5, 1.0, -2.5, 0.1, 0.2],
             [1e30, 0.5, 1.0, -1e32, 0.1, 0.2],

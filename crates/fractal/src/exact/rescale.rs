@@ -1,7 +1,7 @@
 use super::orbit::Orbit;
 use crate::frame::Frame;
 
-/// Returns where the points fall in the frame, in the order of the points.
+/// Returns the places of the points in the frame, in order.
 pub(super) fn pixels(orbit: Orbit, frame: Frame) -> Vec<(u16, u16)> {
     let Orbit { mut xs, mut ys } = orbit.without_nan();
     let columns = Axis::of(&mut xs, frame);
@@ -17,13 +17,12 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Pixels between the pads.
     pub(super) fn inner(frame: Frame) -> f64 {
         f64::from(frame.size() - 2 * frame.pad())
     }
 
-    /// Moves the values up so that none is negative, and gives what scales them. The original
-    /// moves them only if one is negative.
+    /// Moves the values up so that none is negative, and returns their scale. The original moves
+    /// them only if one is negative.
     fn of(values: &mut [f64], frame: Frame) -> Self {
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
         let min = least(values);
@@ -36,19 +35,19 @@ impl Axis {
         Self { span: max - least(values), inner: Self::inner(frame), pad: f64::from(frame.pad()) }
     }
 
-    /// The axis of values from 0 to `span`.
+    /// Returns the axis of values from 0 to `span`.
     pub(super) fn of_span(span: f64, frame: Frame) -> Self {
         Self { span, inner: Self::inner(frame), pad: f64::from(frame.pad()) }
     }
 
-    /// The pixel of a value that was moved up, in the original's order of operations.
+    /// Returns the pixel of a value that was moved up, in the original's order of operations.
     pub(super) fn pixel(&self, value: f64) -> u16 {
         to_u16(value / self.span * self.inner + self.pad)
     }
 }
 
-/// `numpy.uint16` of a double as x86 has it: truncated to 32 bits, of which the low half stays.
-/// NaN and what does not fit become 0.
+/// Converts a double as `numpy.uint16` does on x86: truncated to 32 bits, of which the low half is
+/// kept. NaN and values out of range become 0.
 fn to_u16(value: f64) -> u16 {
     if value.abs() < 2_147_483_648.0 { value as i32 as u16 } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Vectors of doubles: the instructions that a machine has, and the kernels compiled for each.
+//! Vectors of doubles: the instructions of a machine, and the kernels compiled for each set.
 //!
 //! A value of an instruction set's type exists only where the machine has the instructions, and
 //! every operation takes one. So the operations are safe to call, and the kernels, which are
@@ -9,22 +9,22 @@ use super::kernel;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
-/// Sets of vector instructions that a machine may have.
+/// A set of vector instructions.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// The instructions that every machine of the target has.
+    /// The instructions of every machine of the target.
     Portable,
-    /// Four doubles.
+    /// AVX2: four doubles.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// Eight doubles.
+    /// AVX-512: eight doubles.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Level {
-    /// All levels that this machine can run, slowest first.
+    /// Returns all levels that this machine can run, slowest first.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let levels = [
@@ -37,13 +37,12 @@ impl Level {
         levels.into_iter().filter_map(|(present, level)| present.then_some(level))
     }
 
-    /// The fastest of them.
+    /// Returns the fastest level of this machine.
     #[must_use]
     pub fn best() -> Self {
         Self::available().next_back().unwrap_or(Self::Portable)
     }
 
-    /// Lanes of one vector.
     pub(super) fn width(self) -> usize {
         match self {
             Self::Portable => 4,
@@ -55,23 +54,23 @@ impl Level {
     }
 }
 
-/// Arithmetic on vectors of `W` doubles, rounded as IEEE 754 says in every lane.
+/// Arithmetic on vectors of `W` doubles, rounded by IEEE 754 in every lane.
 pub(super) trait Isa<const W: usize>: Copy {
     type Vector: Copy;
 
     fn load(self, values: &[f64; W]) -> Self::Vector;
     fn store(self, vector: Self::Vector, values: &mut [f64; W]);
-    /// The doubles as they lie in memory.
+    /// Stores the doubles as raw bits.
     fn store_bits(self, vector: Self::Vector, bits: &mut [u64; W]);
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn sub(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn mul(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// `a * b + c`, rounded once or twice, whatever is faster.
+    /// `a * b + c`, rounded once or twice, whichever is faster.
     fn about_mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
-    /// The lesser; `b` where one is NaN.
+    /// The minimum; `b` if either is NaN.
     fn min(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The greater; `b` where one is NaN.
+    /// The maximum; `b` if either is NaN.
     fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn abs(self, a: Self::Vector) -> Self::Vector;
     fn floor(self, a: Self::Vector) -> Self::Vector;
@@ -84,7 +83,7 @@ pub(super) trait Isa<const W: usize>: Copy {
     }
 }
 
-/// Four doubles as the compiler sees fit.
+/// Four doubles, vectorised by the compiler.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
@@ -141,12 +140,12 @@ impl Isa<4> for Portable {
     }
     #[inline(always)]
     fn any_above(self, a: [f64; 4], b: [f64; 4]) -> bool {
-        // Without a way out in between, so that it becomes a comparison of vectors.
+        // No early exit, so that it compiles to a comparison of vectors.
         (0..4).fold(false, |any, lane| any | (a[lane] > b[lane]))
     }
 }
 
-/// [`kernel::choose`] at that level, or in portable code where the machine does not have it.
+/// Runs [`kernel::choose`] at that level, or in portable code if the machine does not have it.
 pub(super) fn choose(
     level: Level,
     thresholds: &[f64; kernel::N_MAPS],
@@ -171,7 +170,7 @@ pub(super) fn choose(
     kernel::choose(thresholds, random, maps);
 }
 
-/// [`coverage::cover`] at that level, or in portable code where the machine does not have it.
+/// Runs [`coverage::cover`] at that level, or in portable code if the machine does not have it.
 pub(super) fn cover(level: Level, group: &mut Group) -> u32 {
     match level {
         Level::Portable => (),

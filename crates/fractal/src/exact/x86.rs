@@ -6,12 +6,12 @@ use super::kernel;
 use super::simd::Isa;
 use std::arch::x86_64::*;
 
-/// Four doubles. Made by [`detect`](Self::detect) alone, so that a value proves that the machine
+/// Four doubles. Only [`detect`](Self::detect) makes one, so that a value proves that the machine
 /// has the three features named there.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
-/// Eight doubles. Made by [`detect`](Self::detect) alone, so that a value proves that the machine
+/// Eight doubles. Only [`detect`](Self::detect) makes one, so that a value proves that the machine
 /// has the six features named there.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512(());
@@ -87,7 +87,7 @@ fn cover_avx512(isa: Avx512, group: &mut Group) -> u32 {
     coverage::cover(isa, group)
 }
 
-/// Operations that are one instruction on vectors.
+/// Defines operations that are one instruction on vectors.
 macro_rules! operations {
     ($vector:ty: $($name:ident($($argument:ident),+) = $instruction:expr;)+) => {$(
         #[inline(always)]
@@ -115,7 +115,7 @@ impl Isa<4> for Avx2 {
     #[inline(always)]
     fn load(self, values: &[f64; 4]) -> __m256d {
         // SAFETY: the machine has AVX, as `self` proves; the array has the 32 bytes that are read,
-        // and the instruction asks for no alignment.
+        // and the instruction needs no alignment.
         unsafe { _mm256_loadu_pd(values.as_ptr()) }
     }
 
@@ -162,7 +162,7 @@ impl Isa<8> for Avx512 {
     #[inline(always)]
     fn load(self, values: &[f64; 8]) -> __m512d {
         // SAFETY: the machine has AVX-512F, as `self` proves; the array has the 64 bytes that are
-        // read, and the instruction asks for no alignment.
+        // read, and the instruction needs no alignment.
         unsafe { _mm512_loadu_pd(values.as_ptr()) }
     }
 

@@ -1,17 +1,17 @@
-//! What the searches of FractalDB and MV-FractalDB draw alike.
+//! Drawing of candidates, common to the searches of FractalDB and MV-FractalDB.
 use crate::{MersenneTwister, System};
 use fdconvert_core::Result;
 
 /// A system that may become a category.
 pub(super) struct Candidate<const N: usize> {
     pub(super) system: System<N>,
-    /// At the first number of its orbit.
+    /// State at the first number of its orbit.
     pub(super) random: MersenneTwister,
 }
 
 impl<const N: usize> Candidate<N> {
-    /// Draws the next candidate of a stream, 2 to 7 maps with parameters from -1 to 1, and passes over
-    /// the numbers of its orbit of so many points.
+    /// Draws the next candidate of a stream, 2 to 7 maps with parameters from -1 to 1, and skips
+    /// the numbers of its orbit of `n_points` points.
     pub(super) fn draw(
         random: &mut MersenneTwister,
         n_points: usize,
@@ -26,7 +26,7 @@ impl<const N: usize> Candidate<N> {
     }
 }
 
-/// Passes over the numbers of an orbit, each of which takes two words of the stream.
+/// Skips the numbers of an orbit, each of which takes two words of the stream.
 pub(super) fn pass_orbit(random: &mut MersenneTwister, n_points: usize) {
     random.skip(2 * n_points);
 }

@@ -1,7 +1,7 @@
-//! Which candidates of the published search became its categories.
+//! Positions of the candidates that became categories in the published search.
 
 /// Rejected candidates before each of the first thousand categories of seed 1 and rate 0.2. The
-/// ignored test `the_published_thousand` finds them again without looking here.
+/// ignored test `the_published_thousand` finds them again without this table.
 #[rustfmt::skip]
 pub(super) const GAPS: [u16; 1000] = [
     23, 4, 38, 19, 6, 59, 7, 31, 2, 105, 7, 112, 18, 35, 17, 67, 58, 1, 22, 2, 92, 10, 21, 16, 65,

@@ -1,4 +1,4 @@
-//! Where categories come from: one family, one way to find them.
+//! Sources of categories: each family has its way to find them.
 
 mod candidate;
 mod known;
@@ -14,16 +14,15 @@ use crate::{Category, Draw, LineFamily, Sampler, Shape, csv, recipe::Keys, space
 use fdconvert_core::{Error, Result};
 use std::path::PathBuf;
 
-/// Categories when the recipe does not say how many, as most papers have.
+/// Number of categories if the recipe has none, as in most papers.
 const DEFAULT_CLASSES: usize = 1000;
 
-/// Those of RT-FractalDB.
+/// Likewise, for RT-FractalDB.
 const RT_CLASSES: usize = 1_000_000;
 
-/// The seed of categories; FractalDB's own.
+/// Seed of categories, as in FractalDB.
 const DEFAULT_SEED: u32 = Search::PUBLISHED_SEED;
 
-/// A way to find categories, with what it needs to know.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Family {
     /// FractalDB (Kataoka et al., "Pre-training without natural images", ACCV 2020).
@@ -35,47 +34,43 @@ pub(crate) enum Family {
     OnePFrac(one_p_frac::OnePFrac),
     /// The sampler of Anderson and Farrell ("Improving fractal pre-training", WACV 2022).
     Svd {
-        /// Draws the categories.
+        /// Seed of the categories.
         seed: u32,
         /// True for RT-FractalDB (Martinez-Noriega et al., "Towards high performance image-free
         /// ViT pre-training using tensor based fractal generation"): one image of each of a million.
         one_each: bool,
     },
-    /// Figures of lines (see [`LineFamily`]).
     Lines {
-        /// Which.
         family: LineFamily,
-        /// Draws the classes.
+        /// Seed of the classes.
         seed: u32,
     },
-    /// Views of fractals of space.
+    /// Views of three-dimensional fractals.
     Space(SpaceFamily),
-    /// Categories in files.
+    /// Categories read from files.
     Csv {
-        /// A folder, or one file.
+        /// A folder or one file.
         path: PathBuf,
-        /// True for systems of space.
+        /// True for three-dimensional systems.
         is_of_space: bool,
     },
 }
 
-/// FractalDB's search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FractalDb {
     seed: u32,
     rate: f64,
 }
 
-/// MV-FractalDB's search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SpaceFamily {
-    /// True for ExFractalDB, whose views are turned at random.
+    /// True for ExFractalDB, which turns views at random.
     is_turned: bool,
     seed: u32,
     variance: f64,
 }
 
-/// Values of a family for what a recipe does not say.
+/// A family's defaults for keys that a recipe omits.
 pub(crate) struct Defaults {
     pub(crate) size: u32,
     pub(crate) points: u32,
@@ -87,15 +82,15 @@ pub(crate) struct Defaults {
     pub(crate) turn: f64,
 }
 
-/// Description of a family, for the help.
+/// Description of a family, for the help text.
 pub struct FamilyHelp {
-    /// Its name in recipes.
+    /// Name in recipes.
     pub name: &'static str,
-    /// Description of its categories.
+    /// Description of the categories.
     pub about: &'static str,
 }
 
-/// All families, in the order of the help.
+/// All families, in the order of the help text.
 pub const FAMILIES: &[FamilyHelp] = &[
     FamilyHelp { name: "fractaldb", about: "FractalDB's search, the published categories first" },
     FamilyHelp { name: "ofdb", about: "the same categories with one image each (OFDB)" },
@@ -116,7 +111,7 @@ pub const FAMILIES: &[FamilyHelp] = &[
 ];
 
 impl Family {
-    /// The family of that name, with its own keys of the recipe.
+    /// Returns the family of this name, and takes its keys out of the recipe.
     ///
     /// # Errors
     /// `Usage`, naming the families or the key.
@@ -163,18 +158,18 @@ impl Family {
         })
     }
 
-    /// Returns whether its images are drawn point by point, so that draws, samplers, weights and
-    /// flips mean something.
+    /// Returns whether images are drawn point by point, so that draws, samplers, weights and flips
+    /// apply.
     pub(crate) fn has_points(&self) -> bool {
         !matches!(self, Self::Lines { .. })
     }
 
-    /// Returns whether its images are views of fractals of space.
+    /// Returns whether images are views of three-dimensional fractals.
     pub(crate) fn has_views(&self) -> bool {
         matches!(self, Self::Space(_) | Self::Csv { is_of_space: true, .. })
     }
 
-    /// Hands out its own keys of the recipe, with their values.
+    /// Passes the family's keys of the recipe to `put`, with their values.
     pub(crate) fn put_keys(&self, put: &mut impl FnMut(&str, String)) {
         match self {
             Self::FractalDb(family) | Self::Ofdb(family) => {
@@ -197,7 +192,7 @@ impl Family {
         }
     }
 
-    /// Returns whether its categories lie in files.
+    /// Returns whether categories are read from files.
     pub(crate) fn has_path(&self) -> bool {
         matches!(self, Self::Csv { .. })
     }
@@ -216,12 +211,11 @@ impl Family {
         }
     }
 
-    /// Categories when nothing is said.
     pub(crate) fn default_classes(&self) -> usize {
         if matches!(self, Self::Svd { one_each: true, .. }) { RT_CLASSES } else { DEFAULT_CLASSES }
     }
 
-    /// As the family's own programs run when nothing is said.
+    /// Returns the defaults, those of the family's own programs.
     pub(crate) fn defaults(&self) -> Defaults {
         let one_each = Defaults {
             size: 512,
@@ -265,7 +259,7 @@ impl Family {
         }
     }
 
-    /// The first `classes` categories of the family.
+    /// Finds the first `classes` categories of the family.
     ///
     /// # Errors
     /// `Usage` when there are fewer, `Io` and `Corrupt` for files, `Cancelled`.
@@ -299,7 +293,7 @@ impl Family {
                 return Ok((0..wanted as u32).map(name).collect());
             }
         };
-        // As the originals number them.
+        // The originals number them so.
         let digits = match self {
             Self::OnePFrac(_) => 2,
             Self::Svd { one_each: true, .. } => 6,

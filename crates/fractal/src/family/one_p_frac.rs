@@ -9,25 +9,24 @@ use crate::{
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
 
-/// Keeps these streams apart from others of the same seed.
+/// Separates these streams from others of the same seed.
 const PURPOSE: u64 = 0x3150;
 
-/// Maps of the base.
+/// Number of maps of the base.
 const MAPS: usize = 2;
 
-/// Half the width of the range that the base's singular values sum to.
+/// Half the width of the range of the sum of the base's singular values.
 const WIDTH: f64 = 0.1;
 
 /// A class is drawn again until its patches light more than this share.
 const MIN_FILL: f64 = 0.05;
 
-/// Tries for one class before giving up.
 const MAX_TRIES: u32 = 1000;
 
-/// The class that the base is drawn as; none has this number.
+/// Class number used to draw the base; no class has it.
 const BASE: u32 = u32::MAX;
 
-/// Classes between two looks at the progress.
+/// Number of classes between two calls of the progress function.
 const BATCH: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,10 +37,11 @@ pub(crate) struct OnePFrac {
 }
 
 impl OnePFrac {
-    /// The family for a base whose singular values sum to `sigma`, and noise of at most `delta`.
+    /// Creates the family. `sigma` is the sum of the base's singular values, `delta` the largest
+    /// noise.
     ///
     /// # Errors
-    /// `Usage` for values that give no system.
+    /// `Usage` for values that allow no system.
     pub(super) fn new(seed: u32, sigma: f64, delta: f64) -> Result<Self> {
         // Two maps with singular values from 0 to 1 sum to 6 at most.
         if !(0.5..=5.5).contains(&sigma) {
@@ -53,10 +53,10 @@ impl OnePFrac {
         Ok(Self { seed, sigma, delta })
     }
 
-    /// That many systems.
+    /// Draws `classes` systems.
     ///
     /// # Errors
-    /// `Usage` when a class stays too empty, `Cancelled` when `progress` says so.
+    /// `Usage` when a class stays too empty, `Cancelled` when `progress` returns false.
     pub(super) fn systems(
         &self,
         classes: usize,
@@ -77,8 +77,8 @@ impl OnePFrac {
         Ok(systems)
     }
 
-    /// The system that all classes are made from: the first that is full enough itself. The
-    /// original takes whatever it draws, and may then look for noise in vain.
+    /// Draws the system that all classes are made from: the first that is full enough itself. The
+    /// original takes the first one of any kind, and may then never find a class.
     fn base(&self, sampler: &ExactSampler) -> Result<System> {
         for attempt in 0..MAX_TRIES {
             let mut random = keyed(self.seed.into(), PURPOSE, BASE, attempt);
@@ -92,7 +92,7 @@ impl OnePFrac {
         Err(Error::usage("sigma", what))
     }
 
-    /// The base with the noise of one class.
+    /// Returns the base with the noise of one class.
     fn class(&self, base: &System, class: u32, sampler: &ExactSampler) -> Result<System> {
         for attempt in 0..MAX_TRIES {
             let mut random = keyed(self.seed.into(), PURPOSE, class, attempt);
@@ -109,7 +109,7 @@ impl OnePFrac {
         Err(Error::usage("delta", what))
     }
 
-    /// Returns whether patches on the points of the system light enough.
+    /// Returns whether patches on the points of the system light enough pixels.
     fn is_full(&self, system: &System, class: u32, attempt: u32, sampler: &ExactSampler) -> bool {
         let mut bitmaps = Vec::new();
         sampler.coverage(system, &[NO_WEIGHTS], &mut bitmaps, &mut ExactScratch::default());

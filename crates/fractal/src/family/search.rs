@@ -1,17 +1,17 @@
-//! FractalDB's search for categories: random systems, kept where their picture fills enough.
+//! FractalDB's search for categories: random systems, kept if their picture fills enough.
 //!
-//! One stream of random numbers, numpy's with the seed, is drawn from without a break: for every
-//! candidate the number of maps (2 to 7), six parameters for each from -1 to 1, and then
-//! 100,000 numbers that choose the maps of its orbit, kept or not. A candidate becomes the next
-//! category when the orbit, scaled to 512 x 512 pixels, lights a share of at least `rate` of them.
-//! Source: `ifs_search.py` of FractalDB-Pretrained-ResNet-PyTorch (MIT).
+//! A single stream of random numbers, numpy's with the seed, gives for every candidate the number
+//! of maps (2 to 7), six parameters for each from -1 to 1, and then 100,000 numbers that choose the
+//! maps of its orbit, kept or not. A candidate becomes the next category when the orbit, scaled to
+//! 512 x 512 pixels, lights a share of at least `rate` of them. Source: `ifs_search.py` of
+//! FractalDB-Pretrained-ResNet-PyTorch (MIT).
 //!
 //! ```text
-//! one thread            state of the stream at candidate i, by passing over i's numbers
+//! one thread            state of the stream at candidate i, by skipping i's numbers
 //! all cores, in order   draw the orbit's numbers again from that state, orbit, bounds, fill
 //! ```
 //!
-//! Passing over the numbers costs a tenth of using them, so the stream is not a bottleneck, and the
+//! Skipping the numbers costs a tenth of using them, so the stream is not a bottleneck, and the
 //! order of the results does not depend on threads.
 
 use super::{
@@ -22,27 +22,27 @@ use crate::{Frame, MersenneTwister, System, exact};
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
 
-/// Points of the orbit that decides.
+/// Points of the orbit that decides about a candidate.
 const POINTS: usize = 100_000;
 
-/// Side of the picture that decides, and what stays free around it.
+/// Side of its picture and the padding around it, in pixels.
 const SIZE: usize = 512;
 const PAD: usize = 6;
 const PIXELS: f64 = (SIZE * SIZE) as f64;
 
-/// Candidates that are looked at side by side.
+/// Candidates tried in parallel.
 const BATCH: usize = 64;
 
-/// The most candidates tried for one category before the search gives up: two hundred times what
-/// FractalDB's rate takes on average.
+/// Limit of candidates tried for one category: two hundred times what FractalDB's rate takes on
+/// average.
 const MAX_TRIES: u64 = 10_000;
 
-/// The search, with what it has found so far. Continues where it is: asking for 10 and then for 20
-/// gives the same as asking for 20.
+/// The search and its results so far. It continues where it stopped: 10 categories and then 20 are
+/// the same as 20 at once.
 pub struct Search {
     seed: u32,
     rate: f64,
-    /// At the first number of the next candidate.
+    /// State at the first number of the next candidate.
     random: MersenneTwister,
     tried: u64,
     found: Vec<System>,
@@ -55,10 +55,10 @@ impl Search {
     /// The rate of the published categories.
     pub const PUBLISHED_RATE: f64 = 0.2;
 
-    /// A search from the first candidate of this seed. `rate` is a share, 0 to 1.
+    /// Creates a search from the first candidate of this seed. `rate` is a share, 0 to 1.
     ///
     /// # Errors
-    /// `Usage` when no picture can be filled at that rate.
+    /// `Usage` when no picture can reach that rate.
     pub fn new(seed: u32, rate: f64) -> Result<Self> {
         // An orbit has fewer points than the picture has pixels.
         let highest = POINTS as f64 / PIXELS;
@@ -70,26 +70,26 @@ impl Search {
         Ok(Self { seed, rate, random, tried: 0, found: Vec::new() })
     }
 
-    /// Candidates looked at so far.
+    /// Returns the number of candidates tried so far.
     #[must_use]
     pub fn tried(&self) -> u64 {
         self.tried
     }
 
-    /// The categories found so far.
+    /// Returns the categories found so far.
     #[must_use]
     pub fn found(&self) -> &[System] {
         &self.found
     }
 
-    /// Continues until there are `classes` categories; `progress` is told now and then how many
-    /// there are, and stops the search by returning false.
+    /// Continues until there are `classes` categories. `progress` gets their number now and then,
+    /// and stops the search by returning false.
     ///
-    /// The first thousand of the published search are known by their numbers, so that their
-    /// rejected neighbours are passed over without a look.
+    /// The positions of the first thousand categories of the published search are known, so that
+    /// the candidates between them are skipped.
     ///
     /// # Errors
-    /// `Usage` when nothing is found for very long, `Cancelled` when `progress` says so.
+    /// `Usage` when nothing is found for very long, `Cancelled` when `progress` returns false.
     pub fn run(&mut self, classes: usize, progress: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         if self.seed == Self::PUBLISHED_SEED && self.rate == Self::PUBLISHED_RATE {
             self.pick_known(classes, progress)?;
@@ -97,7 +97,7 @@ impl Search {
         self.run_in_full(classes, progress)
     }
 
-    /// As [`run`](Self::run), but looks at every candidate.
+    /// As [`run`](Self::run), but tries every candidate.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -112,7 +112,7 @@ impl Search {
         let mut batch = Vec::new();
         while self.found.len() < classes {
             let looked_at = std::mem::take(&mut batch);
-            // The stream continues while candidates are looked at; the first round only starts it.
+            // The stream advances while candidates are tried; the first round only starts it.
             let (next, fills) = rayon::join(
                 || (0..BATCH).map(|_| self.random_candidate()).collect::<Result<Vec<_>>>(),
                 || {
@@ -131,7 +131,7 @@ impl Search {
                 last_found = self.tried;
                 self.found.push(candidate.system);
                 if self.found.len() == classes {
-                    // What was drawn beyond is given back, for a later call.
+                    // Unused candidates are returned to the stream, for a later call.
                     self.random = candidate.random;
                     pass_orbit(&mut self.random, POINTS);
                     return Ok(());
@@ -152,13 +152,13 @@ impl Search {
         Ok(())
     }
 
-    /// Takes the categories whose numbers are known.
+    /// Takes the categories with known positions.
     fn pick_known(
         &mut self,
         classes: usize,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
-        // Beyond what is known, or after a search that stopped somewhere else.
+        // Beyond the known ones, or after a search that stopped elsewhere.
         let known = known::GAPS.get(self.found.len()..).unwrap_or_default();
         for gap in known.iter().take(classes.saturating_sub(self.found.len())) {
             for _ in 0..*gap {
@@ -179,12 +179,12 @@ impl Search {
     }
 }
 
-/// The fewest pixels whose share of the picture is at least `rate`, divided as the original does.
+/// Returns the fewest pixels that are a share of at least `rate`, divided as the original does.
 fn needed(rate: f64) -> usize {
     (0..=POINTS).find(|&pixels| pixels as f64 / PIXELS >= rate).unwrap_or(POINTS + 1)
 }
 
-/// Buffers of the look at a candidate, kept from one to the next.
+/// Buffers for trying a candidate, reused for the next.
 #[derive(Default)]
 struct Canvas {
     random: Vec<f64>,
@@ -200,7 +200,7 @@ impl Canvas {
         candidate.random.clone().fill_f64(&mut self.random);
         let (low, high) = self.orbit(&candidate.system);
         let span = [high[0] - low[0], high[1] - low[1]];
-        // Infinities, NaN and lines are rare, and the original treats them in its own way.
+        // Infinities, NaN and lines are rare; the original's code handles them.
         let plain = span.iter().all(|span| span.is_finite() && *span > 0.0);
         if !plain || self.points.iter().flatten().any(|value| value.is_nan()) {
             return exact::lit_pixels(&candidate.system, &self.random, frame) >= needed as u64;
@@ -208,7 +208,6 @@ impl Canvas {
         self.lights(low, span, needed)
     }
 
-    /// Computes the orbit and its bounds.
     fn orbit(&mut self, system: &System) -> ([f64; 2], [f64; 2]) {
         // Branches would be mispredicted half of the time.
         self.choices.clear();
@@ -218,7 +217,7 @@ impl Canvas {
                 *choice += u8::from(*random > sum);
             }
         }
-        // The last map of the table leaves a point where it is: no sum is large enough.
+        // The last map of the table keeps a point in place, for numbers that no sum reaches.
         let mut maps = [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]; System::MAX_MAPS + 1];
         for (entry, map) in maps.iter_mut().zip(system.maps()) {
             *entry = *map;
@@ -239,7 +238,8 @@ impl Canvas {
         (low, high)
     }
 
-    /// Lights the pixels of the orbit until enough are lit, or too few points are left.
+    /// Lights the pixels of the orbit until enough are lit, or too few points are left. Returns
+    /// whether enough are.
     fn lights(&mut self, low: [f64; 2], span: [f64; 2], needed: usize) -> bool {
         const AT_ONCE: usize = 1000;
         self.lit.clear();

@@ -1,49 +1,48 @@
-//! MV-FractalDB's search for categories: random systems of space, kept where their points spread
-//! enough along every axis.
+//! MV-FractalDB's search for categories: random three-dimensional systems, kept if their points
+//! spread enough along every axis.
 //!
-//! One stream of random numbers, numpy's with the seed, is drawn from without a break: for every
-//! candidate the number of maps (2 to 7), twelve parameters for each from -1 to 1, and then 10,000
-//! numbers that choose the maps of its orbit, kept or not. A candidate becomes the next category
-//! when the orbit, scaled and centred as models are, has more than the asked variance along each
-//! axis. Source: `category_search.py` of ryosuke-yamada/3dfractaldb and fumiyauchiyama/exfractaldb
-//! (MIT).
+//! A single stream of random numbers, numpy's with the seed, gives for every candidate the number
+//! of maps (2 to 7), twelve parameters for each from -1 to 1, and then 10,000 numbers that choose
+//! the maps of its orbit, kept or not. A candidate becomes the next category when the orbit, scaled
+//! and centred as models are, exceeds the requested variance along each axis. Source:
+//! `category_search.py` of ryosuke-yamada/3dfractaldb and fumiyauchiyama/exfractaldb (MIT).
 //!
-//! The published scripts set no seed, so that there are no categories to be found again; with
-//! `--seed S` the program finds those of seed `S` here, to the bit but for the last digits of the
-//! probabilities: numpy gets a determinant by way of the logarithms of its factors.
+//! The published scripts set no seed, so their categories cannot be reproduced; with `--seed S` the
+//! program finds those of seed `S` here, identical except for the last digits of the probabilities:
+//! numpy computes a determinant from the logarithms of its factors.
 
 use super::candidate::{Candidate, pass_orbit};
 use crate::{Category, MersenneTwister, Shape, SpaceSystem, space};
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
 
-/// Points of the orbit that decides, and of the instances.
+/// Points of the orbit that decides about a candidate, and of the instances.
 pub(super) const POINTS: u32 = 10_000;
 
-/// Candidates that are looked at side by side.
+/// Candidates tried in parallel.
 const BATCH: usize = 64;
 
-/// The most candidates tried for one category before the search gives up.
+/// Limit of candidates tried for one category.
 const MAX_TRIES: u64 = 100_000;
 
-/// The search, with what it has found so far. Continues where it is: asking for 10 and then for 20
-/// gives the same as asking for 20.
+/// The search and its results so far. It continues where it stopped: 10 categories and then 20 are
+/// the same as 20 at once.
 pub struct SpaceSearch {
     variance: f64,
-    /// At the first number of the next candidate.
+    /// State at the first number of the next candidate.
     random: MersenneTwister,
     tried: u64,
     found: Vec<SpaceSystem>,
 }
 
 impl SpaceSearch {
-    /// The least variance that the published scripts ask for.
+    /// The least variance in the published scripts.
     pub const PUBLISHED_VARIANCE: f64 = 0.05;
 
-    /// A search from the first candidate of this seed.
+    /// Creates a search from the first candidate of this seed.
     ///
     /// # Errors
-    /// `Usage` for a variance that no points from -1 to 1 have.
+    /// `Usage` for a variance that points from -1 to 1 cannot have.
     pub fn new(seed: u32, variance: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&variance) {
             return Err(Error::usage("variance", format!("{variance} is not from 0 to below 1")));
@@ -52,19 +51,19 @@ impl SpaceSearch {
         Ok(Self { variance, random, tried: 0, found: Vec::new() })
     }
 
-    /// Candidates looked at so far.
+    /// Returns the number of candidates tried so far.
     #[must_use]
     pub fn tried(&self) -> u64 {
         self.tried
     }
 
-    /// The systems found so far.
+    /// Returns the systems found so far.
     #[must_use]
     pub fn found(&self) -> &[SpaceSystem] {
         &self.found
     }
 
-    /// The categories found so far, numbered as the original does.
+    /// Returns the categories found so far, numbered as in the original.
     #[must_use]
     pub fn categories(&self) -> Vec<Category> {
         let category = |(number, system): (usize, &SpaceSystem)| Category {
@@ -74,11 +73,11 @@ impl SpaceSearch {
         self.found.iter().enumerate().map(category).collect()
     }
 
-    /// Continues until there are `classes` categories; `progress` is told now and then how many
-    /// there are, and stops the search by returning false.
+    /// Continues until there are `classes` categories. `progress` gets their number now and then,
+    /// and stops the search by returning false.
     ///
     /// # Errors
-    /// `Usage` when nothing is found for very long, `Cancelled` when `progress` says so.
+    /// `Usage` when nothing is found for very long, `Cancelled` when `progress` returns false.
     pub fn run(&mut self, classes: usize, progress: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let variance = self.variance;
         let mut last_found = self.tried;
@@ -93,7 +92,7 @@ impl SpaceSearch {
                 last_found = self.tried;
                 self.found.push(candidate.system);
                 if self.found.len() == classes {
-                    // What was drawn beyond is given back, for a later call.
+                    // Unused candidates are returned to the stream, for a later call.
                     self.random = candidate.random;
                     pass_orbit(&mut self.random, POINTS as usize);
                     return Ok(());
@@ -121,7 +120,7 @@ impl SpaceSearch {
 }
 
 impl Candidate<12> {
-    /// Returns whether the points of its orbit have more than this variance along each axis.
+    /// Returns whether the points of its orbit exceed this variance along each axis.
     fn spreads(&self, least: f64) -> bool {
         let mut random = vec![0.0; POINTS as usize];
         self.random.clone().fill_f64(&mut random);
@@ -130,8 +129,7 @@ impl Candidate<12> {
     }
 }
 
-/// The mean square of what differs from the mean. Sums are in order, numpy's in a tree, so that a
-/// last digit may differ.
+/// Returns the variance. It sums in order, numpy in a tree, so that the last digit may differ.
 fn variance(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;

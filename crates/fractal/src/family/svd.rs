@@ -1,23 +1,23 @@
 //! The sampler of Anderson and Farrell ("Improving fractal pre-training", WACV 2022; their code:
 //! catalys1/fractal-pretraining, MIT): affine maps made of rotations and singular values, so that
-//! every system contracts and no candidate has to be thrown away.
+//! every system contracts and no candidate is rejected.
 //!
-//! A system of `K` maps has singular values `s1 >= s2` for each, whose sum over `s1 + 2 s2` is
+//! A system of `K` maps has singular values `s1 >= s2` for each, and the sum over `s1 + 2 s2` is
 //! alpha, drawn from `(5+K)/2` to `(6+K)/2`: the range in which systems look good. They are drawn
-//! map by map from what the sum leaves. Sines come from a library that computes them the same way
-//! on every machine.
+//! map by map from the remainder of the sum. Sines come from a library with the same results on
+//! every machine.
 
 use crate::{Map, System, random::keyed};
 use fdconvert_core::{KeyedRandom, Result};
 use std::f64::consts::PI;
 
-/// Keeps these streams apart from others of the same seed.
+/// Separates these streams from others of the same seed.
 const PURPOSE: u64 = 0x5644;
 
-/// The most maps; their data set has 2 to 4.
+/// Largest number of maps; their data set has 2 to 4.
 const MAX_MAPS: u64 = 4;
 
-/// That many systems of 2 to 4 maps.
+/// Draws `classes` systems of 2 to 4 maps.
 pub(super) fn systems(seed: u32, classes: usize) -> Result<Vec<System>> {
     (0..classes as u32).map(|class| system(seed, class)).collect()
 }
@@ -30,14 +30,14 @@ fn system(seed: u32, class: u32) -> Result<System> {
     System::by_area(maps(&mut random, n_maps, alpha))
 }
 
-/// `n_maps` contracting maps whose singular values sum to `alpha` as above.
+/// Draws `n_maps` contracting maps with singular values that sum to `alpha` as above.
 pub(super) fn maps(random: &mut KeyedRandom, n_maps: usize, alpha: f64) -> Vec<Map> {
     let singular = singular_values(random, n_maps, alpha);
     singular.into_iter().map(|values| map(random, values)).collect()
 }
 
 fn singular_values(random: &mut KeyedRandom, n_maps: usize, alpha: f64) -> Vec<[f64; 2]> {
-    // The most and, shifted, the least that is left for the maps to come.
+    // The most and, shifted, the least that remains for the following maps.
     let mut most = alpha;
     let mut least = alpha - 3.0 * n_maps as f64 + 3.0;
     let mut values = Vec::with_capacity(n_maps);
@@ -55,7 +55,7 @@ fn singular_values(random: &mut KeyedRandom, n_maps: usize, alpha: f64) -> Vec<[
     values
 }
 
-/// Rotation, scaling by the singular values, rotation, signs; and a translation.
+/// Draws a map: rotation, scaling by the singular values, rotation, signs, and a translation.
 fn map(random: &mut KeyedRandom, [first, second]: [f64; 2]) -> Map {
     let [u, v] = [(); 2].map(|()| rotation(random));
     let sign = |random: &mut KeyedRandom| if random.next_u64() & 1 == 0 { 1.0 } else { -1.0 };

@@ -1,22 +1,21 @@
 //! Bits to bytes, for bitmaps that are shown rather than stored.
 //!
-//! A vector of bytes is made of a word of bits in three steps: every byte is given the byte of the
-//! word that its pixel's bit is in, all bits but that one are cleared, and what is not zero then is
-//! lit. Whether a pixel is one byte or three is a matter of two constants.
+//! A vector of bytes is made of a word of bits in three steps: every byte gets the byte of the word
+//! that contains its pixel's bit, all other bits are cleared, and nonzero bytes are lit. Two
+//! constants select one or three bytes per pixel.
 #![allow(unsafe_code)]
 
 use super::level::Level;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// Pixels of a word.
 const WORD: usize = 64;
 
-/// Most bytes that a word becomes.
+/// Largest number of bytes for a word.
 const MOST: usize = 3 * WORD;
 
-/// Writes `C` bytes per pixel, `on` where its bit is set and 0 elsewhere. `word(y, i)` is word `i`
-/// of row `y`, whose pixels are written to the `row_bytes` bytes of a row and cut off there.
+/// Writes `C` bytes per pixel, `on` if its bit is set and else 0. `word(y, i)` is word `i` of row
+/// `y`; each row is cut off after `row_bytes` bytes.
 pub(crate) fn expand<const C: usize>(
     word: impl Fn(usize, usize) -> u64,
     row_bytes: usize,
@@ -25,7 +24,7 @@ pub(crate) fn expand<const C: usize>(
 ) {
     match Level::best() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: only a level whose features the machine has is the best.
+        // SAFETY: the best level is one whose features the machine has.
         Level::Avx512 => unsafe { expand_avx512::<C>(word, row_bytes, on, out) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -34,7 +33,7 @@ pub(crate) fn expand<const C: usize>(
     }
 }
 
-/// Calls `spread` for every word and the bytes that it becomes, `64 C` of them.
+/// Calls `spread` for every word and its `64 C` bytes.
 #[inline(always)]
 fn expand_with<const C: usize>(
     word: impl Fn(usize, usize) -> u64,
@@ -55,13 +54,13 @@ fn expand_with<const C: usize>(
     }
 }
 
-/// The same for what every machine has: eight pixels in the bytes of a number.
+/// Expands a word on any machine: eight pixels in the bytes of a number.
 fn spread<const C: usize>(word: u64, on: u8, out: &mut [u8]) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const DIAGONAL: u64 = 0x8040_2010_0804_0201;
     for (byte, out) in word.to_le_bytes().into_iter().zip(out.chunks_exact_mut(8 * C)) {
         let own_bits = (u64::from(byte) * ONES) & DIAGONAL;
-        // The highest bit of every byte that is not zero: no byte overflows into the next.
+        // The highest bit of every nonzero byte: no byte overflows into the next.
         let lit = (own_bits + 0x7f * ONES) >> 7 & ONES;
         let pixels = (lit * u64::from(on)).to_le_bytes();
         for (pixel, out) in pixels.into_iter().zip(out.chunks_exact_mut(C)) {
@@ -70,7 +69,7 @@ fn spread<const C: usize>(word: u64, on: u8, out: &mut [u8]) {
     }
 }
 
-/// For every byte of a word expanded: which byte of the word its bit is in, and the bit.
+/// Returns for every byte of an expanded word the byte of the word with its bit, and the bit.
 #[cfg(target_arch = "x86_64")]
 const fn places<const C: usize>() -> ([u8; MOST], [u8; MOST]) {
     let (mut bytes, mut bits) = ([0; MOST], [0; MOST]);
@@ -146,7 +145,7 @@ fn expand_avx2<const C: usize>(
 mod tests {
     use super::*;
 
-    /// All versions that this machine has, for bitmaps of one row.
+    /// Checks all versions that this machine has, for bitmaps of one row.
     fn check<const C: usize>(words: &[u64], width: usize, on: u8) {
         let word = |_: usize, i: usize| words[i];
         let lit = |x: usize| words[x / WORD] >> (x % WORD) & 1 == 1;

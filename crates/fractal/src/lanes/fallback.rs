@@ -1,18 +1,18 @@
-//! One orbit in double precision, for systems that 64 short orbits in single precision do not
-//! draw faithfully: those that hardly contract, whose picture is ruled by rare excursions.
+//! One orbit in double precision, for systems that 64 short orbits in single precision do not draw
+//! faithfully: those that hardly contract, with pictures ruled by rare excursions.
 use super::key::Hash;
 use super::table::Table;
 use crate::frame::Frame;
 
-/// The numbers of the lanes are never used a second time for the orbit that replaces them.
+/// Separates the orbit's random numbers from those of the lanes that it replaces.
 const TWEAK: (u32, u32) = (0x6578_6163, 0x7420_6f72);
 
-/// Beyond this (2^1000) a point counts as infinite, so that spans stay finite.
+/// A point beyond this (2^1000) counts as infinite, so that spans stay finite.
 const LIMIT: f64 = f64::from_bits((1023 + 1000) << 52);
 
-/// Fills `points` with the orbit from the origin. It ends at the first point that is not finite:
-/// every point that follows such a one is not either. (The original removes rows with NaN, and the
-/// hundred before the first, to much the same end.)
+/// Fills `points` with the orbit from the origin. It ends at the first point that is not finite,
+/// because no later one is. (The original removes rows with NaN, and the hundred before the first,
+/// to much the same effect.)
 ///
 /// Products and sums are rounded one by one, in the order of the original, and never fused.
 pub(super) fn orbit(table: &Table, hash: Hash, n_points: u32, points: &mut Vec<[f64; 2]>) {
@@ -30,8 +30,8 @@ pub(super) fn orbit(table: &Table, hash: Hash, n_points: u32, points: &mut Vec<[
     }
 }
 
-/// Calls `draw(column, row)` for every point in order, scaled to the frame: the origin and the
-/// transient count towards the bounds, and a span of zero leaves all points at the padding.
+/// Calls `draw(column, row)` for every point in order, scaled to the frame. The bounds include the
+/// origin and the transient, and a span of zero leaves all points at the padding.
 pub(super) fn draw(points: &[[f64; 2]], frame: &Frame, mut draw: impl FnMut(u32, u32)) {
     let axes = [0, 1].map(|axis| Axis::new(points.iter().map(|point| point[axis]), frame));
     for [x, y] in points {

@@ -1,20 +1,20 @@
 use fdconvert_core::GOLDEN;
 
-/// Key that an image is drawn from, beside its system: the same key gives the same points, in every
-/// process, on every machine, in any order.
+/// Identifies an image of a system: the same key gives the same points, in every process, on every
+/// machine, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The data set.
+    /// Seed of the data set.
     pub seed: u64,
-    /// The class in it.
+    /// Number of the class.
     pub class: u32,
-    /// The image of the class.
+    /// Number of the image in the class.
     pub instance: u32,
 }
 
 impl Key {
-    /// The two words that key the hash: SplitMix64's finaliser over all three numbers, low half
-    /// first.
+    /// Returns the two words that key the hash: SplitMix64's finaliser over all three numbers, low
+    /// half first.
     #[must_use]
     pub fn words(self) -> (u32, u32) {
         let place = u64::from(self.class) << 32 | u64::from(self.instance);
@@ -22,14 +22,14 @@ impl Key {
     }
 }
 
-/// SplitMix64's finaliser, as the two halves of its result, the low one first.
+/// SplitMix64's finaliser. Returns the halves of its result, the low one first.
 fn mix(bits: u64) -> (u32, u32) {
     let bits = fdconvert_core::mix(bits);
     (bits as u32, (bits >> 32) as u32)
 }
 
-/// The generator of random numbers: number `counter` of the stream of a key, by itself. There is
-/// no state to carry, so lanes and threads need not know of each other.
+/// A generator of random numbers: each is a function of the key and a counter. It has no state, so
+/// lanes and threads are independent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hash {
     first: u32,
@@ -40,20 +40,20 @@ pub(crate) struct Hash {
 pub(super) const FACTORS: [u32; 2] = [0x21f0_aaad, 0xd35a_2d97];
 
 impl Hash {
-    /// The generator of a pair of words that are themselves random, as those of a [`Key`] are.
+    /// Creates the generator of a pair of words that are themselves random, as those of a [`Key`]
+    /// are.
     pub(crate) fn new((first, second): (u32, u32)) -> Self {
         Self { first, second }
     }
 
-    /// A generator of its own for every pair of words, however alike they are: streams of words
-    /// that differ in few bits are alike themselves, so these are mixed first.
+    /// Creates a separate generator for every pair of words, however similar. Words that differ in
+    /// few bits have similar streams, so they are mixed first.
     pub(crate) fn of_any((first, second): (u32, u32)) -> Self {
         let words = u64::from(second) << 32 | u64::from(first);
         Self::new(mix(words.wrapping_add(GOLDEN)))
     }
 
-    /// The same generator under another pair of words, so that it can be used a second time with
-    /// the same counters.
+    /// Returns the generator under another pair of words, for a second use with the same counters.
     pub(super) fn tweaked(self, tweak: (u32, u32)) -> Self {
         Self { first: self.first ^ tweak.0, second: self.second ^ tweak.1 }
     }
@@ -69,14 +69,14 @@ impl Hash {
         bits ^ bits >> 15
     }
 
-    /// Returns what vector code adds to the counter.
+    /// Returns the number that vector code adds to the counter.
     pub(super) fn offset(self) -> u32 {
         self.first
     }
 
-    /// Returns what vector code combines with `bits ^ bits >> 15` in one instruction. A shift to
-    /// the right and an exclusive or are linear: the second word may be mixed in after them as
-    /// well, once it went through them itself.
+    /// Returns the number that vector code combines with `bits ^ bits >> 15` in one instruction. A
+    /// right shift and an exclusive or are linear, so the second word may be mixed in after them if
+    /// it has gone through them itself.
     pub(super) fn folded(self) -> u32 {
         self.second ^ self.second >> 15
     }

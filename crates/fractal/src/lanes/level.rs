@@ -1,6 +1,6 @@
-//! Which vector instructions the machine has, and the sampler's loops for each set of them.
+//! Vector instructions of the machine, and the sampler's loops for each set of them.
 //!
-//! The results are the same to the bit; only the speed differs.
+//! The results are identical bit for bit; only the speed differs.
 #![allow(unsafe_code)]
 
 use super::key::Hash;
@@ -12,25 +12,25 @@ use super::table::Table;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
-/// Sets of vector instructions.
+/// A set of vector instructions.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Plain code, which every machine runs.
+    /// Portable code.
     Scalar,
-    /// Four lanes.
+    /// NEON: four lanes.
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon,
-    /// Eight lanes.
+    /// AVX2: eight lanes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// Sixteen lanes.
+    /// AVX-512: sixteen lanes.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Level {
-    /// All levels that this machine can run, slowest first.
+    /// Returns all levels that this machine can run, slowest first.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let levels = [(true, Self::Scalar), (has_avx2(), Self::Avx2), (has_avx512(), Self::Avx512)];
@@ -44,14 +44,14 @@ impl Level {
         levels.into_iter().filter_map(|(present, level)| present.then_some(level))
     }
 
-    /// The fastest of them.
+    /// Returns the fastest level of this machine.
     #[must_use]
     pub fn best() -> Self {
         Self::available().next_back().unwrap_or(Self::Scalar)
     }
 
-    /// See [`scalar::iterate`]. As in the other functions, the scalar code stands in where the
-    /// machine lacks the level.
+    /// See [`scalar::iterate`]. Here and below, scalar code replaces a level that the machine
+    /// lacks.
     pub(super) fn iterate(self, table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -107,12 +107,12 @@ impl Level {
 
 /// A loop over plain data that the compiler can turn into vector instructions of any width.
 pub(crate) trait Loop {
-    /// Runs it. Marked `#[inline(always)]` where it is implemented: the copies that
-    /// [`vectorized`] makes of it are compiled for what they are inlined into.
+    /// Runs the loop. Implementations are `#[inline(always)]`: the copies that [`vectorized`] makes
+    /// are compiled for the function into which they are inlined.
     fn run(self);
 }
 
-/// Runs a loop compiled for the best instructions that the machine has.
+/// Runs a loop compiled for the best instructions of the machine.
 pub(crate) fn vectorized<L: Loop>(body: L) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,34 +1,34 @@
-//! Whether a system contracts clearly enough for the lanes.
+//! The test whether a system contracts clearly enough for the lanes.
 //!
-//! Its top Lyapunov exponent is what the length of a vector changes by per step, as a logarithm,
-//! when a long random product of the maps' linear parts is applied to it. Below -0.1 (natural
-//! logarithm) the lanes were measured to draw what one long orbit draws; from there to 0 they
-//! light some 3 % fewer pixels, and above 0 orbits diverge.
+//! The top Lyapunov exponent is the change per step, as a logarithm, of the length of a vector
+//! under a long random product of the maps' linear parts. Below -0.1 (natural logarithm) the lanes
+//! were measured to draw the same as one long orbit; from there to 0 they light some 3 % fewer
+//! pixels, and above 0 orbits diverge.
 //!
-//! The decision is part of a published sampler, so it may not depend on a library's logarithm or
-//! on how a compiler sums. Four vectors walk through products of their own; at every step each is
+//! The decision is part of a published sampler, so it may not depend on a library's logarithm or on
+//! how a compiler sums. Four vectors go through independent products; at every step each is
 //! multiplied by a power of two that brings its greater component to between 1 and 2, which is
-//! exact, and the exponents of those powers are summed, which are integers.
+//! exact, and the exponents of those powers, which are integers, are summed.
 use super::key::Hash;
 use super::table::Table;
 
-/// Vectors that walk side by side, so that the processor need not wait for one chain of products.
+/// Vectors that advance in parallel, to hide the latency of each chain of products.
 const WALKERS: usize = 4;
 
-/// Steps of a walker that only turn its vector into the direction that dominates.
+/// Steps that only turn a walker's vector into the dominant direction.
 const LEAD_IN: u32 = 32;
 
-/// Steps of a walker that count.
+/// Steps of a walker that are measured.
 const STEPS: u32 = 256;
 
 /// The largest sum of the exponents of all walkers in a system that contracts:
 /// -0.1 / ln 2 * 4 * 256 = -147.7.
 const THRESHOLD: i64 = -148;
 
-/// The words of the stream that chooses the maps: the same for every system and every key.
+/// Key of the stream that chooses the maps: the same for every system and every key.
 const STREAM: (u32, u32) = (0x6c79_6170, 0x756e_6f76);
 
-/// Returns whether the exponent lies below -0.1. False as soon as anything is not finite.
+/// Returns whether the exponent is below -0.1. False if anything is not finite.
 pub(super) fn contracts(table: &Table) -> bool {
     let hash = Hash::new(STREAM);
     let mut vectors = [[1.0, 0.5], [-0.5, 1.0], [1.0, -1.0], [0.25, 1.0]];
@@ -42,7 +42,7 @@ pub(super) fn contracts(table: &Table) -> bool {
             // Exponents of positive numbers are ordered as the numbers are.
             let exponent = biased_exponent(x).max(biased_exponent(y));
             match exponent {
-                // The product of the maps is zero, or next to it: nothing contracts more.
+                // The product of the maps is zero, or almost: nothing contracts more.
                 0 => return true,
                 1..=MOST => {}
                 _ => return false,
@@ -60,10 +60,10 @@ pub(super) fn contracts(table: &Table) -> bool {
 const MANTISSA_BITS: u32 = 52;
 const BIAS: u64 = 1023;
 
-/// Beyond this the reciprocal power of two is not a normal number.
+/// Above this, the reciprocal power of two is subnormal.
 const MOST: u64 = 2 * BIAS - 1;
 
-/// The eleven bits of the exponent: 0 for zero and numbers next to it, 2047 for infinity and NaN.
+/// Returns the eleven bits of the exponent: 0 for zero and subnormals, 2047 for infinity and NaN.
 fn biased_exponent(value: f64) -> u64 {
     value.to_bits() >> MANTISSA_BITS & 0x7ff
 }
@@ -91,7 +91,7 @@ mod tests {
         check(&[scaling(1.5)], false);
         check(&[[0.0, -0.90, 0.90, 0.0, 1.0, 1.0]], true);
         check(&[[0.0, -0.91, 0.91, 0.0, 1.0, 1.0]], false);
-        // Contracts on average, though one of its maps does not.
+        // Contracts on average, although one of its maps does not.
         check(&[scaling(1.5), scaling(0.3)], true);
         check(&[scaling(1.5), scaling(0.6)], false);
     }

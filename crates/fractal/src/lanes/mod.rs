@@ -1,9 +1,9 @@
 //! The fast sampler, `lanes64-v1`: the chaos game as 64 independent orbits in single precision.
 //!
-//! The original plays one orbit in double precision, every point waiting for the one before. Here
-//! 64 orbits advance together, with random numbers that are functions of a counter, so a machine
-//! may compute as many lanes at a time as its vectors hold, or a point per thread of a GPU: the
-//! bits are the same. A published name never changes its bits; an improvement gets a new name.
+//! The original follows one orbit in double precision, where every point waits for the one before.
+//! Here 64 orbits advance together, with random numbers that are functions of a counter, so a
+//! machine may compute as many lanes at a time as its vectors hold, or a point per thread of a GPU:
+//! the bits are the same. A published name never changes its bits; an improvement gets a new name.
 //!
 //! # Definition
 //!
@@ -53,11 +53,10 @@
 //! S = ceil((points - 128) / 64)
 //! ```
 //!
-//! so lane `l` starts at `p[64 + l]`, and an image has up to 63 points more than were asked for.
-//! Some thirty of them fall on points of the lead-in a second time, as a lane may begin with the
-//! choices that its neighbour was made by: too few to be seen where points are counted by the ten
-//! thousand.
-//! The order of the indices is the canonical one: where a pixel has one owner, it is the greatest.
+//! so lane `l` starts at `p[64 + l]`, and an image has up to 63 points more than requested. Some
+//! thirty of them repeat points of the lead-in, as a lane may begin with the choices that made its
+//! neighbour: too few to be visible among tens of thousands. The order of the indices is the
+//! canonical one: the owner of a pixel is the point with the greatest index.
 //!
 //! **Pixels.** For each axis, `lo` and `hi` are the least and greatest coordinate of all points;
 //! as the origin is one of them, `lo <= 0 <= hi`. In single precision:
@@ -85,21 +84,21 @@
 //! `pixel = (coordinate - lo) * scale + pad`, cut to an integer, with `scale = (size - 2 pad) /
 //! (hi - lo)`, or 0 where that is not finite.
 //!
-//! Where the fallback is taken depends on the points of this very image in rare cases, so a GPU
-//! has to look at the bounds before it draws, as this code does.
+//! In rare cases the fallback depends on the points of this very image, so a GPU must check the
+//! bounds before it draws, as this code does.
 //!
 //! # How it is computed
 //!
-//! In two passes over all points, which wait in memory in between (single precision: 800 KB for
-//! 100,000 points, which a second-level cache holds): the bounds are not known before. The second
-//! pass writes bytes and packs them into bits afterwards: a byte is written blindly, a bit would
-//! have to be read first.
+//! In two passes over all points, which are stored in between (single precision: 800 KB for 100,000
+//! points, which a second-level cache holds), because the first finds the bounds. The second pass
+//! writes bytes and packs them into bits afterwards: a byte is written directly, a bit would have
+//! to be read first.
 //!
-//! * `key`, `table`, `points`: the vocabulary of the definition.
-//! * `scalar`: the definition as code. `x86`, `neon`: the same for vectors. `level`: which of them.
+//! * `key`, `table`, `points`: the terms of the definition.
+//! * `scalar`: the definition as code. `x86`, `neon`: the same for vectors. `level`: the choice.
 //! * `lyapunov`, `fallback`: when and how the single orbit is drawn.
-//! * `system`, `sampler`: what callers see.
-//! * `expand`: bits to bytes, for what is drawn here and elsewhere.
+//! * `system`, `sampler`: the public types.
+//! * `expand`: bits to bytes, for images drawn here and elsewhere.
 mod expand;
 mod fallback;
 mod key;

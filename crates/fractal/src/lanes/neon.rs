@@ -1,8 +1,8 @@
 //! The two loops of the sampler for NEON, four lanes at a time; the arithmetic is that of
 //! `scalar`, operation by operation.
 //!
-//! Tables of eight numbers are looked up byte by byte: one instruction chooses sixteen bytes from
-//! the 32 of a table, so a slot becomes the indices of its four bytes first.
+//! Tables of eight numbers are looked up byte by byte: one instruction selects sixteen bytes from
+//! the 32 of a table, so a slot first becomes the indices of its four bytes.
 #![allow(unsafe_code)]
 
 use super::key::{FACTORS, Hash};
@@ -10,7 +10,6 @@ use super::points::{Bounds, Mapping, Step};
 use super::table::{SLOTS, Table};
 use std::arch::aarch64::*;
 
-/// Returns what `iterate` does.
 #[target_feature(enable = "neon")]
 pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let bits_of = |slots: &[f32; SLOTS]| slots.map(f32::to_bits);
@@ -40,7 +39,7 @@ pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
             let y = load(&before.y.as_chunks().0[group]);
             let next_x = vfmaq_f32(vfmaq_f32(at(e), at(b), y), at(a), x);
             let next_y = vfmaq_f32(vfmaq_f32(at(f), at(d), y), at(c), x);
-            // These two pass NaN over, as the scalar ones do.
+            // These two ignore NaN, as the scalar ones do.
             left = vminnmq_f32(next_x, left);
             right = vmaxnmq_f32(next_x, right);
             bottom = vminnmq_f32(next_y, bottom);
@@ -58,7 +57,6 @@ pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     }
 }
 
-/// Returns what `plot` does.
 #[target_feature(enable = "neon")]
 pub(super) fn plot<T>(
     steps: &[Step],
@@ -80,18 +78,18 @@ pub(super) fn plot<T>(
             let row = vmulq_u32(vreinterpretq_u32_s32(row), stride);
             let place = vminq_u32(vaddq_u32(row, vreinterpretq_u32_s32(column)), last);
             let mut places = [0_u32; 4];
-            // SAFETY: `places` is the 16 bytes that are written.
+            // SAFETY: `places` has the 16 bytes that are written.
             unsafe { vst1q_u32(places.as_mut_ptr(), place) };
             for place in places {
                 ordinal += 1;
-                // SAFETY: the minimum above left no place beyond the canvas' last.
+                // SAFETY: the minimum above keeps every place within the canvas.
                 unsafe { *canvas.get_unchecked_mut(place as usize) = value(ordinal) };
             }
         }
     }
 }
 
-/// Of every number the slot in its low three bits, as the indices of that slot's four bytes.
+/// Returns the slot in the low three bits of every number, as the indices of its four bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 fn slot_bytes(bits: uint32x4_t) -> uint8x16_t {

@@ -2,18 +2,18 @@ use super::key::Hash;
 use super::table::Table;
 use crate::frame::Frame;
 
-/// Logical lanes: independent orbits that advance together. Part of the sampler's definition;
-/// no machine's vectors are that wide.
+/// Logical lanes: independent orbits that advance together. Part of the sampler's definition; no
+/// machine has vectors of this width.
 pub(super) const LANES: usize = 64;
 
 /// Points drawn before the lanes start.
 pub(super) const LEAD_IN: u32 = 2 * LANES as u32;
 
-/// Added to the counters of the lead-in, beyond those of any step.
+/// Offset of the lead-in's counters, beyond those of any step.
 const LEAD_IN_COUNTER: u32 = 0xf000_0000;
 
-/// One point of every lane. The points of an image are a list of these, and their canonical order
-/// is the list's.
+/// One point of every lane. The points of an image are a list of steps, and their canonical order
+/// is that of the list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Step {
@@ -25,13 +25,13 @@ impl Step {
     pub(super) const ORIGIN: Self = Self { x: [0.0; LANES], y: [0.0; LANES] };
 }
 
-/// Steps that an image takes, the two of the lead-in included.
+/// Returns the steps of an image, including the two of the lead-in.
 pub(super) fn n_steps(frame: &Frame) -> usize {
     2 + (frame.points() - LEAD_IN).div_ceil(LANES as u32) as usize
 }
 
-/// Fills the first two steps: one orbit from the origin, of which the second 64 points are where
-/// the lanes start. The original draws its origin and its transient as well.
+/// Fills the first two steps: one orbit from the origin, the second 64 points of which start the
+/// lanes. The original also draws its origin and its transient.
 pub(super) fn lead_in(table: &Table, hash: Hash, first: &mut Step, second: &mut Step) {
     let (mut x, mut y) = (0.0, 0.0);
     let mut counter = LEAD_IN_COUNTER;
@@ -44,7 +44,7 @@ pub(super) fn lead_in(table: &Table, hash: Hash, first: &mut Step, second: &mut 
     }
 }
 
-/// Returns where the map that a random number takes sends a point.
+/// Applies the map that a random number chooses to a point.
 #[inline(always)]
 pub(super) fn next(table: &Table, random: u32, x: f32, y: f32) -> (f32, f32) {
     let slot = table.slot_of(random);
@@ -52,7 +52,7 @@ pub(super) fn next(table: &Table, random: u32, x: f32, y: f32) -> (f32, f32) {
     (a.mul_add(x, b.mul_add(y, e)), c.mul_add(x, d.mul_add(y, f)))
 }
 
-/// The rectangle around points. Infinite on a side where a point is; NaN is passed over.
+/// The rectangle around points. A side is infinite if a point is; NaN is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
     pub(super) left: f32,
@@ -62,7 +62,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of the origin, which every orbit starts from.
+    /// The bounds of the origin, where every orbit starts.
     pub(super) const ORIGIN: Self = Self { left: 0.0, right: 0.0, bottom: 0.0, top: 0.0 };
 
     #[inline(always)]
@@ -84,18 +84,18 @@ impl Bounds {
     }
 }
 
-/// The mapping of points to places on a canvas: `scale * x + offset`, cut to whole numbers.
+/// Maps points to places on a canvas: `scale * x + offset`, truncated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mapping {
     pub(super) scale: [f32; 2],
     pub(super) offset: [f32; 2],
-    /// Places from one row of the canvas to the next.
+    /// Places per row of the canvas.
     pub(super) stride: u32,
 }
 
 impl Mapping {
-    /// The mapping that fits the bounds into the frame, or none where single precision fails: a
-    /// point that is not finite, or a span too large or too small to divide by.
+    /// Fits the bounds into the frame. `None` if single precision fails: a point is not finite, or
+    /// a span too large or too small to divide by.
     pub(super) fn new(bounds: &Bounds, frame: &Frame, stride: usize) -> Option<Self> {
         let pad = frame.pad() as f32;
         let side = (frame.size() - 2 * frame.pad()) as f32;
@@ -109,8 +109,8 @@ impl Mapping {
         Some(Self { scale: [x.0, y.0], offset: [x.1, y.1], stride })
     }
 
-    /// The place of a point. The one who writes there checks it against the canvas: that points lie
-    /// inside the bounds is a matter of arithmetic, which memory safety does not lean on.
+    /// Returns the place of a point. The caller checks it against the canvas: that points are
+    /// inside the bounds follows from arithmetic, on which memory safety does not rely.
     #[inline(always)]
     pub(super) fn place(&self, x: f32, y: f32) -> u32 {
         let column = x.mul_add(self.scale[0], self.offset[0]) as i32 as u32;

@@ -14,8 +14,8 @@ pub struct LanesSampler {
     level: Level,
 }
 
-/// Room for the points of an image, kept from one to the next: one per thread. Nothing in it
-/// outlives a call.
+/// Buffers for the points of an image, reused for the next: one per thread. No call depends on an
+/// earlier one.
 #[derive(Debug, Clone, Default)]
 pub struct LanesScratch {
     steps: Vec<Step>,
@@ -24,27 +24,27 @@ pub struct LanesScratch {
 }
 
 impl LanesSampler {
-    /// The sampler for that frame, with the fastest instructions that the machine has.
+    /// Creates a sampler for this frame, with the fastest instructions of the machine.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
         Self { frame, level: Level::best() }
     }
 
-    /// The same with other instructions, for tests and measurements. The images stay the same.
+    /// Uses other instructions, for tests and measurements. The images do not change.
     #[doc(hidden)]
     #[must_use]
     pub fn with_level(self, level: Level) -> Self {
         Self { level, ..self }
     }
 
-    /// The frame.
+    /// Returns the frame.
     #[must_use]
     pub fn frame(&self) -> Frame {
         self.frame
     }
 
-    /// Sets in `out`, which is given the frame's size, the pixels that a point of the image falls
-    /// on. Rows lie as they are computed, y upwards.
+    /// Sets the pixels of `out` that contain a point of the image. `out` gets the frame's size; its
+    /// rows are in the order of computation, y upwards.
     pub fn coverage(
         &self,
         system: &LanesSystem,
@@ -67,7 +67,7 @@ impl LanesSampler {
         }
     }
 
-    /// The last point on each pixel. Points are numbered in canonical order: the 128 of the
+    /// Returns the last point of each pixel. Points are numbered in canonical order: the 128 of the
     /// lead-in, then step by step those of the lanes 0 to 63.
     #[must_use]
     pub fn owners(&self, system: &LanesSystem, key: Key, scratch: &mut LanesScratch) -> Owners {
@@ -86,8 +86,8 @@ impl LanesSampler {
         Owners { width: size, height: size, ordinals }
     }
 
-    /// Computes the points of the lanes and where they fall on a canvas of that stride. None where
-    /// the system, or this image of it, is one for the single orbit.
+    /// Computes the points of the lanes and their mapping to a canvas of this stride. `None` if the
+    /// system, or this image of it, needs the single orbit.
     fn iterate(
         &self,
         system: &LanesSystem,
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
     use crate::system::System;
 
-    /// Small enough for an interpreter that checks every access to memory; the thorough tests are
-    /// those of the public face.
+    /// Small enough for Miri, which checks every access to memory; the thorough tests use the
+    /// public interface.
     #[test]
     fn tiny_pictures_are_the_same_at_every_level() {
         let maps = vec![[0.5, 0.1, -0.2, 0.5, 0.3, 0.1], [0.4, 0.0, 0.1, -0.6, -0.5, 0.7]];

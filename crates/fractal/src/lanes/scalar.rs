@@ -1,10 +1,10 @@
-//! The sampler as it is defined, a point at a time: what every machine can run, and what the
-//! vector code has to agree with to the bit.
+//! The sampler as defined, a point at a time: runs on every machine, and is the reference for the
+//! vector code, which must match it bit for bit.
 use super::key::Hash;
 use super::points::{Bounds, LANES, Mapping, Step, next};
 use super::table::Table;
 
-/// Advances the lanes from the first step through all others and returns the bounds of the latter.
+/// Advances the lanes from the first step through all others and returns the bounds of the others.
 pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let mut bounds = Bounds::ORIGIN;
     let mut steps = steps.iter_mut();
@@ -22,7 +22,7 @@ pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     bounds
 }
 
-/// Writes `value(ordinal)` where each point falls, in order; ordinals count from 1.
+/// Writes `value(ordinal)` at the place of each point, in order; ordinals count from 1.
 pub(super) fn plot<T>(
     steps: &[Step],
     mapping: &Mapping,
@@ -44,7 +44,7 @@ pub(super) fn plot<T>(
 
 /// Turns bytes that are 0 or 1 into bits, the first byte in the lowest bit.
 pub(super) fn pack(bytes: &[u8], words: &mut [u64]) {
-    // Moves bit 8 i of a number to bit 56 + i; no two of the products meet below there.
+    // Moves bit 8 i of a number to bit 56 + i; no two of the products meet below that.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<64>().0) {
         let eights = bytes.as_chunks::<8>().0.iter();

@@ -2,7 +2,7 @@ use super::lyapunov;
 use super::table::{SLOTS, Table};
 use crate::system::System;
 
-/// A system made ready for the sampler: its tables, and the decision whether the lanes draw it.
+/// A system prepared for the sampler: its tables, and whether the lanes can draw it.
 #[derive(Debug, Clone)]
 pub struct LanesSystem {
     pub(super) table: Table,
@@ -10,8 +10,7 @@ pub struct LanesSystem {
 }
 
 impl LanesSystem {
-    /// Prepares a system; takes some microseconds. Every system can be prepared, whatever its
-    /// numbers are.
+    /// Prepares a system, in some microseconds. Accepts any numbers.
     #[must_use]
     pub fn new(system: &System) -> Self {
         let table = Table::new(system);
@@ -20,20 +19,20 @@ impl LanesSystem {
     }
 
     /// Returns whether its images are drawn as one orbit in double precision, which takes some ten
-    /// times as long: the system does not clearly contract. A property of the system alone.
+    /// times as long, because the system does not clearly contract. A property of the system alone.
     #[must_use]
     pub fn exact_orbit(&self) -> bool {
         self.exact_orbit
     }
 
-    /// Returns what the lanes are drawn from, for those who draw them elsewhere: parameter `k` of
-    /// the map in slot `j` is `[k][j]`.
+    /// Returns the parameters for drawing the lanes elsewhere: parameter `k` of the map in slot `j`
+    /// is `[k][j]`.
     #[must_use]
     pub fn parameters(&self) -> &[[f32; SLOTS]; 6] {
         &self.table.narrow
     }
 
-    /// The threshold and alias of each slot, as the definition has them.
+    /// Returns the threshold and alias of each slot, as in the definition.
     #[must_use]
     pub fn words(&self) -> &[u32; SLOTS] {
         &self.table.words

@@ -1,16 +1,17 @@
 use crate::system::{Map, System};
 
-/// Slots of a table: every system's maps fit, and three bits of a random number choose one.
+/// Slots of a table: enough for every system, and chosen by three bits of a random number.
 pub(super) const SLOTS: usize = 8;
 
-/// Bits of a random number that choose the slot; the others are compared with its threshold.
+/// Bits of a random number that choose the slot; the rest is compared with its threshold.
 const SLOT_BITS: u32 = 3;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
-/// A threshold that keeps everything in its slot: all bits of a random number above the slot's.
+/// The threshold above which nothing goes to the alias: all bits of a random number above the
+/// slot's.
 const FULL: u32 = (1 << (32 - SLOT_BITS)) - 1;
 
-/// A system's maps, and the alias table that takes each as often as its probability says.
+/// A system's maps, and the alias table that chooses each with its probability.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(super) struct Table {
@@ -31,7 +32,7 @@ impl Table {
         Self { narrow, words, maps }
     }
 
-    /// The slot of the map that a random number takes.
+    /// Returns the slot of the map that a random number chooses.
     ///
     /// A word is `threshold << 3 | alias`. The low three bits of the random number are its slot,
     /// the others decide between the slot's own map and its alias; as either answer is in the low
@@ -48,15 +49,15 @@ impl Table {
     }
 }
 
-/// The words of the alias table (Alastair J. Walker; the pairing is Michael D. Vose's), and which
-/// map lies in each slot.
+/// Returns the words of the alias table (Alastair J. Walker; the pairing is Michael D. Vose's), and
+/// the map of each slot.
 ///
 /// Every slot stands for an eighth. The slot with the least share is closed: what it lacks of an
-/// eighth is given to the slot with the most, its alias. A slot with no share of its own holds the
-/// map of its alias, so that not even one random number in 2^32 takes a map of probability zero.
+/// eighth comes from the slot with the most, its alias. A slot with a share of zero holds the map
+/// of its alias, so that not even one random number in 2^32 chooses a map of probability zero.
 ///
-/// Probabilities need not sum to 1. Those that are negative or not finite count as zero; where
-/// nothing is left, or the sum overflows, all maps are taken equally often.
+/// Probabilities need not sum to 1. Negative and non-finite ones count as zero; if nothing is left,
+/// or the sum overflows, all maps are equally likely.
 fn alias(probabilities: &[f64]) -> ([u32; SLOTS], [usize; SLOTS]) {
     let mut shares = shares(probabilities);
     let mut words: [u32; SLOTS] = std::array::from_fn(|slot| FULL << SLOT_BITS | slot as u32);
@@ -64,7 +65,7 @@ fn alias(probabilities: &[f64]) -> ([u32; SLOTS], [usize; SLOTS]) {
     let mut open = [true; SLOTS];
     for _ in 0..SLOTS {
         let open_slots = || (0..SLOTS).filter(|&slot| open[slot]);
-        // Of equals the first: `reduce` keeps what it has.
+        // The first of equals: `reduce` keeps its accumulator.
         let least = open_slots().reduce(|a, b| if shares[b] < shares[a] { b } else { a });
         let most = open_slots().reduce(|a, b| if shares[b] > shares[a] { b } else { a });
         let (Some(least), Some(most)) = (least, most) else { break };
@@ -83,7 +84,7 @@ fn alias(probabilities: &[f64]) -> ([u32; SLOTS], [usize; SLOTS]) {
     (words, homes)
 }
 
-/// The probabilities in units of an eighth; they sum to 8.
+/// Returns the probabilities in units of an eighth; they sum to 8.
 fn shares(probabilities: &[f64]) -> [f64; SLOTS] {
     let mut clean = [0.0; SLOTS];
     for (clean, &probability) in clean.iter_mut().zip(probabilities) {
@@ -103,7 +104,7 @@ mod tests {
     use crate::lanes::key::{Hash, Key};
     use proptest::prelude::*;
 
-    /// Returns how often each map is taken, exactly: every threshold counted out.
+    /// Returns the exact frequency of each map, by counting out every threshold.
     fn exact(probabilities: &[f64]) -> [f64; SLOTS] {
         let (words, homes) = alias(probabilities);
         let mut taken = [0.0; SLOTS];

@@ -1,8 +1,8 @@
-//! The two loops of the sampler for AVX2 and for AVX-512. They differ in how many lanes a vector
-//! holds; the arithmetic is that of `scalar`, operation by operation.
+//! The two loops of the sampler for AVX2 and for AVX-512. They differ in the number of lanes per
+//! vector; the arithmetic is that of `scalar`, operation by operation.
 //!
-//! The bounds take the new point as first operand: where it is NaN, `min` and `max` return the
-//! second, so an infinity that came before it stays.
+//! The bounds take the new point as first operand: if it is NaN, `min` and `max` return the second,
+//! so an earlier infinity stays.
 #![allow(unsafe_code)]
 
 use super::key::{FACTORS, Hash};
@@ -10,10 +10,10 @@ use super::points::{Bounds, Mapping, Step};
 use super::table::{SLOTS, Table};
 use std::arch::x86_64::*;
 
-/// Returns what `iterate` does, for 16 lanes at a time.
+/// `scalar::iterate` for 16 lanes at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn iterate_avx512(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
-    // Twice the eight slots: the permutation looks at four bits of its index, one too many.
+    // The eight slots twice: the permutation uses four bits of its index, one too many.
     let twice = |slots: &[f32; SLOTS]| _mm512_broadcast_f32x8(load8(slots));
     let [a, b, c, d, e, f] = table.narrow.each_ref().map(twice);
     let words = _mm512_broadcast_i32x8(load8_bits(&table.words));
@@ -59,7 +59,7 @@ pub(super) fn iterate_avx512(table: &Table, hash: Hash, steps: &mut [Step]) -> B
     }
 }
 
-/// Returns what `plot` does, for 16 lanes at a time.
+/// `scalar::plot` for 16 lanes at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn plot_avx512<T>(
     steps: &[Step],
@@ -85,14 +85,14 @@ pub(super) fn plot_avx512<T>(
             unsafe { _mm512_storeu_si512(places.as_mut_ptr().cast(), place) };
             for place in places {
                 ordinal += 1;
-                // SAFETY: the minimum above left no place beyond the canvas' last.
+                // SAFETY: the minimum above keeps every place within the canvas.
                 unsafe { *canvas.get_unchecked_mut(place as usize) = value(ordinal) };
             }
         }
     }
 }
 
-/// Returns what `pack` does, 64 pixels at a time.
+/// `scalar::pack` for 64 pixels at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn pack_avx512(bytes: &[u8], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<64>().0) {
@@ -102,8 +102,8 @@ pub(super) fn pack_avx512(bytes: &[u8], words: &mut [u64]) {
     }
 }
 
-/// Returns what `iterate` does, for eight lanes at a time. The six parameters stay in memory, as a
-/// vector of each is an operand of its permutation: registers are scarce.
+/// `scalar::iterate` for eight lanes at a time. The six parameters stay in memory, as a vector of
+/// each is an operand of its permutation: registers are scarce.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn iterate_avx2(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let [a, b, c, d, e, f] = table.narrow.each_ref().map(|slots| load8(slots));
@@ -154,7 +154,7 @@ pub(super) fn iterate_avx2(table: &Table, hash: Hash, steps: &mut [Step]) -> Bou
     }
 }
 
-/// Returns what `plot` does, for eight lanes at a time.
+/// `scalar::plot` for eight lanes at a time.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn plot_avx2<T>(
     steps: &[Step],
@@ -180,21 +180,22 @@ pub(super) fn plot_avx2<T>(
             unsafe { _mm256_storeu_si256(places.as_mut_ptr().cast(), place) };
             for place in places {
                 ordinal += 1;
-                // SAFETY: the minimum above left no place beyond the canvas' last.
+                // SAFETY: the minimum above keeps every place within the canvas.
                 unsafe { *canvas.get_unchecked_mut(place as usize) = value(ordinal) };
             }
         }
     }
 }
 
-/// Returns what `pack` does, 32 pixels at a time.
+/// `scalar::pack` for 32 pixels at a time.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn pack_avx2(bytes: &[u8], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<64>().0) {
         let half = |half: &[u8; 32]| {
             // SAFETY: `half` is 32 bytes; the load needs no alignment.
             let bytes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
-            // The lowest bit of every byte to its highest, which is what is collected.
+            // Moves the lowest bit of every byte to its highest, where the next instruction
+            // collects it.
             _mm256_movemask_epi8(_mm256_slli_epi16::<7>(bytes)) as u32
         };
         let [low, high] = [0, 1].map(|at| half(&bytes.as_chunks().0[at]));
@@ -202,7 +203,7 @@ pub(super) fn pack_avx2(bytes: &[u8], words: &mut [u64]) {
     }
 }
 
-/// The last place of a canvas as the comparison takes it; none of an empty one.
+/// Returns the last place of a canvas, as the comparison needs it; `None` for an empty one.
 fn last_place<T>(canvas: &[T]) -> Option<u32> {
     let last = canvas.len().checked_sub(1)?;
     Some(u32::try_from(last).unwrap_or(u32::MAX))

@@ -1,40 +1,39 @@
-//! What RCDB and VisualAtom share: an ellipse of vertices that every line pushes outwards again.
+//! The common part of RCDB and VisualAtom: an ellipse of vertices, which every line pushes outwards
+//! again.
 use crate::lines::params::{Given, Params};
 use crate::lines::perlin::noise;
 use crate::lines::polyline::{Canvas, Point};
 use fdconvert_core::{Error, KeyedRandom, Result};
 use std::f64::consts::PI;
 
-/// The side of the originals' canvas. Figures are computed for it; other sizes show the same
-/// figure smaller or larger.
+/// Side of the originals' canvas. Figures are computed for it; other sizes scale the figure.
 pub(super) const ORIGINAL_SIZE: u32 = 512;
 
-/// The longest side of an image.
 const MAX_SIZE: u32 = crate::frame::Frame::MAX_SIZE;
 
-/// Far more than the originals take, and few enough for an image of seconds.
+/// Far more than in the originals, and few enough for an image to take seconds.
 const MAX_VERTICES: u32 = 4096;
 const MAX_LINES: u32 = 1024;
 
-/// Largest values that are read from files. With them the figure stays within 2^24 pixels, even
-/// on the largest canvas.
+/// Largest values accepted from files. With them the figure stays within 2^24 pixels, even on the
+/// largest canvas.
 const MAX_PERLIN: f64 = 64.0;
 const MAX_LINE_WIDTH: f64 = 16.0;
 const MAX_RADIUS: u32 = 4096;
 const MAX_OVAL: f64 = 16.0;
 const MAX_CENTRE: f64 = 4096.0;
 
-/// The numbers of a class that both families have.
+/// The parameters of a class in both families.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contour {
     pub(super) n_vertices: u32,
     pub(super) n_lines: u32,
     /// Amplitude of the noise on a vertex.
     pub(super) perlin: f64,
-    /// Distance that every vertex moves outwards with every line: that of lines, and not their
-    /// width, though the originals call it so.
+    /// Distance by which every line moves a vertex outwards: that between lines, and not their
+    /// width, although the originals call it so.
     pub(super) line_width: f64,
-    /// Placement of the first instance; every other one draws its own.
+    /// Placement of the first instance; all others draw theirs.
     pub(super) first: Placement,
 }
 
@@ -48,7 +47,7 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// A centre as the originals draw it: y, then x, `reach` from the middle at the most.
+    /// Draws a centre as the originals do: y, then x, at most `reach` from the middle.
     pub(super) fn draw_centre(random: &mut KeyedRandom, reach: i32) -> [f64; 2] {
         let mut coordinate =
             || f64::from(ORIGINAL_SIZE as i32 + random.integer(-reach, reach)) / 2.0;
@@ -56,14 +55,14 @@ impl Placement {
         [coordinate(), y]
     }
 
-    /// Factors of the radius as the originals draw them: x, then y.
+    /// Draws factors of the radius as the originals do: x, then y.
     pub(super) fn draw_oval(random: &mut KeyedRandom) -> [f64; 2] {
         [random.between(1.0, 2.0), random.between(1.0, 2.0)]
     }
 }
 
 impl Contour {
-    /// Its numbers, in the order and by the names of the originals' files.
+    /// Returns its parameters, with the order and names of the originals' files.
     pub(super) fn params(&self) -> Params {
         let Placement { radius, oval, centre } = self.first;
         vec![
@@ -79,7 +78,7 @@ impl Contour {
         ]
     }
 
-    /// Takes them back, checked.
+    /// Reads and checks the parameters.
     pub(super) fn from_given(given: &mut Given<'_>) -> Result<Self> {
         Ok(Self {
             n_vertices: given.whole("Vertex", 3..=MAX_VERTICES)?,
@@ -100,28 +99,26 @@ impl Contour {
         })
     }
 
-    /// The angle of every vertex.
     pub(super) fn angles(&self) -> Vec<f64> {
         let step = (PI * 2.0) / f64::from(self.n_vertices);
         (0..self.n_vertices).map(|vertex| step * f64::from(vertex)).collect()
     }
 }
 
-/// A figure about to be drawn.
 pub(super) struct Figure<'a> {
     pub(super) contour: &'a Contour,
     pub(super) placement: Placement,
-    /// True if the figure is computed at the origin, then moved to its centre (RCDB); false if in
-    /// place (VisualAtom). The two round differently, so each is drawn as the original did.
+    /// True if the figure is computed at the origin, then moved to its centre (RCDB); false if
+    /// computed in place (VisualAtom). The two round differently, so each follows its original.
     pub(super) moved: bool,
 }
 
 impl Figure<'_> {
-    /// Draws all lines. `gray` draws the gray of a line; `displace` says how far inwards a vertex
-    /// moves, of which noise is one part.
+    /// Draws all lines. `gray` chooses the gray of a line; `displace` returns how far inwards a
+    /// vertex moves, which includes noise.
     ///
     /// Random numbers are taken in the originals' order: the gray, the noise of every x, the noise
-    /// of every y. All arithmetic keeps their order too, for the last bit decides pixels.
+    /// of every y. All arithmetic keeps their order too, because the last bit affects pixels.
     pub(super) fn draw(
         &self,
         random: &mut KeyedRandom,
@@ -154,7 +151,7 @@ impl Figure<'_> {
 
 /// One coordinate of every vertex.
 struct Axis {
-    /// Which way is outwards.
+    /// The outward direction of every vertex.
     directions: Vec<f64>,
     positions: Vec<f64>,
 }
@@ -179,7 +176,6 @@ impl Axis {
     }
 }
 
-/// A canvas of `size` by `size` pixels.
 pub(super) fn canvas(size: u32, background: u8) -> Result<Canvas> {
     if size == 0 || size > MAX_SIZE {
         return Err(Error::usage("size", format!("{size} is not from 1 to {MAX_SIZE}")));

@@ -12,10 +12,10 @@ pub enum LineFamily {
 }
 
 impl LineFamily {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 2] = [Self::Rcdb, Self::VisualAtom];
 
-    /// Its name in recipes.
+    /// Returns its name in recipes.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -24,13 +24,13 @@ impl LineFamily {
         }
     }
 
-    /// The family of that name.
+    /// Returns the family of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|family| family.name() == name)
     }
 
-    /// The gray of pixels that no line touches.
+    /// Returns the gray of the background.
     #[must_use]
     pub fn background(self) -> u8 {
         match self {
@@ -39,7 +39,7 @@ impl LineFamily {
         }
     }
 
-    /// Class number `class` of a seed.
+    /// Draws class number `class` of a seed.
     #[must_use]
     pub fn class(self, seed: u64, class: u32) -> LineClass {
         match self {
@@ -49,21 +49,21 @@ impl LineFamily {
     }
 }
 
-/// A class of a family, as numbers that a file can keep.
+/// A class of a family, as parameters that a file can store.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LineClass {
-    /// One of RCDB.
+    /// A class of RCDB.
     Rcdb(RcdbClass),
-    /// One of VisualAtom.
+    /// A class of VisualAtom.
     VisualAtom(VisualAtomClass),
 }
 
 impl LineClass {
-    /// The class of these numbers, by the names that [`params`](Self::params) has, in any order.
+    /// Creates the class of these parameters, named as in [`params`](Self::params), in any order.
     ///
     /// # Errors
-    /// `Usage` when a number is missing, unknown, given twice or out of the bounds within which a
-    /// figure is drawn in reasonable time.
+    /// `Usage` when a parameter is missing, unknown, given twice or outside the bounds that keep
+    /// the drawing time reasonable.
     pub fn from_params<S: AsRef<str>>(family: LineFamily, params: &[(S, f64)]) -> Result<Self> {
         let mut given = Given::new(params);
         let class = match family {
@@ -74,15 +74,15 @@ impl LineClass {
         Ok(class)
     }
 
-    /// The class of a text as [`to_csv`](Self::to_csv) writes it, so also of RCDB's own files.
+    /// Reads a class as [`to_csv`](Self::to_csv) writes it, including RCDB's own files.
     ///
     /// # Errors
-    /// `Usage`, as for [`from_params`](Self::from_params), and for lines of another shape.
+    /// `Usage`, as for [`from_params`](Self::from_params), and for malformed lines.
     pub fn from_csv(family: LineFamily, text: &str) -> Result<Self> {
         Self::from_params(family, &params::from_csv(text)?)
     }
 
-    /// Its family.
+    /// Returns its family.
     #[must_use]
     pub fn family(&self) -> LineFamily {
         match self {
@@ -91,8 +91,8 @@ impl LineClass {
         }
     }
 
-    /// Its numbers, in the order and by the names of RCDB's files. VisualAtom writes none; it has
-    /// the same numbers and, by the names in its script, two frequencies.
+    /// Returns its parameters, with the order and names of RCDB's files. VisualAtom writes no
+    /// files; it has the same parameters and two frequencies, named as in its script.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         match self {
@@ -101,18 +101,18 @@ impl LineClass {
         }
     }
 
-    /// Its numbers as lines `name,value`, as RCDB's `param/00000.csv` has them.
+    /// Returns its parameters as lines `name,value`, as in RCDB's `param/00000.csv`.
     #[must_use]
     pub fn to_csv(&self) -> String {
         params::to_csv(&self.params())
     }
 
-    /// Draws instance `instance` in gray, one channel. Pixels depend on the class's numbers, on
-    /// `seed`, `class`, `instance` and `size`, and on nothing else.
+    /// Draws instance `instance` in gray, one channel. Pixels depend only on the class's parameters
+    /// and on `seed`, `class`, `instance` and `size`.
     ///
-    /// Figures are computed for the originals' 512 by 512 pixels. Another `size` shows the same
-    /// figure smaller or larger, with lines of one pixel still; the originals take a size too, but
-    /// then keep the figure's size, cut it off and change RCDB's grays.
+    /// Figures are computed for the originals' 512 by 512 pixels. Another `size` scales the figure,
+    /// but not its lines of one pixel; the originals take a size too, but keep the figure's size,
+    /// cut it off and change RCDB's grays.
     ///
     /// # Errors
     /// `Usage` for a size that is 0 or above [`Frame::MAX_SIZE`](crate::Frame::MAX_SIZE).
@@ -123,7 +123,7 @@ impl LineClass {
         }
     }
 
-    /// The file of an instance below the folder of images, as in the originals: RCDB's
+    /// Returns the file of an instance below the folder of images, as in the originals: RCDB's
     /// `00000/00000_0000.png`, VisualAtom's `00000/vertex_0500_instance_0000.png`.
     #[must_use]
     pub fn name(&self, class: u32, instance: u32) -> String {

@@ -1,9 +1,9 @@
 //! Figures of closed lines, drawn one inside the other: the families RCDB and VisualAtom.
 //!
-//! A class is a handful of numbers; an instance draws the noise that moves the vertices. The
-//! originals seed one random generator per process, so that their images depend on how many
-//! processes shared the work. Here every image has a generator of its own, keyed by seed, class
-//! and instance; given the same random numbers, the images are the originals', pixel by pixel.
+//! A class has a few parameters; an instance draws the noise that moves the vertices. The originals
+//! seed one random generator per process, so that their images depend on the number of processes.
+//! Here every image has a separate generator, keyed by seed, class and instance; given the same
+//! random numbers, the images are the originals', pixel by pixel.
 mod contour;
 mod family;
 mod params;

@@ -1,15 +1,15 @@
-//! A class as names and numbers: what a file stores of it.
+//! A class as names and numbers, as files store it.
 use crate::csv::c_exponent;
 use fdconvert_core::{Error, Result};
 use std::ops::RangeInclusive;
 
-/// The numbers of a class, by the names that the originals' files have.
+/// The parameters of a class, named as in the originals' files.
 pub(super) type Params = Vec<(&'static str, f64)>;
 
-/// Names whose values are integers.
+/// The parameters with integer values.
 const WHOLE: [&str; 5] = ["Vertex", "Center_rad", "Line_num", "nami1", "nami2"];
 
-/// Numbers that someone else wrote, taken by name one after another.
+/// Parameters from outside, taken by name one after another.
 pub(super) struct Given<'a> {
     values: Vec<(&'a str, f64)>,
 }
@@ -19,7 +19,7 @@ impl<'a> Given<'a> {
         Self { values: params.iter().map(|(name, value)| (name.as_ref(), *value)).collect() }
     }
 
-    /// Takes a number that has to lie in `bounds`.
+    /// Takes a number, which must be in `bounds`.
     pub(super) fn real(&mut self, name: &str, bounds: RangeInclusive<f64>) -> Result<f64> {
         let Some(at) = self.values.iter().position(|(given, _)| *given == name) else {
             return Err(Error::usage("class", format!("{name} is missing")));
@@ -33,7 +33,7 @@ impl<'a> Given<'a> {
         Ok(value)
     }
 
-    /// Takes an integer that has to lie in `bounds`.
+    /// Takes an integer, which must be in `bounds`.
     pub(super) fn whole(&mut self, name: &str, bounds: RangeInclusive<u32>) -> Result<u32> {
         let value = self.real(name, f64::from(*bounds.start())..=f64::from(*bounds.end()))?;
         if value.fract() != 0.0 {
@@ -42,8 +42,8 @@ impl<'a> Given<'a> {
         Ok(value as u32)
     }
 
-    /// Checks that every number was taken: one more is a name given twice or one that the family
-    /// has no use for.
+    /// Checks that every parameter was taken: one that is left was given twice, or does not belong
+    /// to the family.
     pub(super) fn finish(self) -> Result<()> {
         match self.values.first() {
             None => Ok(()),
@@ -54,7 +54,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Lines `name,value` as Python's `csv` module writes them.
+/// Formats lines `name,value` as Python's `csv` module does.
 pub(super) fn to_csv(params: &[(&'static str, f64)]) -> String {
     let line = |(name, value): &(&str, f64)| {
         let value = if WHOLE.contains(name) { format!("{value:.0}") } else { python_float(*value) };
@@ -63,7 +63,6 @@ pub(super) fn to_csv(params: &[(&'static str, f64)]) -> String {
     params.iter().map(line).collect()
 }
 
-/// The pairs of such lines.
 pub(super) fn from_csv(text: &str) -> Result<Vec<(&str, f64)>> {
     let wrong =
         |line: &str| Error::usage("class", format!("{line:?} is not a name, a comma and a number"));
@@ -74,7 +73,7 @@ pub(super) fn from_csv(text: &str) -> Result<Vec<(&str, f64)>> {
     text.lines().filter(|line| !line.trim().is_empty()).map(pair).collect()
 }
 
-/// The shortest text that reads back as `value`, as Python prints it: it and Rust go over to
+/// Formats the shortest text that reads back as `value`, as Python does: it and Rust switch to
 /// exponents at the same values.
 fn python_float(value: f64) -> String {
     c_exponent(format!("{value:?}"))

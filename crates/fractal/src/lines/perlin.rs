@@ -1,15 +1,15 @@
 //! Noise along a line, as `pnoise1` of the Python package `noise` 1.2.2 computes it.
 //!
 //! Ken Perlin, "Improving Noise", SIGGRAPH 2002, in one dimension: every integer has a slope, and
-//! between two of them their two straight lines are blended. The package has a slope of -1, where
-//! the paper has the negative of a slope of 1 to 8, for half of the integers: kept, for the
-//! originals drew with it.
+//! between two integers their two straight lines are blended. For half of the integers the package
+//! has a slope of -1, where the paper has the negative of a slope of 1 to 8: kept, because the
+//! originals use it.
 
-/// The noise at `x`, in 32-bit arithmetic, one octave. It repeats every 256 (the package says
-/// 1024, which its table of 256 then makes the same).
+/// Returns the noise at `x`, in 32-bit arithmetic, one octave. It repeats every 256 (the package
+/// says 1024, which its table of 256 reduces to the same).
 #[inline]
 pub(super) fn noise(x: f32) -> f32 {
-    // Rounded towards zero, then down: a call of `floor` costs more than the rest.
+    // Truncated, then rounded down: a call of `floor` costs more than the rest.
     let truncated = x as i32;
     let cell = if (truncated as f32) > x { truncated.wrapping_sub(1) } else { truncated };
     let x = x - cell as f32;
@@ -58,7 +58,7 @@ mod tests {
     use super::noise;
     use sha2::{Digest, Sha256};
 
-    /// `noise.pnoise1` of the package, 1.2.2.
+    /// Values of `noise.pnoise1` of the package, version 1.2.2.
     const TABLE: [(f32, u32); 14] = [
         (0.0, 0x0000_0000),
         (0.5, 0x3f33_3333),
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(format!("{:x}", hash.finalize()), MANY);
     }
 
-    /// SHA-256 of what the package gives for them, little-endian.
+    /// SHA-256 of the package's results for these arguments, little-endian.
     const MANY: &str = "0b86871de771f6935be7e8de9d450a7afc8cfea50bbf1cc089550b9a452581ab";
 
     #[test]

@@ -1,10 +1,9 @@
 //! Closed lines of one pixel's width, as Pillow's `ImageDraw.line` draws them.
 //!
-//! Coordinates lose their fraction towards zero; between two points runs Bresenham's line, which
-//! after `i` steps along the longer axis has made `floor((2 * short * i + long) / (2 * long))`
-//! along the shorter. That closed form lets a line that leaves the canvas start where it enters,
-//! with the very pixels that it has when drawn from its start, and makes the work bounded by the
-//! canvas whatever the coordinates.
+//! Coordinates are truncated; between two points runs Bresenham's line, which after `i` steps along
+//! the longer axis has made `floor((2 * short * i + long) / (2 * long))` along the shorter. With
+//! that closed form a line that leaves the canvas starts where it enters, with the same pixels as
+//! when drawn from its start, and the work is bounded by the canvas whatever the coordinates.
 use fdconvert_core::Pixels;
 
 /// A point, in pixels. Beyond 2^24 the arithmetic would overflow: see [`Point::new`].
@@ -17,7 +16,7 @@ pub(super) struct Point {
 impl Point {
     const FARTHEST: f64 = (1 << 24) as f64;
 
-    /// The pixel of a place; places beyond 2^24 pixels are drawn in, and what is not a number is 0.
+    /// Returns the pixel of a place. Places beyond 2^24 pixels are clamped, and NaN becomes 0.
     #[inline]
     pub(super) fn new(x: f64, y: f64) -> Self {
         let pixel = |value: f64| value.clamp(-Self::FARTHEST, Self::FARTHEST) as i32;
@@ -32,13 +31,12 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// A canvas of one gray. The caller has checked that the size is sane.
+    /// Creates a canvas of one gray. The caller has checked the size.
     pub(super) fn new(size: u32, background: u8) -> Self {
         let n_pixels = size as usize * size as usize;
         Self { size: i32::try_from(size).unwrap_or(0), pixels: vec![background; n_pixels] }
     }
 
-    /// Returns what was drawn.
     pub(super) fn into_pixels(self) -> Pixels {
         let size = self.size.unsigned_abs();
         Pixels { width: size, height: size, channels: 1, data: self.pixels }
@@ -57,8 +55,8 @@ impl Canvas {
     #[inline]
     fn line(&mut self, from: Point, to: Point, gray: u8) {
         let (dx, dy) = (to.x - from.x, to.y - from.y);
-        // As in the original, what runs diagonally counts as steep. The axis with more steps is
-        // the long one; `start` is the place on it and `step` its direction.
+        // As in the original, diagonals count as steep. The axis with more steps is the long one;
+        // `start` is the place on it and `step` its direction.
         let steep = dx.abs() <= dy.abs();
         let (long, short) = if steep { (dy, dx) } else { (dx, dy) };
         let (long_start, short_start) = if steep { (from.y, from.x) } else { (from.x, from.y) };
@@ -88,7 +86,7 @@ impl Canvas {
         } else {
             (long_step, short_step * self.size)
         };
-        // Twice the distance, in long steps, from where the next short step is due.
+        // Twice the distance, in long steps, to the next short step.
         let mut error = 2 * i64::from(short) * (i64::from(first) + 1)
             - i64::from(long)
             - 2 * i64::from(long) * short_first;
@@ -106,13 +104,13 @@ impl Canvas {
         }
     }
 
-    /// The first and the last step along the long axis whose pixels are on the canvas.
+    /// Returns the first and the last step along the long axis with pixels on the canvas.
     fn visible(
         &self,
         (long_start, long_step, long): (i32, i32, i32),
         (short_start, short_step, short): (i32, i32, i32),
     ) -> Option<(i32, i32)> {
-        // How many steps lead onto the canvas, and how many are the last before it is left.
+        // The number of steps until the line enters the canvas, and the last before it leaves.
         let crossing = |start: i32, step: i32| {
             if step < 0 { (start - self.size + 1, start) } else { (-start, self.size - 1 - start) }
         };
@@ -122,10 +120,10 @@ impl Canvas {
         if leave < 0 || enter > short {
             return None;
         }
-        // The first long step that has made `n` short ones.
+        // The first long step after `n` short ones.
         let making = |n: i32| {
             let (long, short, n) = (i64::from(long), i64::from(short), i64::from(n));
-            // `long` is the most that is asked for, so the quotient fits.
+            // `n` never exceeds `long`, so the quotient fits.
             ((2 * long * n - long).max(0) as u64).div_ceil(2 * short as u64) as i32
         };
         if enter > 0 {
@@ -138,13 +136,13 @@ impl Canvas {
     }
 }
 
-/// -1 or 1; 1 for nothing.
+/// Returns -1 or 1; 1 for zero.
 #[inline]
 fn direction(delta: i32) -> i32 {
     if delta < 0 { -1 } else { 1 }
 }
 
-/// Steps along the short axis that belong to `i` along the long one.
+/// Returns the steps along the short axis that belong to `i` along the long one.
 #[inline]
 fn short_steps(long: i32, short: i32, i: i32) -> i64 {
     if i == 0 {
@@ -159,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
     use sha2::{Digest, Sha256};
 
-    /// A generator that the script behind the hashes has too.
+    /// The random numbers of the script that made the hashes.
     struct Lcg(u64);
 
     impl Lcg {
@@ -170,8 +168,8 @@ mod tests {
         }
     }
 
-    /// Size, reach of the points in sizes, seed and number of polylines; SHA-256 of the pixels of
-    /// Pillow 13.0.0 after `ImageDraw.line` from every point to the next.
+    /// Size, reach of the points in sizes, seed and number of polylines; SHA-256 of Pillow 13.0.0's
+    /// pixels after `ImageDraw.line` from every point to the next.
     const PILLOW: [(u32, f64, u64, u32, &str); 7] = [
         (64, 1.0, 1, 60, "35188ffcb3ce5227f1d2de9c9403dfb92889a445a3895209bb20d59f0737e8ad"),
         (64, 3.0, 2, 60, "5d16f57f5b82695412e07dc4dd9a6b22f062e10b5e8231a243f502863debbd2e"),
@@ -204,7 +202,7 @@ mod tests {
         }
     }
 
-    /// Every step drawn, whether on the canvas or not: the oracle of the clipping.
+    /// Draws every step, on the canvas or not: the oracle of the clipping.
     fn slow_line(canvas: &mut Canvas, from: Point, to: Point, gray: u8) {
         let (dx, dy) = ((to.x - from.x).abs(), (to.y - from.y).abs());
         let (step_x, step_y) = ((to.x - from.x).signum(), (to.y - from.y).signum());

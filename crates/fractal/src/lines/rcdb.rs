@@ -8,25 +8,25 @@ use fdconvert_core::{KeyedRandom, Pixels, Result};
 /// Hirokatsu Kataoka, Ryo Hayamizu, Ryosuke Yamada, Kodai Nakashima, Sora Takashima, Xinyu Zhang,
 /// Edgar Josafat Martinez-Noriega, Nakamasa Inoue and Rio Yokota, "Replacing Labeled Real-image
 /// Datasets with Auto-generated Contours", CVPR 2022, which presents ExFractalDB and RCDB.
-/// The numbers are those of its published script: 3 to 200 vertices (exponential of mean 100), 1
-/// to 200 lines, noise up to 4, radius up to 100. Radius, ovalness and centre are the first
-/// instance's; every other one draws them again.
+/// The numbers are those of its published script: 3 to 200 vertices (exponential of mean 100), 1 to
+/// 200 lines, noise up to 4, radius up to 100. Radius, ovalness and centre are those of the first
+/// instance; all others draw theirs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RcdbClass {
     contour: Contour,
 }
 
-/// Keys that tell the streams of random numbers apart.
+/// Separate the streams of random numbers.
 const CLASS_STREAM: u64 = u64::from_be_bytes(*b"rcdb/cls");
 const INSTANCE_STREAM: u64 = u64::from_be_bytes(*b"rcdb/ins");
 
 const MAX_VERTICES: f64 = 200.0;
-/// The largest distance of centres from the middle, doubled.
+/// Twice the largest distance of centres from the middle.
 const REACH: i32 = 400;
 const WHITE: u8 = 255;
 
 impl RcdbClass {
-    /// Class number `class` of a seed.
+    /// Draws class number `class` of a seed.
     #[must_use]
     pub fn new(seed: u64, class: u32) -> Self {
         let random = &mut keyed(seed, CLASS_STREAM, class, 0);
@@ -52,7 +52,7 @@ impl RcdbClass {
         Ok(Self { contour: Contour::from_given(given)? })
     }
 
-    /// Instance `instance` on a canvas of `size` by `size`: see
+    /// Draws instance `instance` on a canvas of `size` by `size`: see
     /// [`LineClass::render`](crate::LineClass::render).
     ///
     /// # Errors
@@ -72,21 +72,21 @@ impl RcdbClass {
             random,
             &mut canvas,
             size,
-            // The original draws 0 to 256, and Pillow takes 256 as 255.
+            // The original draws 0 to 256, and Pillow treats 256 as 255.
             |random| random.integer(0, 256).min(255) as u8,
             |noise, _| noise * perlin * 2.0 - perlin,
         );
         Ok(canvas.into_pixels())
     }
 
-    /// Returns where the original keeps an instance, below its folder `image`.
+    /// Returns the original's path of an instance, below its folder `image`.
     #[must_use]
     pub fn name(&self, class: u32, instance: u32) -> String {
         format!("{class:05}/{class:05}_{instance:04}.png")
     }
 }
 
-/// An exponential of mean 100, cut to an integer, until it is one of 3 to 200.
+/// Draws exponentials of mean 100, truncated, until one is from 3 to 200.
 fn draw_vertices(random: &mut KeyedRandom) -> u32 {
     loop {
         let n_vertices = (-libm::log(1.0 - random.unit()) / (1.0 / 100.0)).trunc();

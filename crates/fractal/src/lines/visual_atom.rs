@@ -9,26 +9,26 @@ use fdconvert_core::{KeyedRandom, Pixels, Result};
 /// Pre-training Vision Transformers with Sinusoidal Waves", CVPR 2023; the published renderer is
 /// under the MIT licence. The numbers are those of its script for VisualAtom-1k: 200 to 1000
 /// vertices, 1 to 200 lines, noise up to 4, radius 10 to 60, two frequencies up to 20. The centre
-/// is the first instance's; every other one draws its own.
+/// is that of the first instance; all others draw theirs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VisualAtomClass {
     contour: Contour,
     frequencies: [u32; 2],
 }
 
-/// Keys that tell the streams of random numbers apart.
+/// Separate the streams of random numbers.
 const CLASS_STREAM: u64 = u64::from_be_bytes(*b"atom/cls");
 const INSTANCE_STREAM: u64 = u64::from_be_bytes(*b"atom/ins");
 
-/// The largest distance of centres from the middle, doubled.
+/// Twice the largest distance of centres from the middle.
 const REACH: i32 = 512;
 const BLACK: u8 = 0;
 
-/// Waves per turn that are read from files at the most: more than vertices to show them.
+/// Largest number of waves per turn accepted from files: more than there are vertices to show them.
 const MAX_FREQUENCY: u32 = 4096;
 
 impl VisualAtomClass {
-    /// Class number `class` of a seed.
+    /// Draws class number `class` of a seed.
     #[must_use]
     pub fn new(seed: u64, class: u32) -> Self {
         let random = &mut keyed(seed, CLASS_STREAM, class, 0);
@@ -56,7 +56,7 @@ impl VisualAtomClass {
         Ok(Self { contour, frequencies: [frequency("nami1")?, frequency("nami2")?] })
     }
 
-    /// Instance `instance` on a canvas of `size` by `size`: see
+    /// Draws instance `instance` on a canvas of `size` by `size`: see
     /// [`LineClass::render`](crate::LineClass::render).
     ///
     /// # Errors
@@ -80,21 +80,21 @@ impl VisualAtomClass {
         Ok(canvas.into_pixels())
     }
 
-    /// Returns where the original keeps an instance.
+    /// Returns the original's path of an instance.
     #[must_use]
     pub fn name(&self, class: u32, instance: u32) -> String {
         let n_vertices = self.contour.n_vertices;
         format!("{class:05}/vertex_{n_vertices:04}_instance_{instance:04}.png")
     }
 
-    /// Half a sine of that frequency, for every vertex.
+    /// Returns half a sine of this frequency, for every vertex.
     fn wave(&self, frequency: u32) -> Vec<f64> {
         let height = |angle: f64| 0.5 * libm::sin(angle * f64::from(frequency));
         self.contour.angles().into_iter().map(height).collect()
     }
 }
 
-/// Two frequencies that differ, unless the first is 0.
+/// Draws two frequencies that differ, unless the first is 0.
 fn draw_frequencies(random: &mut KeyedRandom) -> [u32; 2] {
     let first = random.integer(0, 20).unsigned_abs();
     loop {

@@ -1,13 +1,13 @@
-//! The original's camera, by the arithmetic of the libraries that it calls: the matrices are GLM's,
-//! the projection is what OpenGL's shader and viewport do, all in single precision and without
-//! fused operations but one.
+//! The original's camera, with the arithmetic of its libraries: the matrices are GLM's, the
+//! projection that of OpenGL's shader and viewport, all in single precision and with a single fused
+//! operation.
 
 use std::f64::consts::PI;
 
-/// Distance from the centre of the model, which the camera looks at.
+/// Distance from the centre of the model, at which the camera points.
 const DISTANCE: f32 = 4.0;
 
-/// Opening of the view from top to bottom, and how near and far points are seen.
+/// Vertical field of view; near and far planes below.
 const DEGREES: f64 = 45.0;
 const NEAR: f32 = 1.0;
 const FAR: f32 = 100.0;
@@ -17,21 +17,21 @@ const START_DEGREES: f64 = 30.0;
 
 type Vector = [f32; 3];
 
-/// Looks at a model from one side.
+/// A view of a model from one side.
 pub(crate) struct Camera {
-    /// The columns of the view.
+    /// Columns of the view matrix.
     view: [Vector; 4],
     /// Factor of the perspective for x and y.
     zoom: f32,
-    /// The depth of a point: its distance times the first, and the second added.
+    /// Depth of a point: its distance times the first, plus the second.
     depth: [f32; 2],
-    /// Half of the pixels of a side.
+    /// Half of the side in pixels.
     half: f64,
 }
 
 impl Camera {
-    /// The camera of view `number` of `n_views`, turned by `turn` degrees more, for images of
-    /// `size` pixels.
+    /// Creates the camera of view `number` of `n_views`, turned by another `turn` degrees, for
+    /// images of `size` pixels.
     pub(crate) fn new(number: u32, n_views: u32, turn: f64, size: u32) -> Self {
         let around = f64::from(number) / f64::from(n_views) * PI * 2.0;
         let angles = [around, START_DEGREES * RADIANS, turn * RADIANS];
@@ -49,8 +49,8 @@ impl Camera {
         }
     }
 
-    /// The pixel that shows a point, counted from the left and from the bottom; none for points
-    /// that are out of sight.
+    /// Returns the pixel of a point, counted from the left and from the bottom; `None` if it is out
+    /// of sight.
     #[inline]
     pub(crate) fn pixel(&self, point: Vector) -> Option<(u32, u32)> {
         let [x, y, z] = point;
@@ -66,8 +66,8 @@ impl Camera {
         Some((self.place(x * scale)?, self.place(y * scale)?))
     }
 
-    /// The pixel of a coordinate from -1 to 1. The place within the image is rounded once, as by a
-    /// fused operation, and then to the nearest of 256 places in a pixel.
+    /// Returns the pixel of a coordinate from -1 to 1. The place within the image is rounded once,
+    /// as by a fused operation, and then to 1/256 of a pixel.
     #[inline]
     fn place(&self, value: f32) -> Option<u32> {
         let place = (f64::from(value) * self.half + self.half) as f32;
@@ -80,18 +80,18 @@ const RADIANS: f64 = PI / 180.0;
 
 const IDENTITY: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// A matrix, by columns, after a turn around the y axis.
+/// Turns a matrix, given by columns, around the y axis.
 fn turned(matrix: [Vector; 3], angle: f32) -> [Vector; 3] {
     let (sin, cos) = libm::sincos(angle.into());
     let (sin, cos) = (sin as f32, cos as f32);
-    // The axis' own share, which is 1 but for rounding.
+    // The axis' own component, which is 1 except for rounding.
     let turn = [[cos, 0.0, -sin], [0.0, cos + (1.0 - cos), 0.0], [sin, 0.0, cos]];
     turn.map(|[x, y, z]| {
         std::array::from_fn(|row| matrix[0][row] * x + matrix[1][row] * y + matrix[2][row] * z)
     })
 }
 
-/// The view from `eye` to the origin.
+/// Returns the view from `eye` to the origin.
 fn look_at(eye: Vector, up: Vector) -> [Vector; 4] {
     let forward = normalised(eye.map(|value| 0.0 - value));
     let right = normalised(cross(forward, up));

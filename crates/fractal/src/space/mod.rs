@@ -1,4 +1,4 @@
-//! Fractals of space seen from around them, as MV-FractalDB and ExFractalDB have them.
+//! Views of three-dimensional fractals, as in MV-FractalDB and ExFractalDB.
 //!
 //! Yamada et al., "MV-FractalDB: formula-driven supervised learning for multi-view image
 //! recognition" (IROS 2021), and Kataoka et al., "Replacing labeled real-image datasets with
@@ -13,10 +13,10 @@
 //! ```
 //!
 //! Everything is computed in the programs' order and precision: in doubles up to the model, and in
-//! single precision from there to the pixel, as OpenGL does. Two things of theirs cannot be had
-//! again: no seed is set for the random numbers that choose the maps, nor for the angles that
-//! ExFractalDB adds. Here both come from the seed, the class and the instance; the former are those
-//! of numpy after `numpy.random.seed` with a number that the metadata of every image has, so that
+//! single precision from there to the pixel, as OpenGL does. Two parts cannot be reproduced,
+//! because the programs set no seed: the random numbers that choose the maps, and the angles that
+//! ExFractalDB adds. Here both derive from the seed, the class and the instance; the former are
+//! numpy's after `numpy.random.seed` with a number that is in the metadata of every image, so that
 //! their program makes the same model.
 
 mod camera;
@@ -29,12 +29,12 @@ pub(crate) use sampler::SpaceSampler;
 pub use weights::{SpaceWeights, space_weights};
 pub(crate) use weights::{base_row, n_rows};
 
-/// The gray of a point, the original's.
+/// Gray of a point, as in the original.
 pub(crate) const WHITE: u8 = 255;
 
-/// Views of an instance that the original draws.
+/// Views per instance in the original.
 pub(crate) const VIEWS: u64 = 12;
 
-/// The most degrees that ExFractalDB turns a view by. Its program draws from -pi to pi, and then
-/// takes that for degrees.
+/// Largest turn of ExFractalDB's views, in degrees. Its program draws from -pi to pi, and then
+/// treats that as degrees.
 pub(crate) const EX_TURN: f64 = std::f64::consts::PI;

@@ -1,18 +1,19 @@
 use crate::{MersenneTwister, SpaceSystem, random::keyed};
 
-/// Keeps these streams apart from others of the same seed.
+/// Separates these streams from others of the same seed.
 const POINTS: u64 = 0x3344;
 
-/// The points of an instance, centred and in single precision: what the original keeps as a file.
+/// The points of an instance, centred and in single precision, as the original stores them in a
+/// file.
 pub(crate) struct Model {
     pub(crate) points: Vec<[f32; 3]>,
 }
 
 impl Model {
-    /// The instance of a weighted system, or none where its orbit overflows or stays in one place:
-    /// then the original writes no model, and its class has fewer images.
+    /// Creates the instance of a weighted system. `None` if its orbit overflows or stays in one
+    /// place: the original then writes no model, and its class has fewer images.
     ///
-    /// `n_points` is the original's number of points; there is one fewer, as the start is not
+    /// `n_points` is the original's number of points; the model has one fewer, as the start is not
     /// drawn.
     pub(crate) fn new(system: &SpaceSystem, n_points: u32, numpy_seed: u32) -> Option<Self> {
         let mut random = vec![0.0; n_points as usize];
@@ -27,20 +28,20 @@ impl Model {
     }
 }
 
-/// The seed of numpy's generator that chooses the maps of an instance.
+/// Returns the seed of numpy's generator that chooses the maps of an instance.
 pub(crate) fn points_seed(seed: u64, class: u32, row: u32) -> u32 {
     keyed(seed, POINTS, class, row).next_u64() as u32
 }
 
-/// The orbit from the origin, which is not part of it: a point for each number but the last, by
-/// axis; none where it overflows, from where on nothing but infinities and NaN would follow.
+/// Computes the orbit after the origin: a point for each number but the last, by axis. `None` if it
+/// overflows, because all later points would be infinite or NaN.
 pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> Option<[Vec<f64>; 3]> {
     let (sums, maps) = (system.cumulative(), system.maps());
     let n_points = random.len().saturating_sub(1);
     let mut axes = [(); 3].map(|()| Vec::with_capacity(n_points));
     let [mut x, mut y, mut z] = [0.0f64; 3];
     for random in random.iter().take(n_points) {
-        // Where no sum is large enough, the point is repeated.
+        // If no sum is large enough, the point is repeated.
         if let Some((_, map)) = sums.iter().zip(maps).find(|(sum, _)| *random <= **sum) {
             let [a, b, c, d, e, f, g, h, i, j, k, l] = map;
             [x, y, z] =
@@ -57,10 +58,10 @@ pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> Option<[Vec<f64>; 3
 }
 
 /// Scales points so that the least of all their coordinates becomes -1 and the largest 1, and moves
-/// their centre to the origin. Returns false where that is impossible: for an orbit of a
-/// single place, and for one that spans more than a double holds.
+/// their centre to the origin. Returns false if that is impossible: for an orbit of a single place,
+/// and for one that spans more than a double holds.
 ///
-/// As in the original, the centre is the sum over one point more than there are.
+/// As in the original, the centre divides by one more than the number of points.
 pub(crate) fn in_place(axes: &mut [Vec<f64>; 3], n_points: u32) -> bool {
     let all = || axes.iter().flatten();
     let low = all().fold(f64::INFINITY, |low, value| low.min(*value));

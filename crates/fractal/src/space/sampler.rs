@@ -7,37 +7,36 @@ use crate::{Bitmap, Formula, Place, SpaceSystem, cache::Recent, random::keyed};
 use fdconvert_core::Result;
 use std::sync::Arc;
 
-/// Keep these streams apart from others of the same seed.
+/// Separate these streams from others of the same seed.
 const TURNS: u64 = 0x5455;
 const OTHER_ROWS: u64 = 0x4f52;
 
-/// Draws of other weights for an instance that has no model, before it gets the row that changes
-/// nothing.
+/// Number of redraws with other weights for an instance without a model, before it gets the
+/// unweighted row.
 const MAX_REDRAWS: u32 = 8;
 
-/// Bytes of models that are kept, at 120 KB for 10,000 points: neighbouring views share one, and so
-/// do all views of a dataset that has no more.
+/// Bytes of cached models, at 120 KB for 10,000 points: neighbouring views share one, and a small
+/// dataset fits as a whole.
 const MODEL_BYTES: u64 = 32 << 20;
 
-/// Draws the views of models.
 pub(crate) struct SpaceSampler {
     size: u32,
     points: u32,
     rows: Vec<SpaceWeights>,
     base_row: u32,
     n_views: u32,
-    /// Most degrees that a view is turned by.
+    /// Largest turn of a view, in degrees.
     turn: f64,
-    /// Of all views, where none is turned.
+    /// Cameras of all views, if none is turned.
     cameras: Vec<Camera>,
     models: Recent<(u32, Option<Arc<Model>>)>,
 }
 
 impl SpaceSampler {
-    /// A sampler of this formula's images.
+    /// Creates a sampler of this formula's images.
     ///
     /// # Errors
-    /// `Usage` for weights that there are not.
+    /// `Usage` for weights that do not exist.
     pub(crate) fn new(formula: &Formula) -> Result<Self> {
         let rows = space_weights(formula.weight)?;
         let (size, n_views, turn) = (formula.frame.size(), formula.patches, formula.turn);
@@ -57,8 +56,8 @@ impl SpaceSampler {
         })
     }
 
-    /// The image of a place, and the row of weights it was drawn with. Without a model the image is
-    /// empty.
+    /// Draws the image of a place, and returns the row of weights used. Without a model the image
+    /// is empty.
     pub(crate) fn draw(&self, system: &SpaceSystem, seed: u64, place: &Place) -> (u32, Bitmap) {
         let number = u64::from(place.class) << 32 | u64::from(place.row);
         let (row, model) = self.models.get(number, || self.model(system, seed, place));
@@ -75,15 +74,15 @@ impl SpaceSampler {
         };
         for point in &model.points {
             if let Some((x, y)) = camera.pixel(*point) {
-                // The original keeps rows as OpenGL hands them out, the bottom first: its files
-                // show the scene upside down. Bitmaps are turned over when they are written.
+                // The original keeps rows in OpenGL's order, the bottom first: its files show the
+                // scene upside down. Bitmaps are turned over when they are written.
                 bitmap.set(x, self.size - 1 - y);
             }
         }
         (row, bitmap)
     }
 
-    /// The degrees that a view is turned by beyond its place on the circle.
+    /// Returns the turn of a view beyond its place on the circle, in degrees.
     pub(crate) fn turn_of(&self, seed: u64, place: &Place) -> f64 {
         if self.turn == 0.0 {
             return 0.0;
@@ -92,7 +91,7 @@ impl SpaceSampler {
         keyed(seed, TURNS, place.class, image).between(-self.turn, self.turn)
     }
 
-    /// The model of an instance, with other weights where those of its row give none.
+    /// Returns the model of an instance, with other weights if those of its row give none.
     fn model(&self, system: &SpaceSystem, seed: u64, place: &Place) -> (u32, Option<Arc<Model>>) {
         let numpy_seed = points_seed(seed, place.class, place.row);
         let of_row = |row: u32| {

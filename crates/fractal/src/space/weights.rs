@@ -1,18 +1,18 @@
 use fdconvert_core::{Error, Result};
 
-/// Factors for the parameters a to l of every map; they turn one category into an instance of it.
+/// Factors for the parameters a to l of every map, which turn a category into one of its instances.
 pub type SpaceWeights = [f64; 12];
 
-/// The most steps from 1 that the published tables have.
+/// Most steps from 1 in the published tables.
 const MAX_STEPS: u32 = 6;
 
-/// The published table of 145 rows has 0.6 for parameter i where 1.6 is meant, so that it has two
-/// rows of 0.6. Their images are drawn with it, so ours are.
+/// The published table of 145 rows has 0.6 for one parameter instead of the intended 1.6, and so
+/// two rows of 0.6. The published images use it, so ours do.
 const MISPRINT: (usize, usize, f64) = (108, 8, 0.6);
 
-/// MV-FractalDB's table of instances of a category: one parameter at a time times 0.1, 0.2, ...
-/// `reach` less and more than 1, and once (among the factors of the first) times nothing but 1. A
-/// reach of 0.1 to 0.6 gives the published tables of 25, 49, 73, 97, 121 and 145 rows; none, that
+/// Returns MV-FractalDB's table of instances of a category: one parameter at a time multiplied by
+/// 0.1, 0.2, ... `reach` less and more than 1, and once (among the factors of the first) by 1 only.
+/// A reach of 0.1 to 0.6 gives the published tables of 25, 49, 73, 97, 121 and 145 rows; none, that
 /// of one row. The table of 145 rows has the misprint of the published one.
 ///
 /// # Errors
@@ -45,12 +45,12 @@ pub fn space_weights(reach: Option<f64>) -> Result<Vec<SpaceWeights>> {
     Ok(rows)
 }
 
-/// Rows of [`space_weights`]; 1 where there is no such table.
+/// Returns the number of rows of [`space_weights`]; 1 if there is no such table.
 pub(crate) fn n_rows(reach: Option<f64>) -> u32 {
     1 + 24 * n_steps(reach).unwrap_or_default()
 }
 
-/// The row that changes nothing.
+/// Returns the row that changes nothing.
 pub(crate) fn base_row(reach: Option<f64>) -> u32 {
     n_steps(reach).unwrap_or_default()
 }

@@ -11,10 +11,10 @@ use fdconvert_testkit::fixtures;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-/// The seed of Python's `random` that the recorded patches were drawn with.
+/// Seed of Python's `random` for the recorded patches.
 const PYTHON_SEED: u32 = 7;
 
-/// Categories of the published `csv_rate0.2_category1000`, as its files have them.
+/// Categories of the published `csv_rate0.2_category1000`, as in its files.
 const CATEGORY_0: &str = "\
 1.724223243171234543e-01,-7.311756060787280020e-01,-2.966728035091932281e-01,-2.777660563660040438e-01,6.115739281576646480e-01,-2.019335022650967648e-01,1.414134307013419356e-01
 -8.583735610481224576e-02,-8.433762024767534893e-01,-1.914439158840750554e-01,6.115559153715470764e-01,4.009955062511278978e-01,4.643911401924800675e-01,1.142538778724129234e-01
@@ -56,7 +56,7 @@ fn hash(pixels: &Pixels) -> String {
     Sha256::digest(&pixels.data).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The image as the original has it, by every way that there is; all have to agree.
+/// Draws the original's image by every available path; all must agree.
 fn render(sampler: &ExactSampler, system: &System, draw: Draw) -> Pixels {
     let image = sampler.render(system, draw, &mut MersenneTwister::python(PYTHON_SEED));
     match draw {
@@ -92,7 +92,7 @@ fn turned(bitmap: &Bitmap) -> Bitmap {
     turned
 }
 
-/// Checks every level, at once for all weights, against the plain way.
+/// Checks every level, with all weights at once, against the plain path.
 fn check_levels(sampler: &ExactSampler, system: &System, weights: &[Weights]) {
     let mut masks = MersenneTwister::python(PYTHON_SEED);
     let plain: Vec<Pixels> = weights
@@ -123,7 +123,7 @@ fn images_of_the_original() {
             Draw::PointGray,
             "a9da181795e24fb04412a8cb20927165d155c7e341438946312adb3f065dd9a7",
         ),
-        // This one overflows: infinities, then NaN.
+        // Overflows: infinities, then NaN.
         (
             CATEGORY_120,
             Some(4),
@@ -151,7 +151,7 @@ fn images_of_the_original() {
     }
 }
 
-/// All of the original's images that were recorded, of categories that the search finds.
+/// Compares all recorded images of the original, of categories that the search finds.
 #[test]
 fn recorded_images_of_the_original() {
     let mut search = Search::new(Search::PUBLISHED_SEED, Search::PUBLISHED_RATE).unwrap();
@@ -178,7 +178,7 @@ fn levels_agree_on_all_weights_of_categories() {
     }
 }
 
-/// Any number of rows, with what a call leaves in its buffers.
+/// Any number of rows, with buffers left over from other calls.
 #[test]
 fn any_number_of_rows() {
     let sampler = ExactSampler::new(frame(50, 3_000));
@@ -201,7 +201,7 @@ fn any_number_of_rows() {
     }
 }
 
-/// Points that lie on the borders of pixels, where a reciprocal and a division tell them apart.
+/// Points on the borders of pixels, where a reciprocal and a division differ.
 #[test]
 fn points_between_pixels() {
     let halves = [0.0, 0.5].map(|e| [0.0, 0.5].map(|f| [0.5, 0.0, 0.0, 0.5, e, f]));
@@ -221,7 +221,7 @@ fn points_between_pixels() {
     }
 }
 
-/// Magnitudes near both ends of what a double holds.
+/// Magnitudes near both ends of the range of doubles.
 #[test]
 fn points_of_any_magnitude() {
     let csv = system(CATEGORY_2);
@@ -257,7 +257,7 @@ fn patches_are_coverage_and_coin() {
     }
 }
 
-/// For each pixel, the bit of the last patch that covers it.
+/// Returns for each pixel the bit of the last patch that covers it.
 fn coin(points: &[(u16, u16)], size: u32, mut masks: MersenneTwister) -> Bitmap {
     let mut lit = vec![false; (size * size) as usize];
     for &(x, y) in points {
@@ -292,7 +292,7 @@ fn flips_turn_the_colours() {
     }
 }
 
-/// Mostly what categories have, and what they should not have.
+/// Mostly usual values, and some that categories should not have.
 fn value() -> impl Strategy<Value = f64> {
     let special = [
         0.0,
@@ -321,7 +321,7 @@ fn any_system() -> impl Strategy<Value = System> {
     (prop::collection::vec((map, probability), 1..=8), tamed).prop_map(|(rows, tamed)| {
         let (mut maps, probabilities): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         if tamed {
-            // Otherwise hardly an orbit stays finite.
+            // Otherwise hardly any orbit stays finite.
             let tame =
                 |value: &mut f64| *value = if value.abs() <= 3.0 { *value * 0.4 } else { 0.1 };
             maps.iter_mut().flatten().for_each(tame);

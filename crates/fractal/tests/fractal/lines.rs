@@ -1,7 +1,7 @@
-//! The families of lines, from the outside.
+//! The families of lines, through the public interface.
 //!
 //! The pinned pixels of 512 by 512 equal those of the originals' loops with Pillow 13.0.0 and noise
-//! 1.2.2, run with the keyed random numbers in place of Python's. Other sizes are our own.
+//! 1.2.2, run with the keyed random numbers in place of Python's. Other sizes are ours only.
 #![allow(clippy::unwrap_used)]
 
 use fdconvert_core::Pixels;
@@ -129,8 +129,8 @@ fn images_are_gray_on_their_background() {
     }
 }
 
-/// Every parameter stays within the original's range, comes near both ends of it, and has the
-/// mean of an even distribution.
+/// Checks that a parameter stays within the original's range, comes near both ends of it, and has
+/// the mean of an even distribution.
 fn check_range(family: LineFamily, name: &str, from: f64, to: f64) {
     const N: u32 = 4000;
     let values: Vec<f64> = (0..N).map(|class| params(family, class)[name]).collect();
@@ -140,7 +140,8 @@ fn check_range(family: LineFamily, name: &str, from: f64, to: f64) {
     assert!(least >= from && least <= from + near, "{name}: least {least}");
     assert!(most <= to && most >= to - near, "{name}: most {most}");
     let mean = values.iter().sum::<f64>() / f64::from(N);
-    // An even distribution deviates by 0.29 of its width: this is five times that of the mean.
+    // An even distribution deviates by 0.29 of its width: this is five times the deviation of the
+    // mean.
     let tolerance = 5.0 * 0.3 * (to - from) / f64::from(N).sqrt();
     assert!((mean - f64::midpoint(from, to)).abs() < tolerance, "{name}: mean {mean}");
 }
@@ -192,7 +193,7 @@ fn waves_differ_unless_the_first_is_none() {
 
 #[test]
 fn other_sizes_show_the_same_figure() {
-    // Where there is ink in the small image, there is some in the same place of the large one.
+    // Where there is ink in the small image, there is some at the same place of the large one.
     for family in LineFamily::ALL {
         let background = if family == LineFamily::Rcdb { 255 } else { 0 };
         for class in 0..6 {

@@ -1,4 +1,4 @@
-//! The search finds FractalDB's categories, to the bit.
+//! The search finds FractalDB's categories, bit for bit.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_core::Error;
@@ -6,10 +6,10 @@ use fdconvert_fractal::{Category, Search, Shape, System};
 use fdconvert_testkit::{compare::sha256, fixtures};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Hash of the files of the first 20 categories, one after the other.
+/// Hash of the concatenated files of the first 20 categories.
 const FIRST_20: u128 = 0x1c13_920b_2163_492d_075d_1f30_01b5_2b27;
 
-/// Hash of the files of the first 1000, in order.
+/// Hash of the concatenated files of the first 1000 categories.
 const FIRST_1000: u128 = 0xe625_677f_6250_65cd_b6c7_b5aa_7546_4a3b;
 
 fn text(system: &System) -> String {
@@ -20,7 +20,7 @@ fn hash(systems: &[System]) -> u128 {
     xxh3_128(systems.iter().map(text).collect::<String>().as_bytes())
 }
 
-/// Compares with the hashes of published files of these numbers and says how many there were.
+/// Compares with the hashes of published files of these numbers and returns their count.
 fn compare_with_published(systems: &[System]) -> usize {
     let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
     let mut compared = 0;
@@ -61,7 +61,7 @@ fn a_thousand_by_their_numbers() {
 }
 
 #[test]
-#[ignore = "a minute; looks at all 42,655 candidates"]
+#[ignore = "a minute; tries all 42,655 candidates"]
 fn the_published_thousand() {
     let mut search = Search::new(1, 0.2).unwrap();
     search.run_in_full(1000, &mut |_| true).unwrap();
@@ -75,7 +75,7 @@ fn a_search_continues_where_it_stopped() {
     whole.run(12, &mut |_| true).unwrap();
     let mut parts = Search::new(1, 0.2).unwrap();
     for classes in [1, 2, 7, 7, 12] {
-        // Both ways to find them leave the stream at the same place.
+        // Both paths leave the stream at the same place.
         if classes % 2 == 0 {
             parts.run(classes, &mut |_| true).unwrap();
         } else {

@@ -48,7 +48,7 @@ fn defaults_are_the_published_recipes() {
     assert_eq!(formula("fractal:rcdb?classes=2&instances=7").len(), 14);
 }
 
-/// The systems of `svd`, an image each, named so that a million of them sort.
+/// The systems of `svd`, one image each, named so that a million of them sort.
 #[test]
 fn rt_fractaldb_has_a_million_classes_that_need_no_search() {
     let recipe = Recipe::parse("fractal:rt-fractaldb").unwrap();
@@ -164,7 +164,7 @@ fn names_labels_and_metadata_follow_the_original() {
     assert_eq!(names.len(), 400);
 }
 
-/// Every image of several recipes by two threads and backwards equals the first pass.
+/// Every image of several recipes, drawn by two threads and backwards, equals the first pass.
 #[test]
 fn pixels_do_not_depend_on_order_or_threads() {
     for recipe in [
@@ -196,7 +196,7 @@ fn pixels_do_not_depend_on_order_or_threads() {
                 let (shared, expected) = (&shared, &expected);
                 scope.spawn(move || {
                     for index in 0..shared.len() {
-                        // Strides that visit all, differently in each thread.
+                        // Strides that visit all images, differently in each thread.
                         let index = (index * 7 + thread) % shared.len();
                         assert_eq!(hash(shared, index), expected[index as usize]);
                     }
@@ -204,7 +204,7 @@ fn pixels_do_not_depend_on_order_or_threads() {
             }
         });
         for index in [0, first.len() / 2] {
-            // Pixels and the smallest form are the same picture.
+            // Pixels and the smallest form show the same picture.
             let pixels = first.pixels(index).unwrap();
             let (_, image) = first.image(index).unwrap();
             match image {

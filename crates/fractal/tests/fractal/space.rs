@@ -1,4 +1,5 @@
-//! Fractals of space: the original's categories and pixels, and what is done where it has none.
+//! Three-dimensional fractals: the original's categories and pixels, and the behaviour where it has
+//! none.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fdconvert_core::{Error, Image, Source, Value};
@@ -29,7 +30,7 @@ fn search(seed: u32, classes: usize) -> SpaceSearch {
     search
 }
 
-/// Images that the original program has drawn, with the seeds that our metadata has.
+/// Images drawn by the original program with the seeds in our metadata.
 #[test]
 fn views_are_the_originals() {
     let images = fixtures::table("mvfractaldb/originals.csv");
@@ -43,7 +44,7 @@ fn views_are_the_originals() {
     }
 }
 
-/// The original's maps to the bit, so the text of its files without the last column.
+/// The original's maps bit for bit, so the text of its files without the last column.
 #[test]
 fn the_search_finds_the_originals_systems() {
     let published = fixtures::table("mvfractaldb/search.csv");
@@ -88,7 +89,7 @@ fn tables_of_weights_are_the_published_ones() {
     assert_eq!(rows[1][3..5], [row(1, 0.9), row(1, 1.1)]);
     assert_eq!((rows[6][0], rows[6][6], rows[6][13]), (row(0, 0.4), [1.0; 12], row(1, 0.4)));
     assert_eq!(rows[6][144], row(11, 1.6));
-    // The misprint of the published table: 1.6 is meant.
+    // The misprint of the published table: 1.6 is intended.
     assert_eq!((rows[6][107], rows[6][108]), (row(8, 1.5), row(8, 0.6)));
     assert_eq!((rows[5][90], rows[5][91]), (row(8, 1.5), row(9, 0.5)));
     for reach in [0.0, 0.25, 0.7, -0.1, f64::NAN] {
@@ -140,7 +141,7 @@ fn defaults_names_and_metadata_follow_the_original() {
     assert_eq!(images.len(), 150, "no two are alike");
 }
 
-/// One full circle has the view it began with, other angles have not.
+/// Only a full circle returns to the first view.
 #[test]
 fn views_are_spread_and_turned() {
     let of = |more: &str| {
@@ -163,7 +164,7 @@ fn views_are_spread_and_turned() {
     assert_ne!(rgb(&epochs.at_epoch(1).unwrap(), 1), rgb(&turned, 1));
 }
 
-/// A map whose orbit overflows when its first number is a tenth larger.
+/// A map with an orbit that overflows when its first number is a tenth larger.
 #[test]
 fn instances_without_a_model_are_drawn_with_other_weights() {
     let of = |a: f64| {
@@ -189,7 +190,7 @@ fn instances_without_a_model_are_drawn_with_other_weights() {
     assert_eq!(some.fills(0).unwrap().len(), 49);
 }
 
-/// Thirteen columns are systems of space wherever categories are read.
+/// Thirteen columns make three-dimensional systems wherever categories are read.
 #[test]
 fn categories_come_back_from_their_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +209,7 @@ fn categories_come_back_from_their_files() {
     let turned = source(&format!("{recipe}&turn=3.141592653589793"));
     let extended = source("fractal:ex-fractaldb?classes=3&size=64&weight=none");
     assert_eq!(rgb(&turned, 7), rgb(&extended, 7));
-    // Both kinds in one folder are no dataset.
+    // A folder with both kinds is no dataset.
     std::fs::write(folder.path().join("000003.csv"), "1,0,0,1,0,0,1\n").unwrap();
     let error = Recipe::parse(&recipe).unwrap().resolve(&mut |_| true).unwrap_err().to_string();
     assert!(error.contains("category 000003 is none"), "{error}");

@@ -1,6 +1,6 @@
-//! The sampler `lanes64-v1` through its public face: every level of instructions draws what the
-//! documentation defines, the pictures of published names stay as they are, and they are
-//! distributed as the original's.
+//! The sampler `lanes64-v1` through its public interface: every level of instructions draws what
+//! the documentation defines, the pictures of published names do not change, and their distribution
+//! is the original's.
 //!
 //! The long versions run with `cargo test --release -p fdconvert-fractal --test lanes -- --ignored`.
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
@@ -46,27 +46,27 @@ fn carpet() -> System {
     System::new(places.map(map).collect(), vec![0.125; 8]).unwrap()
 }
 
-/// Grows by a thousandth every step, so its points stay finite in a small image.
+/// Grows by a thousandth every step, so that its points stay finite in a small image.
 fn growing() -> System {
     System::new(vec![[0.8, -0.6, 0.6, 0.802, 0.1, 0.2]], vec![1.0]).unwrap()
 }
 
-/// Contracts on average, and still throws points far enough to overflow single precision: what
-/// only the bounds of the points tell.
+/// Contracts on average, but throws points far enough to overflow single precision, which only the
+/// bounds of the points show.
 fn excursions() -> System {
     let far = [1e30, 0.0, 0.0, 1e30, 1.0, 1.0];
     let near = [1e-35, 0.0, 0.0, 1e-35, 0.5, 0.25];
     System::new(vec![far, near], vec![0.5, 0.5]).unwrap()
 }
 
-/// As FractalDB's search draws them.
+/// Draws a system as FractalDB's search does.
 fn random_system(random: &mut Random) -> System {
     let n_maps = 2 + random.below(6);
     let mut uniform = || random.below(1 << 53) as f64 / (1_u64 << 52) as f64 - 1.0;
     System::by_area((0..n_maps).map(|_| std::array::from_fn(|_| uniform())).collect()).unwrap()
 }
 
-/// The categories of FractalDB that are compared with the published ones elsewhere.
+/// The categories of FractalDB that other tests compare with the published ones.
 fn categories() -> Vec<(String, System)> {
     let mut search = Search::new(Search::PUBLISHED_SEED, Search::PUBLISHED_RATE).unwrap();
     search.run(1000, &mut |_| true).unwrap();
@@ -151,7 +151,7 @@ fn hash(i: u32, (k0, k1): (u32, u32)) -> u32 {
     h ^ h >> 15
 }
 
-/// The pixels of all points in canonical order.
+/// Returns the pixels of all points in canonical order.
 fn defined(system: &System, exact_orbit: bool, key: Key, frame: &Frame) -> Vec<(u32, u32)> {
     let (table, words) = (Defined::new(system), key.words());
     let pixels = if exact_orbit { None } else { defined_lanes(&table, words, frame) };
@@ -212,8 +212,8 @@ fn defined_orbit(table: &Defined, (k0, k1): (u32, u32), frame: &Frame) -> Vec<(u
     p.iter().map(|&[x, y]| (pixel(x, axes[0]), pixel(y, axes[1]))).collect()
 }
 
-/// Draws at every level and compares with the definition: coverage, owners, and nothing beyond
-/// the last column. Returns whether the single orbit was prescribed.
+/// Draws at every level and compares with the definition: coverage, owners, and zeros beyond the
+/// last column. Returns whether the single orbit was prescribed.
 fn check(system: &System, key: Key, frame: Frame) -> bool {
     let prepared = LanesSystem::new(system);
     let size = frame.size();
@@ -225,7 +225,7 @@ fn check(system: &System, key: Key, frame: Frame) -> bool {
         ordinals[(y * size + x) as usize] = ordinal;
     }
     let mut scratch = LanesScratch::default();
-    // Of another size, and full.
+    // A bitmap of another size, not empty.
     let mut out = coin_bitmap(Coin::new((1, 2)), 70, 3);
     for level in LanesLevel::available() {
         let sampler = LanesSampler::new(frame).with_level(level);
@@ -253,7 +253,7 @@ fn known_systems_at_every_level() {
 
 #[test]
 fn an_overflow_leads_to_the_single_orbit() {
-    // Two steps in a row away from the origin are more than single precision holds.
+    // Two steps in a row away from the origin exceed single precision.
     for seed in 0..20 {
         assert!(!check(&excursions(), key(seed), frame(40, 128)));
     }
@@ -286,7 +286,7 @@ fn published_categories_at_every_level() {
         let size = [256, 362, 224][i % 3];
         let exact_orbit = check(&system, key(i as u64), frame(size, 20_000));
         println!("{name}: {exact_orbit}");
-        // An instance that expands, more often than not.
+        // An instance that expands more often than not.
         let weights = [1.0, 1.0, 1.0, 1.8, 1.0, 1.0];
         check(&system.weighted(&weights), key(i as u64), frame(size, 5_000));
     }
@@ -387,8 +387,8 @@ fn owners_are_pinned() {
     }
 }
 
-/// Which systems are drawn as a single orbit, decided with the same numbers everywhere; and
-/// against an estimate of the exponent from a long product where that is clear.
+/// The systems drawn as a single orbit, decided with the same numbers everywhere; compared with an
+/// estimate of the exponent from a long product where that is clear.
 #[test]
 fn decisions_are_pinned() {
     let mut random = Random::new(7);

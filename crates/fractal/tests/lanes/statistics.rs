@@ -1,5 +1,5 @@
-//! The pictures are distributed as those of one long orbit in double precision, and what is drawn
-//! from them is as large as it should be.
+//! The distribution of the pictures is that of one long orbit in double precision, and known
+//! attractors have the right size.
 
 use super::{FERN, carpet, categories, draw, fern, frame, gasket, random_system};
 use fdconvert_fractal::{
@@ -7,7 +7,7 @@ use fdconvert_fractal::{
 };
 use fdconvert_testkit::fixtures::Random;
 
-/// One orbit as the original computes it, from a seed of its own.
+/// Draws one orbit as the original does, from a seed.
 fn reference(system: &System, seed: u32, frame: Frame) -> Bitmap {
     let (mut random, sums) = (MersenneTwister::numpy(seed), system.cumulative());
     let mut points = vec![[0.0_f64; 2]];
@@ -44,16 +44,16 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     products / (a.len() as f64 - 1.0) / (variance_a * variance_b).sqrt()
 }
 
-/// Returns how often each pixel is lit.
+/// Returns the frequency with which each pixel is lit.
 fn occupancy(pictures: &[Bitmap]) -> Vec<f64> {
     let first = &pictures[0];
     let places = (0..first.height()).flat_map(|y| (0..first.width()).map(move |x| (x, y)));
     places.map(|(x, y)| pictures.iter().filter(|p| p.get(x, y)).count() as f64).collect()
 }
 
-/// Compares the fill and where pixels are lit, over `n_seeds` pictures each: a score per system
-/// that is normal where the sampler is right, and how much worse pictures of the sampler agree
-/// with those of the reference than the latter do among themselves.
+/// Compares the fill and the lit pixels over `n_seeds` pictures each. Returns a score per system
+/// that is normal if the sampler is right, and how much worse pictures of the sampler agree with
+/// those of the reference than the latter do among themselves.
 fn compare(system: &System, n_seeds: u32, frame: Frame) -> (f64, f64) {
     let references = |from: u32| -> Vec<Bitmap> {
         (0..n_seeds).map(|seed| reference(system, 1000 + from + seed, frame)).collect()
@@ -73,9 +73,9 @@ fn compare(system: &System, n_seeds: u32, frame: Frame) -> (f64, f64) {
     (score, correlation(&a, &b) - (correlation(&a, &ours) + correlation(&b, &ours)) / 2.0)
 }
 
-/// Returns what FractalDB's search accepts, a fifth of the pixels lit, and the lanes draw. (Where
-/// fewer are lit, bounds are ruled by few points, and pictures of one system differ too much to
-/// compare.)
+/// Returns systems that FractalDB's search accepts, with a fifth of the pixels lit, and that the
+/// lanes draw. (With fewer lit pixels, few points rule the bounds, and pictures of one system
+/// differ too much to compare.)
 fn contracting_systems(n: usize) -> Vec<System> {
     let mut random = Random::new(2024);
     let mut systems = Vec::new();
@@ -104,8 +104,8 @@ fn check_statistics(systems: &[System], n_seeds: u32, frame: Frame) {
 
 #[test]
 fn pictures_are_distributed_as_those_of_one_orbit() {
-    // As many points as the lanes round up to: 128 and a multiple of 64. Few points in a large
-    // frame would show that lanes repeat some points of the lead-in.
+    // The number of points to which the lanes round up: 128 and a multiple of 64. Few points in a
+    // large frame would show that lanes repeat some points of the lead-in.
     check_statistics(&contracting_systems(25), 24, frame(128, 128 + 64 * 1000));
 }
 
@@ -124,8 +124,8 @@ fn pictures_of_full_size_are_distributed_as_those_of_one_orbit() {
 // ---------------------------------------------------------------------------------------------
 // Attractors of known dimension.
 
-/// The slope of the number of lit boxes over their side, both as logarithms, for sides that are
-/// powers of `base` and divide the attractor's side evenly.
+/// Returns the slope of the number of lit boxes over their side, both as logarithms, for sides that
+/// are powers of `base` and divide the attractor's side evenly.
 fn box_dimension(picture: &Bitmap, base: u32, exponents: std::ops::RangeInclusive<u32>) -> f64 {
     let pad = Frame::DEFAULT_PAD;
     let side = picture.width() - 2 * pad;
@@ -163,9 +163,9 @@ fn the_gasket_and_the_carpet_have_their_dimension() {
 #[test]
 fn the_fern_has_a_dimension_within_its_bounds() {
     // Kenneth J. Falconer, "The Hausdorff dimension of self-affine fractals" (1988): the box
-    // dimension is at most the s where the sum over the maps of s1 s2^(s-1) is 1, s1 >= s2 being a
-    // map's singular values. At scales of pixels the estimate stays below it, as thin parts are
-    // hit too rarely and the frame stretches one axis; it is well above a curve's.
+    // dimension is at most the s for which the sum over the maps of s1 s2^(s-1) is 1, where s1 >=
+    // s2 are a map's singular values. At scales of pixels the estimate stays below it, as thin
+    // parts are hit too rarely and the frame stretches one axis; it is well above a curve's.
     let singular_values = |[a, b, c, d, ..]: &Map| {
         let (sum, determinant) = (a * a + b * b + c * c + d * d, a * d - b * c);
         let root = (sum * sum - 4.0 * determinant * determinant).max(0.0).sqrt();

@@ -1,4 +1,4 @@
-//! Whether the pixels are libjpeg-turbo's.
+//! Comparison of the pixels with libjpeg-turbo's.
 use super::{Result, images::Set};
 use fdconvert_gpu::{Decoder, Diagnostics, Output, Status};
 use fdconvert_jpeg::GRIDS_BITS;
@@ -10,20 +10,20 @@ pub(crate) struct Checked {
     pub(crate) set: String,
     pub(crate) grid_bits: u32,
     pub(crate) n_equal: usize,
-    /// Not for these kernels, as they say themselves.
+    /// Images that these kernels do not support.
     pub(crate) n_fallback: usize,
-    /// The first few that differ, or that were held to be damaged.
+    /// The first few images that differ, or were reported as damaged.
     pub(crate) wrong: Vec<String>,
     pub(crate) n_wrong: usize,
     pub(crate) n_left_out: usize,
-    /// Of all pixels that came from the GPU, image by image.
+    /// Hash of all pixels from the GPU, image by image.
     pub(crate) hash: u64,
 }
 
 const BATCH: usize = 256;
 const MAX_SHOWN: usize = 5;
 
-/// All images on all grids, in memory that held garbage before.
+/// Checks all images on all grids, in memory filled with garbage.
 pub(crate) fn all(decoder: &mut Decoder, sets: &[Set], deadline: Instant) -> Result<Vec<Checked>> {
     decoder.diagnose(Diagnostics { garbage: true, ..Diagnostics::default() });
     let mut checked = Vec::new();
@@ -55,7 +55,7 @@ fn one(
     };
     let mut hash = Xxh3::new();
     for (number, images) in set.images.chunks(BATCH).enumerate() {
-        // The first batch is always there: a record without any comparison is none.
+        // The first batch is always checked: a record needs at least one comparison.
         if number > 0 && Instant::now() > deadline {
             checked.n_left_out += images.len();
             continue;

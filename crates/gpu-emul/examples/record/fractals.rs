@@ -1,4 +1,4 @@
-//! Fractals: the same bits as the CPU's, and how fast.
+//! Fractals: comparison with the CPU's bits, and speed.
 use super::{Result, Settings, rival::n_threads};
 use fdconvert_fractal::{
     Bitmap, Coin, Frame, Key, LanesSampler, LanesScratch, LanesSystem, PatchScratch, System, patch,
@@ -15,7 +15,7 @@ use std::{
 const SIZE: u32 = 256;
 const PAD: u32 = 6;
 const N_SYSTEMS: usize = 64;
-/// Images of a measurement on the GPU, for each that is compared.
+/// Measured images on the GPU for each compared one.
 const MORE_ON_GPU: usize = 32;
 
 pub(crate) struct Drawn {
@@ -24,12 +24,12 @@ pub(crate) struct Drawn {
     pub(crate) n_left: usize,
     pub(crate) n_wrong: usize,
     pub(crate) n_images: usize,
-    /// Images per second of every round, by the clock.
+    /// Images per second of every round, by wall clock.
     pub(crate) gpu: Vec<f64>,
     pub(crate) cpu: Vec<f64>,
 }
 
-/// Compares, then measures in turn until the rounds or the time are over.
+/// Compares, then measures in turn until the rounds or the time are used up.
 pub(crate) fn all(gpu: &Gpu, settings: &Settings, deadline: Instant) -> Result<Drawn> {
     let systems = systems()?;
     let handed: Vec<_> = systems
@@ -60,7 +60,7 @@ pub(crate) fn all(gpu: &Gpu, settings: &Settings, deadline: Instant) -> Result<D
     Ok(drawn)
 }
 
-/// Systems as FractalDB's search draws them, those that the lanes draw.
+/// Draws systems as FractalDB's search does, and returns those that the lanes support.
 fn systems() -> Result<Vec<LanesSystem>> {
     let mut random = Random::new(7);
     let mut systems = Vec::new();

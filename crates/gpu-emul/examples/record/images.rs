@@ -1,4 +1,4 @@
-//! The images, their entry points on every grid, and what libjpeg-turbo makes of them.
+//! The images, their entry points on every grid, and libjpeg-turbo's pixels.
 use super::{Result, Settings};
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
@@ -11,21 +11,21 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Images that are measured together.
+/// Images measured together.
 pub(crate) struct Set {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
-    /// Files that libjpeg-turbo does not decode.
+    /// Number of files that libjpeg-turbo cannot decode.
     pub(crate) n_undecodable: usize,
-    /// Files for which there was no time.
+    /// Number of files skipped for lack of time.
     pub(crate) n_left_out: usize,
 }
 
 pub(crate) struct Image {
     pub(crate) encoded: Encoded,
-    /// By grid; empty where the JPEG cannot have any.
+    /// By grid; empty if the JPEG cannot have entry points.
     entry_points: [Option<Vec<u8>>; GRIDS_BITS.len()],
-    /// Of the pixels that libjpeg-turbo decodes.
+    /// Hash of libjpeg-turbo's pixels.
     pub(crate) hash: u128,
 }
 
@@ -34,12 +34,11 @@ impl Set {
         Self { name, images: Vec::new(), n_undecodable: 0, n_left_out: 0 }
     }
 
-    /// The bytes of the files.
+    /// Returns the total size of the files.
     pub(crate) fn n_bytes(&self) -> usize {
         self.images.iter().map(|image| image.encoded.bytes.len()).sum()
     }
 
-    /// The bytes of the entry points on a grid.
     pub(crate) fn entry_point_bytes(&self, grid: usize) -> usize {
         self.images
             .iter()
@@ -48,7 +47,7 @@ impl Set {
             .sum()
     }
 
-    /// `n` requests from an image on; behind the last image comes the first.
+    /// Returns `n` requests from an image on, wrapping around after the last.
     pub(crate) fn requests(&self, grid: usize, first: usize, n: usize) -> Vec<Request<'_>> {
         let from = first % self.images.len().max(1);
         let images = self.images.iter().cycle().skip(from).take(n);
@@ -77,7 +76,7 @@ impl Image {
     }
 }
 
-/// The folder's images, or images made of the photographs in the repository.
+/// Loads the folder's images, or makes images of the photographs in the repository.
 pub(crate) fn load(settings: &Settings, deadline: Instant) -> Result<Vec<Set>> {
     let sets = match &settings.folder {
         Some(folder) => vec![from_folder(folder, deadline)?],
@@ -88,7 +87,7 @@ pub(crate) fn load(settings: &Settings, deadline: Instant) -> Result<Vec<Set>> {
 }
 
 fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
-    // Where it lies is no one's business.
+    // The record must not contain the folder's path.
     let name =
         folder.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut set = Set::new(name);
@@ -100,7 +99,7 @@ fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
         }
         let bytes = std::fs::read(&file)?;
         let Ok(jpeg) = parse(&bytes) else {
-            // Progressive, for one: nothing for these kernels.
+            // Progressive, for example: these kernels do not support it.
             set.n_undecodable += 1;
             continue;
         };
@@ -110,7 +109,7 @@ fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
     Ok(set)
 }
 
-/// The JPEGs below a folder, in order of their names.
+/// Lists the JPEGs below a folder, in order of their names.
 fn jpegs(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -128,7 +127,8 @@ fn jpegs(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A set for each side and quality: windows of the photographs, each another one.
+/// Makes a set for each side and quality, from a different window of the photographs for each
+/// image.
 fn made(settings: &Settings) -> Result<Vec<Set>> {
     let mut decoder = Decoder::new();
     let photographs = photographs(&mut decoder)?;
@@ -153,7 +153,7 @@ fn made(settings: &Settings) -> Result<Vec<Set>> {
     Ok(sets)
 }
 
-/// Those of the repository that are wider than high, in order of their names.
+/// Returns the landscape photographs of the repository, in order of their names.
 fn photographs(decoder: &mut Decoder) -> Result<Vec<Pixels>> {
     const SIZE: (u32, u32) = (768, 512);
     let entries = std::fs::read_dir(kodak())?;
@@ -164,13 +164,13 @@ fn photographs(decoder: &mut Decoder) -> Result<Vec<Pixels>> {
     for file in files {
         let bytes = std::fs::read(file)?.into();
         let png = Encoded::new(Codec::Png, SIZE.0, SIZE.1, bytes);
-        // The others are declared wrongly by this.
+        // The others do not match this declaration.
         photographs.extend(decoder.decode("", &png, &Limits::DEFAULT).map(|it| it.pixels));
     }
     Ok(photographs)
 }
 
-/// A part of a photograph, which part depending on the number, at a size.
+/// Returns a part of a photograph, chosen by the number, at a size.
 fn window(photograph: &Pixels, number: usize, (width, height): (u32, u32)) -> Result<Pixels> {
     let part_height = photograph.height * 3 / 4 + (number as u32 * 7) % (photograph.height / 4);
     let part_width = (part_height * width / height).min(photograph.width);

@@ -1,15 +1,16 @@
-//! What fdconvert-gpu is worth on the GPU of this machine: one command, one page of Markdown.
+//! Measures the benefit of fdconvert-gpu on the GPU of this machine: one command, one page of
+//! Markdown.
 //!
 //! ```sh
 //! cargo run --release -p fdconvert-gpu-emul --example record -- [FOLDER OF JPEGS] [--out FILE]
 //! ```
 //!
 //! First the pixels of every image are compared with libjpeg-turbo's, then kernels and whole
-//! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
-//! cores. Fractals are compared and timed beside the CPU likewise, as bitmaps and as rows of the
-//! loader with and without augmentation, and nvJPEG decodes the same images where it is installed.
-//! It ends within `--seconds`. On a machine without a GPU it says what is missing, and that is not a
-//! failure.
+//! batches are timed, in rounds over all cases in turn, and compared with libjpeg-turbo on all
+//! cores. Fractals are compared and timed against the CPU likewise, as bitmaps and as rows of the
+//! loader with and without augmentation, and nvJPEG decodes the same images if it is installed. The
+//! run ends within `--seconds`. On a machine without a GPU it reports what is missing, which is not
+//! a failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 mod check;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
     if report.is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// All of it. What was found before a failure is kept.
+/// Runs all parts. Results before a failure are kept.
 pub(crate) fn run(settings: &Settings) -> Report {
     let mut report = Report::default();
     match open(settings) {
@@ -61,7 +62,7 @@ pub(crate) fn run(settings: &Settings) -> Report {
     report
 }
 
-/// A GPU, and how long it took to open it.
+/// A GPU, and the time it took to open it.
 struct Opened {
     gpu: Gpu,
     version: i32,
@@ -82,7 +83,7 @@ fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()
     let budget = Duration::from_secs(settings.seconds);
     let by = |share: f64| began + budget.mul_f64(share);
     report.machine(&opened.devices, opened.version, opened.seconds);
-    // A folder may hold more than there is time for: each part leaves some to the next.
+    // A folder may have more images than time allows: each part leaves time for the next.
     let sets = images::load(settings, by(0.3))?;
     report.sets(&sets);
     let mut decoder = Decoder::new(&opened.gpu, Limits::DEFAULT)?;
@@ -92,7 +93,7 @@ fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()
     report.measured(&measured);
     report.drawn(&fractals::all(&opened.gpu, settings, by(0.85))?);
     report.rows(&rows::all(&opened.gpu, settings, by(0.89))?);
-    // The last, because it is not ours: whatever it does, the rest is there.
+    // Last, because nvJPEG may crash: the other results are then already written.
     if let Some(out) = &settings.out {
         std::fs::write(out, &report.text)?;
     }

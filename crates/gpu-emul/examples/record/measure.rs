@@ -1,4 +1,4 @@
-//! Time: whole batches by the clock, kernels by the GPU's own.
+//! Times: whole batches by wall clock, kernels by the GPU's clock.
 use super::{Result, Settings, images::Set, rival};
 use fdconvert_gpu::{
     Decoder, Diagnostics, Gpu, Limits, Order, Output, Pending, Prepared, Request, SampleType,
@@ -7,7 +7,7 @@ use fdconvert_gpu::{
 use fdconvert_jpeg::GRIDS_BITS;
 use std::time::Instant;
 
-/// Output as training takes it.
+/// Output for training.
 pub(crate) const TENSOR: Output = Output::Tensor(Tensor {
     width: 224,
     height: 224,
@@ -17,28 +17,28 @@ pub(crate) const TENSOR: Output = Output::Tensor(Tensor {
     deviation: [0.229, 0.224, 0.225],
 });
 
-/// The grid that is used where grids are not compared.
+/// The grid in use except when grids are compared.
 const USUAL_GRID: usize = 1;
-/// Batches that are on their way at the same time.
+/// Batches in flight at the same time.
 const IN_FLIGHT: usize = 2;
-/// Images that are put into the GPU's memory together.
+/// Images uploaded together to the GPU's memory.
 const STORED_AT_ONCE: usize = 1024;
 /// Images of a measurement, unless a batch has more.
 pub(crate) const MIN_IMAGES: usize = 2048;
 
-/// Place of images before they are decoded.
+/// Place of images before decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Residency {
-    /// In the host's memory: they travel with every batch.
+    /// In the host's memory, uploaded with every batch.
     Stream,
-    /// The same, and other threads have read their markers, as those of the loader do.
+    /// The same, already parsed by other threads, as in the loader.
     Prepared,
     /// In the GPU's memory.
     Device,
 }
 
-/// A set, and its images as they were read, and in the GPU's memory, on the usual grid; none of
-/// those that cannot be there.
+/// A set, and its images as prepared and stored on the GPU with the usual grid; images that do not
+/// support it are left out.
 struct Resident<'a> {
     set: &'a Set,
     prepared: Vec<Option<Prepared>>,
@@ -47,7 +47,7 @@ struct Resident<'a> {
 
 impl<'a> Resident<'a> {
     fn new(gpu: &Gpu, set: &'a Set) -> Result<Self> {
-        // What a scan takes in the store is less than its file and a little more.
+        // A scan takes less than its file plus a little in the store.
         let capacity_bytes = (set.n_bytes() + 64 * set.images.len()) as u64;
         let mut store = Store::new(gpu, capacity_bytes, Limits::DEFAULT)?;
         let requests = set.requests(USUAL_GRID, 0, set.images.len());
@@ -78,9 +78,9 @@ pub(crate) struct Case {
     residency: Residency,
     pub(crate) batch: usize,
     pub(crate) n_warm_up: usize,
-    /// Images per second of every round: copies, host and kernels.
+    /// Images per second of every round, including copies, host and kernels.
     pub(crate) wall: Vec<f64>,
-    /// A batch of every round by itself.
+    /// Timings of one separate batch per round.
     pub(crate) timings: Vec<Timings>,
     pub(crate) n_left: usize,
 }
@@ -110,7 +110,6 @@ impl Case {
         format!("{set} | {output} | {} | {grid_bits} | {from}", self.batch)
     }
 
-    /// The requests of a batch.
     fn requests<'a>(&self, resident: &'a Resident<'a>, first: usize) -> Vec<Request<'a>> {
         let mut requests = resident.set.requests(self.grid, first, self.batch);
         let from = first % resident.stored.len().max(1);
@@ -173,7 +172,7 @@ impl Case {
     }
 }
 
-/// All cases: `warm_by` ends what runs before the first round, `deadline` the rounds.
+/// Runs all cases: `warm_by` ends the warm-up before the first round, `deadline` the rounds.
 pub(crate) fn all(
     gpu: &Gpu,
     decoder: &mut Decoder,
@@ -187,7 +186,7 @@ pub(crate) fn all(
     let mut cases = cases(sets.len(), &settings.batches);
     let n_cases = cases.len();
     for (number, case) in cases.iter_mut().enumerate() {
-        // What is left of the time is divided evenly.
+        // The remaining time is divided evenly.
         let left = warm_by.saturating_duration_since(Instant::now());
         let by = Instant::now() + left / (n_cases - number) as u32;
         let Some(resident) = residents.get(case.set) else { continue };
@@ -214,13 +213,13 @@ pub(crate) fn all(
     Ok(Measured { set_names, cases, rivals, n_rounds_asked: settings.rounds })
 }
 
-/// The size of batch that is used where sizes are not compared.
+/// Returns the batch size in use except when sizes are compared.
 pub(crate) fn usual_batch(batches: &[usize]) -> usize {
     batches.get(batches.len() / 2).map_or(256, |batch| (*batch).max(1))
 }
 
-/// Every size of batch with either output on the usual grid, every grid with one of them, and that
-/// on the usual grid from the GPU's memory as well.
+/// Every batch size with either output on the usual grid, every grid with one of them, and the
+/// usual grid from the GPU's memory as well.
 fn cases(n_sets: usize, batches: &[usize]) -> Vec<Case> {
     let usual = usual_batch(batches);
     let mut kinds: Vec<(usize, usize, Output, Residency)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The same images by nvJPEG: how fast, and how far from libjpeg-turbo's pixels.
+//! The same images by nvJPEG: speed, and distance from libjpeg-turbo's pixels.
 use super::{
     Result, Settings,
     images::Set,
@@ -11,9 +11,9 @@ use fdconvert_gpu::{
 };
 use std::time::Instant;
 
-/// Room for batches as large as they are here, which is what its engines want.
+/// Room for batches of the sizes used here, which its engines need.
 const LIMITS: Limits = Limits { chunk_blocks: 1 << 21, ..Limits::DEFAULT };
-/// Images of each set whose pixels are compared.
+/// Images of each set with compared pixels.
 const N_COMPARED: usize = 256;
 
 pub(crate) struct Rivals {
@@ -35,7 +35,7 @@ pub(crate) struct Case {
     pub(crate) difference: Option<Difference>,
 }
 
-/// From libjpeg-turbo's samples, which are 0 to 255.
+/// Difference from libjpeg-turbo's samples, which are 0 to 255.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
     sum: u64,
@@ -56,8 +56,8 @@ impl Difference {
     }
 }
 
-/// Every engine that starts, with and without interpolated chroma; in turn until the rounds or the
-/// time are over.
+/// Measures every engine that starts, with and without interpolated chroma, in turn until the
+/// rounds or the time are used up.
 pub(crate) fn all(
     gpu: &Gpu,
     library: &NvJpeg,
@@ -115,7 +115,7 @@ pub(crate) fn all(
     Ok(rivals)
 }
 
-/// Images per second, two batches on their way.
+/// Returns images per second, with two batches in flight.
 fn rate(decoder: &mut Decoder, set: &Set, output: Output, batch: usize) -> Result<f64> {
     let n_batches = MIN_IMAGES.min(8 * set.images.len()).div_ceil(batch).max(2);
     let began = Instant::now();
@@ -142,7 +142,7 @@ fn compare(decoder: &mut Decoder, set: &Set) -> Result<Difference> {
         let range = place.bytes.start as usize..place.bytes.end as usize;
         let found = pixels.get(range).unwrap_or_default();
         let expected = turbo.decode("", &image.encoded, &TurboLimits::DEFAULT)?.pixels;
-        // Gray comes as RGB.
+        // Gray images are returned as RGB.
         let times = 3 / usize::from(expected.channels).max(1);
         let expected = expected.data.iter().flat_map(|sample| std::iter::repeat_n(*sample, times));
         found.iter().zip(expected).for_each(|(found, expected)| difference.add(*found, expected));

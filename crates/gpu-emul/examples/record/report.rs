@@ -17,7 +17,7 @@ use std::error::Error;
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) text: String,
-    /// Nothing has failed, and no pixel is wrong.
+    /// True if nothing has failed, and no pixel is wrong.
     pub(crate) is_fine: bool,
 }
 
@@ -222,7 +222,7 @@ impl Report {
     fn kernels(&mut self, measured: &Measured) {
         self.heading("Where the GPU's time goes");
         self.line("Microseconds per image (share of the kernels' time), medians.\n");
-        // What draws and changes has a table of its own.
+        // Drawing and changes have a separate table.
         let decoding =
             |kernel: &Kernel| !matches!(kernel, Kernel::Expand | Kernel::Change | Kernel::Write);
         let places = Kernel::ALL.iter().enumerate().filter(|(_, kernel)| decoding(kernel));
@@ -251,7 +251,6 @@ impl Report {
     }
 }
 
-/// An engine of nvJPEG and what it does with chroma.
 fn engine(how: LibraryUse) -> String {
     let chroma = if how.smooth_chroma { "interpolated" } else { "repeated" };
     format!("{} | {chroma}", how.engine.name())
@@ -263,7 +262,7 @@ impl Case {
     }
 }
 
-/// Median, least and most.
+/// Formats median, minimum and maximum.
 fn spread(values: &[f64]) -> String {
     let sorted = sorted(values);
     match (sorted.first(), sorted.get(sorted.len() / 2), sorted.last()) {

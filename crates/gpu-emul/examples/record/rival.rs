@@ -8,12 +8,11 @@ use std::{
     time::Instant,
 };
 
-/// Threads that decode.
 pub(crate) fn n_threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Images per second, for `n_images` of the set, again from the first behind the last.
+/// Returns images per second, for `n_images` of the set, wrapping around after the last.
 pub(crate) fn images_per_s(set: &Set, n_images: usize) -> Result<f64> {
     let next = AtomicUsize::new(0);
     let began = Instant::now();

@@ -1,5 +1,5 @@
-//! Rows that are drawn and augmented on the GPU: the same bits as the loader's on the CPU, and how
-//! fast.
+//! Rows that are drawn and augmented on the GPU: comparison with the loader's bits on the CPU, and
+//! speed.
 use super::{Result, Settings};
 use fdconvert_core::LanesImage;
 use fdconvert_fractal::{FractalSource, Recipe};
@@ -13,7 +13,7 @@ use fdconvert_loader::{
 };
 use std::time::Instant;
 
-/// As large as FractalDB's.
+/// Side of FractalDB's images.
 const SIDE: u32 = 256;
 
 /// Treatments of the loader's rows, by name.
@@ -26,17 +26,18 @@ pub(crate) struct Rows {
     pub(crate) name: &'static str,
     pub(crate) n_equal: usize,
     pub(crate) n_wrong: usize,
-    /// Rows that the GPU has left to the CPU.
+    /// Rows that the GPU left to the CPU.
     pub(crate) n_left: u64,
-    /// Rows per second of every round, by the clock.
+    /// Rows per second of every round, by wall clock.
     pub(crate) gpu: Vec<f64>,
     pub(crate) cpu: Vec<f64>,
 }
 
-/// Microseconds of the GPU per row: drawing, and the kernels that follow; the least of all rounds.
+/// The GPU's microseconds per row, for drawing and for each following kernel: the minimum of all
+/// rounds.
 pub(crate) type KernelTimes = Vec<(&'static str, f64)>;
 
-/// Compares, then measures in turn until the rounds or the time are over.
+/// Compares, then measures in turn until the rounds or the time are used up.
 pub(crate) fn all(
     gpu: &Gpu,
     settings: &Settings,
@@ -100,7 +101,6 @@ fn loader(
     Ok(Loader::new(Datasets::open(recipe(settings))?, options)?)
 }
 
-/// Hashes of the rows of an epoch, in its order.
 fn hashes(loader: &mut Loader) -> Result<Vec<u64>> {
     let mut hashes = Vec::new();
     for batch in loader.by_ref() {
@@ -115,7 +115,8 @@ fn hashes(loader: &mut Loader) -> Result<Vec<u64>> {
     Ok(hashes)
 }
 
-/// Rows per second of an epoch. Batches are dropped at once, so that their memory is used again.
+/// Returns rows per second of an epoch. Batches are dropped at once, so that their memory is
+/// reused.
 fn rate(loader: &mut Loader) -> Result<f64> {
     let (mut n_rows, began) = (0, Instant::now());
     for batch in loader.by_ref() {
@@ -124,7 +125,8 @@ fn rate(loader: &mut Loader) -> Result<f64> {
     Ok(n_rows as f64 / began.elapsed().as_secs_f64().max(1e-9))
 }
 
-/// A batch with a change of each sort: one that looks elsewhere, and one that counts levels.
+/// Times a batch with a change of each kind: one that reads other pixels, and one that counts
+/// levels.
 fn kernels(gpu: &Gpu, settings: &Settings) -> Result<KernelTimes> {
     let recipe = Recipe::parse(&recipe(settings))?;
     let source = FractalSource::new(recipe.resolve(&mut |_| true)?, recipe.name())?;

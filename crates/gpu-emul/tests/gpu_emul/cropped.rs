@@ -1,4 +1,4 @@
-//! What is left out for a crop: the pixels stay, the work goes.
+//! Crops leave out work without changing pixels.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -14,7 +14,7 @@ use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, Jpeg, parse, region};
 use fdconvert_testkit::{fixtures::Random, needs_shared, workload::resized_crop};
 use std::ops::Range;
 
-/// Of whole pixels, so that any other pixel is another output.
+/// Whole pixels, so that any wrong pixel changes the output.
 const OUTPUT: Output = Output::Tensor(Tensor {
     width: 19,
     height: 23,
@@ -32,7 +32,7 @@ fn fraction(random: &mut Random) -> f64 {
     random.below(1 << 20) as f64 / f64::from(1 << 20)
 }
 
-/// As training takes them.
+/// Draws a crop as for training.
 fn for_training(random: &mut Random, width: u32, height: u32) -> Crop {
     let part = resized_crop(random, width, height);
     let (width, height) = (f64::from(width), f64::from(height));
@@ -41,7 +41,7 @@ fn for_training(random: &mut Random, width: u32, height: u32) -> Crop {
     Crop { left, top, width: width.min(1.0 - left), height: height.min(1.0 - top) }
 }
 
-/// Any part: single pixels and narrow stripes as well.
+/// Draws any part, including single pixels and narrow stripes.
 fn any_crop(random: &mut Random) -> Crop {
     let mut axis = || {
         let start = fraction(random) * 0.999;
@@ -52,7 +52,7 @@ fn any_crop(random: &mut Random) -> Crop {
     Crop { left, top, width, height }
 }
 
-/// The pixels that a part of an axis touches.
+/// Returns the pixels that a part of an axis touches.
 fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
     let (start, n) = (f64::from(start), f64::from(n_pixels));
     let first = (start * n + 1e-5).floor().min(n - 1.0) as u32;
@@ -60,7 +60,7 @@ fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
     first..(end.ceil() as u32).clamp(first + 1, n_pixels)
 }
 
-/// Returns what `fdconvert_jpeg` says that a crop needs, decoded without holes but between
+/// Returns the work that `fdconvert_jpeg` requires for a crop, decoded without holes except between
 /// restarts: from where the prediction is known before the first segment, and from restarts before
 /// others.
 fn expected_work(jpeg: &Jpeg, entry_points: &EntryPoints, crop: Crop) -> Work {
@@ -85,7 +85,7 @@ fn expected_work(jpeg: &Jpeg, entry_points: &EntryPoints, crop: Crop) -> Work {
     }
 }
 
-/// What was compared, and the work of both.
+/// Numbers of comparisons, and the work of both.
 #[derive(Default)]
 struct Sums {
     n_crops: usize,
@@ -110,7 +110,7 @@ impl Sums {
     }
 }
 
-/// Crops of one image, in one batch, with only what they need and with everything.
+/// Decodes crops of one image in one batch, with only the needed parts and with everything.
 fn check(name: &str, bytes: &[u8], grid_bits: u32, crops: &[Crop], sums: &mut Sums) {
     let Ok(jpeg) = parse(bytes) else { return };
     let entry_points = EntryPoints::build(&jpeg, bytes, grid_bits).unwrap();
@@ -168,8 +168,8 @@ fn crops_of_photographs() {
     check_all("photographs", &photographs(2), 6);
 }
 
-/// Every sampling, with restarts in the middle of rows, so that segments are left out between
-/// others.
+/// Every sampling, with restarts in the middle of rows, so that segments between others are left
+/// out.
 #[test]
 fn crops_of_any_sampling() {
     let (mut random, mut sums) = (Random::new(12), Sums::default());
@@ -200,7 +200,7 @@ fn crops_of_any_sampling() {
     sums.report("made up");
 }
 
-/// Crops of each image, and the work that they take.
+/// Decodes crops of each image, and returns their work.
 fn cropped_for_training(images: &[Named]) -> Sums {
     let (mut random, mut sums) = (Random::new(13), Sums::default());
     for (name, bytes) in images {
@@ -224,13 +224,13 @@ needs_shared! {
     }
 }
 
-/// Much of it is spared.
+/// Checks that much of the work is saved.
 fn check_work(sums: &Sums) {
     assert!(sums.work.n_decoded_segments * 10 < sums.work.n_segments * 9);
     assert!(sums.work.n_transformed_blocks * 3 < sums.work.n_blocks * 2);
 }
 
-/// Scans are read in tiles. Crops whose last bits are the first behind a tile need one more.
+/// Scans are read in tiles. A crop with its last bits just after a tile needs one tile more.
 #[test]
 fn scans_are_read_just_far_enough() {
     const TILE_BYTES: usize = 4096;
@@ -269,7 +269,7 @@ fn scans_are_read_just_far_enough() {
     assert!(n_crops > 10);
 }
 
-/// Damage behind the crop is not looked for; damage within it is found.
+/// Damage after the crop is ignored; damage within it is found.
 #[test]
 fn only_damage_that_matters_is_found() {
     let mut damaged = small().into_iter().find(|(name, _)| name.starts_with("100x75")).unwrap().1;

@@ -33,7 +33,7 @@ impl Count {
     }
 }
 
-/// Decodes one image alone, with each of the grids, and counts what differs.
+/// Decodes one image alone, with each of the grids, and counts differences.
 fn check(name: &str, bytes: &[u8], grids_bits: &[u32], count: &mut Count) {
     let Ok(jpeg) = parse(bytes) else {
         count.refused += 1;
@@ -97,8 +97,8 @@ needs_shared! {
     }
 }
 
-/// Made-up coefficients, for the samplings that no encoder here writes: factors of 3 and 4, chroma
-/// that is finer than luma, components of three different sizes.
+/// Synthetic coefficients, for the samplings that no encoder here writes: factors of 3 and 4,
+/// chroma that is finer than luma, components of three different sizes.
 #[test]
 fn any_sampling() {
     let mut count = Count::default();

@@ -42,21 +42,21 @@ fn point() -> System {
     System::new(vec![[0.5, 0.0, 0.0, 0.5, 0.0, 0.0]], vec![1.0]).unwrap()
 }
 
-/// Contracts on average, and still throws points beyond single precision.
+/// Contracts on average, but throws points beyond single precision.
 fn excursions() -> System {
     let far = [1e30, 0.0, 0.0, 1e30, 1.0, 1.0];
     let near = [1e-35, 0.0, 0.0, 1e-35, 0.5, 0.25];
     System::new(vec![far, near], vec![0.5, 0.5]).unwrap()
 }
 
-/// As FractalDB's search draws them.
+/// Draws a system as FractalDB's search does.
 fn random_system(random: &mut Random) -> System {
     let n_maps = 2 + random.below(6);
     let mut uniform = || random.below(1 << 53) as f64 / (1_u64 << 52) as f64 - 1.0;
     System::by_area((0..n_maps).map(|_| std::array::from_fn(|_| uniform())).collect()).unwrap()
 }
 
-/// The categories of FractalDB that are compared with the published ones elsewhere.
+/// The categories of FractalDB that other tests compare with the published ones.
 fn categories() -> Vec<System> {
     let mut search = Search::new(Search::PUBLISHED_SEED, Search::PUBLISHED_RATE).unwrap();
     search.run(1000, &mut |_| true).unwrap();
@@ -64,14 +64,14 @@ fn categories() -> Vec<System> {
     numbers.map(|number| search.found()[number.parse::<usize>().unwrap()].clone()).collect()
 }
 
-/// How many images were equal, and how many left to the CPU.
+/// Numbers of equal images, and of images left to the CPU.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Compared {
     n_equal: usize,
     n_left: usize,
 }
 
-/// Draws an image of every system that the lanes draw, by the kernel and by the CPU.
+/// Draws an image of every system that the lanes support, by the kernel and by the CPU.
 #[track_caller]
 fn check(systems: &[System], size: u32, pad: u32, points: u32) -> Compared {
     let frame = Frame::new(size, pad, points).unwrap();
@@ -115,7 +115,7 @@ fn check(systems: &[System], size: u32, pad: u32, points: u32) -> Compared {
     compared
 }
 
-/// Below and above what fits into shared memory, whole words and parts of them.
+/// Below and above the limit of shared memory, with whole and partial words.
 const SIZES: [(u32, u32, u32); 9] = [
     (9, 4, 128),
     (32, 4, 129),
@@ -165,8 +165,8 @@ fn images_without_a_system_are_refused() {
     assert_eq!(draw(&[FractalSystemLayout::default()], &[image], (64, 6, 200)), None);
 }
 
-/// The host's part: what comes back from the driver is what the kernel draws, in several sizes,
-/// and failures of any call are errors that leave nothing behind.
+/// The host's part: the driver returns the kernel's images, in several sizes, and failures of any
+/// call are errors that leak nothing.
 #[test]
 fn the_driver_draws_the_same() {
     let fake = FakeDriver::take().unwrap();

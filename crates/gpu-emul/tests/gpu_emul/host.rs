@@ -1,4 +1,4 @@
-//! The host's part of fdconvert-gpu, with a stand-in for the driver.
+//! The host's part of fdconvert-gpu, with a fake driver.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -56,7 +56,7 @@ pub(crate) fn open() -> Result<Gpu, GpuError> {
     Gpu::open(&Driver::load(Some(FakeDriver::path()))?, 0)
 }
 
-/// The same batch by the driver and by the kernels alone.
+/// Compares a batch with the result of the kernels alone.
 #[track_caller]
 pub(crate) fn check(batch: &Batch, requests: &[Request<'_>], output: Output) -> u64 {
     let plan = Plan::new(requests, output, LIMITS);
@@ -80,7 +80,7 @@ fn batches_are_exact() {
                 compared += check(&batch, requests, output);
             }
         }
-        // Several on their way at the same time, waited for in another order.
+        // Several in flight at the same time, waited for in another order.
         let first = decoder.submit(&all[..30], TENSOR).unwrap();
         let second = decoder.submit(&all[30..90], TENSOR).unwrap();
         let dropped = decoder.submit(&all[..200], Output::Native).unwrap();
@@ -138,7 +138,7 @@ fn bad_images_do_not_fail_their_batch() {
             place.start as usize..place.end as usize
         };
         assert!(found[part(0)] == good[part(0)]);
-        // Normalised zeros where damage was found, plain ones where nothing was tried.
+        // Normalised zeros for damaged images, plain ones for images that were not tried.
         assert!(
             found[part(1)]
                 .chunks(2 * 24 * 20)
@@ -184,7 +184,7 @@ fn every_call_may_fail() {
                     assert!(is_expected(&error), "call {call}, {code}: {error:?}");
                     n_errors += 1;
                 }
-                // Entering the context to give something back: it is given back without.
+                // Entering the context to release a resource failed: it was released anyway.
                 Ok(output) => {
                     assert!(output == expected, "call {call}, {code}");
                     n_survived += 1;
@@ -199,8 +199,8 @@ fn every_call_may_fail() {
     assert!(everything(&requests).unwrap() == expected);
 }
 
-/// Garbage in all memory changes nothing, and every kernel's time is told; failures of the calls
-/// that this takes are errors like all others.
+/// Garbage in all memory changes nothing, and every kernel is timed; failures of the additional
+/// calls are errors like all others.
 #[test]
 fn diagnostics_measure_and_change_nothing() {
     let fake = FakeDriver::take().unwrap();
@@ -236,7 +236,6 @@ fn diagnostics_measure_and_change_nothing() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// After a failure the decoder continues.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let fake = FakeDriver::take().unwrap();
@@ -275,7 +274,7 @@ fn output_of_the_callers_must_have_its_size() {
     {
         let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();
         // SAFETY: refused before the address is used.
-        #[allow(unsafe_code, reason = "there is no safe way to hand over an address")]
+        #[allow(unsafe_code, reason = "an address cannot be passed safely")]
         let refused = unsafe { decoder.submit_into(&set.requests(), TENSOR, 0, 7) };
         let expected = 3 * 24 * 20 * 3 * 2;
         assert_eq!(refused.err(), Some(GpuError::OutputSize { expected, found: 7 }));
@@ -311,7 +310,7 @@ fn without_a_driver_there_is_an_error() {
     let found = probe(Some(missing));
     assert!(matches!(found.driver, Err(GpuError::NoDriver { .. })));
     assert_eq!(found.backends, [Backend::Cpu]);
-    // The machine may have one or not: either way there is an answer.
+    // The machine may have one or not: either way the probe succeeds.
     println!("this machine: {:?}", probe(None));
 }
 
@@ -350,15 +349,13 @@ fn threads_may_hand_over_what_decodes() {
     check::<Batch>();
 }
 
-/// A library that is not a driver.
 #[test]
 fn other_libraries_are_refused() {
     let error = Driver::load(Some(Path::new("libm.so.6"))).err().unwrap();
     assert!(matches!(error, GpuError::TooOld { .. } | GpuError::NoDriver { .. }), "{error:?}");
 }
 
-/// The one who was handed a batch reads it on a stream of its own, perhaps after it has let the
-/// batch go.
+/// Another library reads the batch on its own stream, perhaps after the batch was dropped.
 #[test]
 #[allow(unsafe_code, reason = "streams are handles")]
 fn memory_is_not_used_again_before_its_readers_are_done() {
@@ -380,7 +377,7 @@ fn memory_is_not_used_again_before_its_readers_are_done() {
             let second = decoder.decode(&all[4..], TENSOR).unwrap();
             assert_eq!(second.address(), address, "the memory is used again");
             assert_ne!(second.download().unwrap().unwrap(), expected);
-            // Without a word nothing makes the reader come first: it has not even begun.
+            // Without the declaration the reader does not come first: it has not even begun.
             let found = found.lock().unwrap();
             assert_eq!(*found == expected, is_said);
             assert_eq!(found.is_empty(), !is_said);
@@ -390,7 +387,7 @@ fn memory_is_not_used_again_before_its_readers_are_done() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Images that were made elsewhere are put where the kernels have left a gap.
+/// Images made elsewhere fill the gaps that the kernels have left.
 #[test]
 fn rows_can_be_written() {
     let fake = FakeDriver::take().unwrap();

@@ -1,4 +1,4 @@
-//! What the host and the kernels have to agree on, number by number.
+//! Definitions on which host and kernels must agree, number by number.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

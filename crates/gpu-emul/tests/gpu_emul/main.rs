@@ -1,4 +1,4 @@
-//! The kernels and the host, held against libjpeg-turbo: one program, which is compiled once.
+//! Tests of the kernels and the host against libjpeg-turbo: one program, which is compiled once.
 
 mod common;
 mod cropped;

@@ -1,4 +1,4 @@
-//! nvJPEG beside the kernels, with a stand-in for it and for the driver.
+//! nvJPEG together with the kernels, with fakes of it and of the driver.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -30,10 +30,10 @@ const TENSOR: Tensor = Tensor {
     deviation: [0.229, 0.224, 0.225],
 };
 
-/// Small enough that there are several chunks, of the kernels' and of nvJPEG's.
+/// Small enough for several chunks, of the kernels and of nvJPEG.
 const LIMITS: Limits = Limits { chunk_blocks: 500, max_image_blocks: 1 << 20 };
 
-/// An image in two files of the same coefficients: one for the kernels, and one that they leave.
+/// An image in two files with the same coefficients: one for the kernels, and one that they refuse.
 struct Twins {
     indexed: Vec<u8>,
     entry_points: Vec<u8>,
@@ -48,7 +48,7 @@ impl Twins {
     }
 }
 
-/// Baseline images, and progressive ones.
+/// Returns baseline images, and progressive ones.
 fn twins() -> Vec<Twins> {
     let mut twins: Vec<_> = small()
         .into_iter()
@@ -72,7 +72,7 @@ fn twins() -> Vec<Twins> {
     twins
 }
 
-/// Every image for the kernels; or every image but each third without entry points.
+/// Requests every image for the kernels, or every third without entry points.
 fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
     let requests = twins.iter().enumerate().map(|(number, twins)| {
         let crop = match number % 4 {
@@ -90,7 +90,7 @@ fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
     requests.collect()
 }
 
-/// Returns what libjpeg-turbo makes of an image, always with three channels.
+/// Returns libjpeg-turbo's pixels of an image, always with three channels.
 fn rgb(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let (codec, bytes) = (fdconvert_core::Codec::Jpeg, bytes.to_vec().into());
     let encoded = Encoded::new(codec, width, height, bytes);
@@ -100,7 +100,7 @@ fn rgb(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     Some(if is_gray { pixels.data.iter().flat_map(three).collect() } else { pixels.data })
 }
 
-/// The pixels of the stand-in are libjpeg-turbo's.
+/// Makes libjpeg-turbo's pixels for the fake.
 unsafe extern "C" fn turbo(
     bytes: *const u8,
     n_bytes: usize,
@@ -108,7 +108,7 @@ unsafe extern "C" fn turbo(
     height: u32,
     to: *mut u8,
 ) -> i32 {
-    // SAFETY: by the agreement with `fake_nvjpeg.cpp`.
+    // SAFETY: as agreed with `fake_nvjpeg.cpp`.
     let (bytes, to) = unsafe {
         let n_pixels = width as usize * height as usize;
         (
@@ -153,7 +153,7 @@ fn downloaded(batch: &Batch) -> Vec<Vec<u8>> {
     (0..batch.statuses().len()).map(|number| part(number).unwrap_or_default()).collect()
 }
 
-/// Images of the kernels are as without nvJPEG, all others as nvJPEG has them.
+/// Images of the kernels are as without nvJPEG, all others are nvJPEG's.
 #[test]
 fn native_output_holds_both() {
     let driver = FakeDriver::take().unwrap();
@@ -184,7 +184,7 @@ fn native_output_holds_both() {
         }
         assert_eq!(end, batch.n_bytes());
         let counters = library.counters();
-        // Progressive images are not for batches.
+        // Progressive images are not decoded in batches.
         assert!(counters.together > 20 && counters.alone > 0, "{counters:?}");
         println!("{} images, {counters:?}", requests.len());
         drop(batch);
@@ -211,7 +211,7 @@ fn tensors_are_the_same_by_either_way() {
         let output = Output::Tensor(Tensor { sample_type, order, ..TENSOR });
         for share in [LibraryShare::Rest, LibraryShare::All] {
             let mut decoder = decoder(LibraryUse { share, ..LibraryUse::default() }).unwrap();
-            // Two on their way at the same time.
+            // Two in flight at the same time.
             let first = decoder.submit(&mixed, output).unwrap();
             let second = decoder.submit(&mixed[5..], output).unwrap();
             let (second, first) = (second.wait().unwrap(), first.wait().unwrap());
@@ -232,14 +232,14 @@ fn tensors_are_the_same_by_either_way() {
     assert_clean(&driver, &library, "after all");
 }
 
-/// A file that is broken behind its headers, one that is not a JPEG, and kinds that nvJPEG must not be
-/// asked for.
+/// A file that is broken after its headers, one that is not a JPEG, and kinds that must not be
+/// passed to nvJPEG.
 #[test]
 fn a_bad_image_does_not_fail_its_batch() {
     let driver = FakeDriver::take().unwrap();
     let library = fakes(&driver);
     let twins = twins();
-    // Large enough to have something in them.
+    // Large enough for some content.
     let n_twins = twins.len();
     let mut requests = requests(&twins[n_twins - 14..n_twins - 6], true);
     let frame_at = |bytes: &[u8]| bytes.windows(2).position(|it| it == [0xFF, 0xC0]).unwrap();
@@ -278,7 +278,7 @@ fn a_bad_image_does_not_fail_its_batch() {
                 assert_eq!(statuses[number], status);
             }
             let found = downloaded(&batch);
-            // Where it was tried, and where there is a tensor, there are zeros.
+            // Zeros for images that were tried, and everywhere in a tensor.
             assert!(found[1].len() > 10 && found[1].iter().all(|byte| *byte == 0));
             assert!(found[2].iter().all(|byte| *byte == 0));
             match output {
@@ -328,7 +328,7 @@ fn every_call_of_the_driver_may_fail() {
                 let is_typed = matches!(error, GpuError::Driver { code: 719, .. });
                 assert!(is_typed, "call {call}: {error:?}");
             }
-            // Entering the context to give something back: it is given back without.
+            // Entering the context to release a resource failed: it was released anyway.
             Ok(found) => assert!(found == expected, "call {call}"),
         }
         assert_clean(&driver, &library, &format!("call {call}"));
@@ -336,8 +336,7 @@ fn every_call_of_the_driver_may_fail() {
     println!("{n_calls} calls");
 }
 
-/// nvJPEG's failures are errors when it starts; later they cost a batch nothing but time, or one
-/// image its pixels.
+/// nvJPEG's failures are errors when it starts; later they only cost time, or one image its pixels.
 #[test]
 fn every_call_of_the_library_may_fail() {
     let driver = FakeDriver::take().unwrap();
@@ -388,7 +387,6 @@ fn every_call_of_the_library_may_fail() {
     assert!(everything(&requests).unwrap() == expected);
 }
 
-/// After a failure, of either, the decoder continues.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let driver = FakeDriver::take().unwrap();
@@ -447,7 +445,7 @@ fn engines_are_what_the_gpu_has() {
     let how = LibraryUse { engine: Engine::Hardware, ..LibraryUse::default() };
     let (function, name) = ("nvjpegCreateEx", "NVJPEG_STATUS_ARCH_MISMATCH");
     assert_eq!(decoder(how).err(), Some(GpuError::Library { function, code: 7, name }));
-    // The one that was in use stays.
+    // The previous one stays in use.
     let mut decoder = decoder(LibraryUse::default()).unwrap();
     let loaded = NvJpeg::load(Some(FakeNvJpeg::path())).unwrap();
     assert!(decoder.use_library(&loaded, how).is_err());
@@ -477,7 +475,7 @@ fn without_the_library_there_is_an_error() {
     }
 }
 
-/// A library of NVIDIA's, where this machine has one but no driver.
+/// NVIDIA's library, if this machine has one but no driver.
 #[test]
 fn without_a_gpu_the_real_library_is_an_error() {
     let (Ok(real), Err(_)) = (NvJpeg::load(None), Driver::load(None)) else {
@@ -509,12 +507,12 @@ fn the_probe_tells_of_the_library() {
     let found = Probe::new(Some(FakeDriver::path()), missing);
     assert!(matches!(found.library, Err(GpuError::NoLibrary { .. })));
     assert_eq!(found.backends, [Backend::EntryPoints, Backend::Cpu]);
-    // Without a driver it is there in vain.
+    // Without a driver it is useless.
     let found = Probe::new(missing, Some(FakeNvJpeg::path()));
     assert_eq!((found.library, found.backends), (Ok((12, 4, 0)), vec![Backend::Cpu]));
 }
 
-/// In a process of its own, whose environment names both libraries.
+/// Runs in a separate process, with both libraries named in the environment.
 #[test]
 fn the_environment_names_libraries() {
     let run = |driver: &Path, library: &Path| {

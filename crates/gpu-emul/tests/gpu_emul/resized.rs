@@ -21,7 +21,7 @@ fn tensor(width: u32, height: u32, sample_type: SampleType, order: Order) -> Ten
     Tensor { width, height, sample_type, order, mean: MEAN, deviation: DEVIATION }
 }
 
-/// The weighted mean that a triangle filter gives, in double precision.
+/// Returns the weighted mean of a triangle filter, in double precision.
 fn filtered(
     (n_in, reach): (u32, bool),
     (start, part): (f64, f64),
@@ -32,7 +32,7 @@ fn filtered(
     let step = part / f64::from(n_out);
     let support = step.max(1.0);
     let center = start + (f64::from(at) + 0.5) * step;
-    // All pixels that have a weight, or those of them that the crop touches.
+    // All pixels with a weight, or only those that the crop touches.
     let first = if reach { 0 } else { (start + 1e-5).floor() as u32 };
     let end =
         if reach { n_in } else { ((start + part - 1e-5).ceil() as u32).clamp(first + 1, n_in) };
@@ -45,7 +45,7 @@ fn filtered(
     sum / total
 }
 
-/// Samples 0 to 255 of one output pixel.
+/// Returns samples 0 to 255 of one output pixel.
 fn expected(
     pixels: &Pixels,
     &Request { crop, reach, flip, .. }: &Request<'_>,
@@ -68,7 +68,7 @@ fn expected(
     })
 }
 
-/// One sample of the output, as a number.
+/// Returns one sample of the output as a number.
 fn sample(output: &[u8], sample_type: SampleType, at: usize) -> f64 {
     let bytes = |n: usize| &output[at * n..(at + 1) * n];
     match sample_type {

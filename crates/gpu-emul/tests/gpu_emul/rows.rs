@@ -1,5 +1,5 @@
-//! Images of whole levels: changed, drawn, and written. That the pixels are those of the loader's
-//! augmentations and of `crates/fractal` is shown in `crates/loader/tests/device_rows.rs`.
+//! 8-bit images: changed, drawn, and written. `crates/loader/tests/device_rows.rs` shows that the
+//! pixels are those of the loader's augmentations and of `crates/fractal`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::{
@@ -32,7 +32,7 @@ const FLOATS: Tensor = Tensor {
     ..LEVELS
 };
 
-/// Every change, and some that look at other pixels one after the other.
+/// Every change, and several in a row that read other pixels.
 fn changes() -> Vec<Vec<Change>> {
     let warp = |x: i64, step: i32| {
         let (start, right) = ([x << 16, 1 << 15], [step, 300]);
@@ -62,7 +62,7 @@ fn key(instance: u32) -> Key {
     Key { seed: 1, class: 2, instance }
 }
 
-/// The pixels that the points of a picture cover, by the CPU.
+/// Returns the pixels that the points of a picture cover, drawn by the CPU.
 fn covered(instance: u32) -> Bitmap {
     let frame = Frame::new(32, 4, 400).unwrap();
     let mut bitmap = frame.bitmap();
@@ -87,7 +87,7 @@ fn picture(instance: u32) -> LanesImage {
     }
 }
 
-/// Blocks of threads run forwards in one program and backwards in the other.
+/// Threads of a block run forwards in one program and backwards in the other.
 #[test]
 fn the_order_of_threads_changes_nothing() {
     let fake = FakeDriver::take().unwrap();
@@ -116,7 +116,7 @@ fn the_order_of_threads_changes_nothing() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Without changes, whole levels are those of a tensor of bytes, also where that is mirrored.
+/// Without changes, 8-bit rows equal a tensor of bytes, also when mirrored.
 #[test]
 fn without_changes_levels_stay_what_they_are() {
     let set = Set::new(small().into_iter().take(20));
@@ -137,7 +137,7 @@ fn without_changes_levels_stay_what_they_are() {
     }
 }
 
-/// Damaged images and those that are left are black before they are changed, and touch no other.
+/// Damaged images and refused ones are black before changes, and affect no other image.
 #[test]
 fn what_is_not_decoded_is_black() {
     let set = Set::new(photographs(1).into_iter().take(4));
@@ -177,7 +177,7 @@ fn what_is_not_decoded_is_black() {
     }
 }
 
-/// A drawing shows its corner of the image, turned as it is asked for.
+/// A drawing shows the requested corner of the image, turned as requested.
 #[test]
 fn drawings_show_their_part() {
     let pictures: Vec<_> = (0..4).map(|n| LanesImage { patches: false, ..picture(n) }).collect();
@@ -209,7 +209,7 @@ fn drawings_that_cannot_be_are_left() {
     let n_covered = covered(0).count() as u32;
     let enough = LanesImage { least: n_covered, ..good };
     let empty = LanesImage { least: n_covered + 1, ..good };
-    // Contracts on average, and still throws points beyond single precision.
+    // Contracts on average, but throws points beyond single precision.
     let maps = vec![[1e30, 0.0, 0.0, 1e30, 1.0, 1.0], [1e-35, 0.0, 0.0, 1e-35, 0.5, 0.25]];
     let system = LanesSystem::new(&System::new(maps, vec![0.5, 0.5]).unwrap());
     let (parameters, words) = (*system.parameters(), *system.words());

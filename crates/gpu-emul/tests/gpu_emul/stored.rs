@@ -1,4 +1,4 @@
-//! Images that stay in the GPU's memory, with a stand-in for the driver.
+//! Images that stay in the GPU's memory, with a fake driver.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -39,7 +39,7 @@ impl Set {
         Self(indexed.collect())
     }
 
-    /// Small ones and a few photographs.
+    /// Small images and a few photographs.
     fn mixed() -> Self {
         Self::new(small().into_iter().chain(photographs(1).into_iter().take(5)))
     }
@@ -49,7 +49,7 @@ impl Set {
         all.map(|(bytes, entry_points)| (&bytes[..], Some(&entry_points[..]))).collect()
     }
 
-    /// All of the set's images as they would travel.
+    /// Requests all of the set's images from the host's memory.
     fn requests(&self) -> Vec<Request<'_>> {
         let files = self.files().into_iter().enumerate();
         files
@@ -61,7 +61,7 @@ impl Set {
     }
 }
 
-/// Another one for every number.
+/// A different crop for every number.
 fn crop(number: usize) -> Crop {
     let part = |modulus: usize| (number * 7 % modulus) as f32 / modulus as f32;
     let (left, top) = (part(5) * 0.5, part(3) * 0.6);
@@ -78,7 +78,7 @@ fn store_all(gpu: &Gpu, set: &Set) -> (Store, Vec<Stored>) {
     (store, stored.into_iter().map(Result::unwrap).collect())
 }
 
-/// The same requests, of the stored images where `is_stored` says so.
+/// Replaces images by stored ones, where `is_stored` says so.
 fn of_stored<'a>(
     requests: &[Request<'a>],
     stored: &'a [Stored],
@@ -92,7 +92,7 @@ fn of_stored<'a>(
     .collect()
 }
 
-/// Returns what a batch has, beside that of the same images when they travel.
+/// Compares a batch with that of the same images from the host's memory, and returns its content.
 #[track_caller]
 fn check(batch: &Batch, travelling: &[Request<'_>], output: Output) -> u64 {
     let plan = Plan::new(travelling, output, LIMITS);
@@ -119,7 +119,7 @@ fn stored_images_are_the_same_as_travelling_ones() {
                 compared += check(&batch, &all, output);
             }
         }
-        // Twice in one batch, with another crop each time.
+        // Twice in one batch, each time with another crop.
         let twice: Vec<_> = (0..2 * all.len())
             .map(|number| Request { crop: crop(number + 1), ..all[number % all.len()] })
             .collect();
@@ -128,7 +128,7 @@ fn stored_images_are_the_same_as_travelling_ones() {
         compared += check(&decoder.decode(&requests, TENSOR).unwrap(), &twice, TENSOR);
         println!("{} images, {compared} bytes compared", all.len());
 
-        // No scan travels with them, and what does is little.
+        // No scan is uploaded with them, and the rest is small.
         let requests = of_stored(&all, &stored, |_| true);
         let n_bytes = |requests: &[_]| Plan::new(requests, TENSOR, LIMITS).upload_bytes();
         let (travelling, resident) = (n_bytes(&all), n_bytes(&requests));
@@ -146,8 +146,8 @@ fn stored_images_are_the_same_as_travelling_ones() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Neither the store nor the handles need to live until a batch is done; and when no one needs
-/// the memory, it goes.
+/// Neither the store nor the handles need to live until a batch is done; and their memory is freed
+/// after its last use.
 #[test]
 fn images_outlive_their_store() {
     let fake = FakeDriver::take().unwrap();
@@ -208,8 +208,8 @@ fn a_full_store_says_so() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Returns where the GPU has less than the store may take, smaller pieces are tried, and at last it
-/// is full; with memory again, it continues.
+/// If the GPU has less memory than the store's capacity, smaller pieces are tried until it is full;
+/// with free memory, it continues.
 #[test]
 fn a_full_gpu_says_so() {
     let fake = FakeDriver::take().unwrap();
@@ -219,7 +219,7 @@ fn a_full_gpu_says_so() {
         let gpu = open().unwrap();
         fake.pretend(FakeMachine { memory_bytes: 3 << 20, ..FakeMachine::DEFAULT });
         let mut store = Store::new(&gpu, 1 << 40, LIMITS).unwrap();
-        // A few at a time, because pinned memory is as scarce.
+        // A few at a time, because pinned memory is scarce too.
         let files = set.files();
         let small: Vec<_> = files.chunks(3).flat_map(|files| store.add(files).unwrap()).collect();
         let pieces = fake.counters().device_memory;
@@ -246,7 +246,7 @@ fn a_full_gpu_says_so() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// More than what is copied at a time.
+/// More than one copy holds.
 #[test]
 fn many_images_take_several_copies() {
     let fake = FakeDriver::take().unwrap();
@@ -301,7 +301,7 @@ fn bad_images_are_refused_or_found() {
         let batch = decoder.decode(&requests, TENSOR).unwrap();
         assert!(matches!(batch.statuses(), [Status::Damaged(_), Status::Decoded]));
 
-        // Too large for a decoder, though not for the store; and the other way round.
+        // Too large for a decoder, though not for the store, and the reverse.
         let limits = Limits { max_image_blocks: 100, ..LIMITS };
         let mut strict = Decoder::new(&gpu, limits).unwrap();
         let statuses = strict.decode(&requests, TENSOR).unwrap().statuses().to_vec();
@@ -336,8 +336,7 @@ fn images_of_another_gpu_are_refused() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Opens, stores in two goes, decodes two batches, copies one back. Where the store is full, the
-/// answer is none.
+/// Opens, stores in two steps, decodes two batches, copies one back. `None` if the store is full.
 fn everything(set: &Set) -> Result<Option<Vec<u8>>, GpuError> {
     let gpu = open()?;
     let mut store = Store::new(&gpu, CAPACITY, LIMITS)?;
@@ -373,7 +372,7 @@ fn every_call_may_fail() {
                 Err(GpuError::OutOfMemory { .. }) if code == 2 => n_errors += 1,
                 Err(GpuError::Driver { code: 719, .. }) if code == 719 => n_errors += 1,
                 Err(error) => panic!("call {call}, {code}: {error:?}"),
-                // A smaller piece was tried, or something given back.
+                // A smaller piece was tried, or a resource was released.
                 Ok(output) => {
                     assert!(output.as_ref() == Some(&expected), "call {call}, {code}");
                     n_survived += 1;
@@ -386,7 +385,7 @@ fn every_call_may_fail() {
     println!("{n_calls} calls: {n_errors} typed errors, {n_survived} without effect, no leak");
 }
 
-/// After a failure the store continues, and what it held is what it holds.
+/// After a failure the store still works, and keeps its images.
 #[test]
 fn a_failed_upload_leaves_the_store_usable() {
     let fake = FakeDriver::take().unwrap();

@@ -5,22 +5,21 @@ use std::{
     sync::Arc,
 };
 
-/// The kernels, for the driver to compile; it keeps what it has compiled in a cache of its own.
+/// The kernels. The driver compiles them and caches the result.
 const PTX: &str = concat!(include_str!("../../kernels/fdconvert.ptx"), "\0");
 
-/// The kernel that draws fractals.
 const FRACTAL: &str = "fdconvert_fractal";
 
-/// A GPU that is ready to decode. Clones are the same GPU.
+/// A GPU that is ready to decode. Clones share it.
 ///
-/// It shares the primary context with all else in the process that uses the GPU through the CUDA
-/// runtime, PyTorch for one, and never resets it.
+/// It uses the primary context, shared with everything in the process that uses the CUDA runtime,
+/// such as PyTorch, and never resets it.
 #[derive(Clone)]
 pub struct Gpu {
     pub(super) open: Arc<Open>,
 }
 
-/// Resources that are held open; all are given back when the last clone goes.
+/// The open resources, released with the last clone.
 pub(super) struct Open {
     pub(super) driver: Driver,
     pub(super) device: Device,
@@ -33,11 +32,11 @@ pub(super) struct Open {
 }
 
 impl Gpu {
-    /// Opens a GPU, by its number from 0, and loads the kernels. That takes about a second the
-    /// first time on a machine.
+    /// Opens the GPU with this number, from 0, and loads the kernels, which takes about a second
+    /// the first time on a machine.
     ///
     /// # Errors
-    /// When there is no such GPU, it is too old, or the driver fails.
+    /// When the GPU does not exist or is too old, or the driver fails.
     pub fn open(driver: &Driver, ordinal: u32) -> Result<Self> {
         let (number, device) = driver.device(ordinal)?;
         if !device.is_supported() {
@@ -63,13 +62,13 @@ impl Gpu {
         Ok(Self { open: Arc::new(open) })
     }
 
-    /// Returns what the driver says about it.
+    /// Returns the properties that the driver reports.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.open.device
     }
 
-    /// Returns whether it is the same GPU in the same context, even if opened another time.
+    /// Returns whether both are the same GPU and context, even if opened separately.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         (self.open.number, self.open.context) == (other.open.number, other.open.context)
     }
@@ -78,13 +77,13 @@ impl Gpu {
         &self.open.driver
     }
 
-    /// Makes the GPU's context the current one of this thread, until the answer is dropped.
+    /// Makes the GPU's context current on this thread until the result is dropped.
     pub(crate) fn enter(&self) -> Result<Entered<'_>> {
         self.open.enter()
     }
 
-    /// Gives something back to the driver. Where the context cannot be entered it is tried all the
-    /// same, which does no harm; but never in a process that was forked off.
+    /// Releases a resource of the driver. If the context cannot be entered, it is tried anyway,
+    /// which does no harm; but never in a forked process.
     pub(crate) fn give_back(&self, give: impl FnOnce(&Driver)) {
         self.open.give_back(give);
     }
@@ -94,7 +93,7 @@ impl Gpu {
         named.into_iter().find(|(name, _)| **name == kernel).map_or(0, |(_, handle)| handle)
     }
 
-    /// The kernel that draws fractals, which takes another argument than the others.
+    /// Returns the kernel that draws fractals. Its argument differs from the other kernels'.
     pub(crate) fn fractal_kernel(&self) -> Handle {
         self.open.fractal
     }
@@ -126,7 +125,7 @@ impl Open {
             let entered = self.enter()?;
             entered.load(&mut module, &mut kernels, &mut fractal)
         };
-        // The module is to be given back even where a kernel is missing in it.
+        // The module must be unloaded even if it lacks a kernel.
         (self.module, self.kernels, self.fractal) = (module, kernels, fractal);
         result
     }
@@ -147,7 +146,7 @@ impl Drop for Open {
     }
 }
 
-/// The GPU's context is the current one of this thread.
+/// Proof that the GPU's context is current on this thread.
 pub(crate) struct Entered<'a> {
     open: &'a Open,
 }
@@ -180,8 +179,8 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         let mut popped = 0;
-        // SAFETY: pops what `enter` has pushed, on the same thread: `Entered` is not sent, because
-        // it lives within one function.
+        // SAFETY: pops what `enter` has pushed, on the same thread: `Entered` lives within one
+        // function and is not sent.
         unsafe { (self.open.driver.functions.cuCtxPopCurrent_v2)(&raw mut popped) };
     }
 }

@@ -1,13 +1,14 @@
-//! The functions of the driver that are used, as `cuda.h` of CUDA 12 declares them.
+//! The functions of the driver in use, as `cuda.h` of CUDA 12 declares them.
 //!
-//! Handles are numbers here: nothing is ever read through them.
+//! Handles are integers here: they are never dereferenced.
 use crate::loaded::functions;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// A context, module, function, stream or event of the driver.
 pub(crate) type Handle = usize;
 
-/// `CUDA_MEMCPY2D`: what [`Functions::cuMemcpy2DAsync_v2`] copies. Fields of 0 are not used here.
+/// `CUDA_MEMCPY2D`: the arguments of [`Functions::cuMemcpy2DAsync_v2`]. Fields that stay 0 are
+/// unused here.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Copy2d {
@@ -30,9 +31,9 @@ pub(crate) struct Copy2d {
 }
 
 functions! {
-    /// The driver's functions. Every one returns 0 or the number of an error.
+    /// The driver's functions. Each returns 0 or an error number.
     ///
-    /// Never unloaded: the driver has threads of its own that may run until the end.
+    /// Never unloaded: the driver has threads that may run until the process ends.
     extern "system" in "cuda.h":
     cuInit(c_uint);
     cuDriverGetVersion(*mut c_int);

@@ -13,7 +13,7 @@ impl DeviceMemory {
         let driver = gpu.driver();
         let _entered = gpu.enter()?;
         let mut address = 0;
-        // The driver knows no memory of 0 bytes.
+        // The driver refuses to allocate 0 bytes.
         let wanted = usize::try_from(n_bytes.max(1)).unwrap_or(usize::MAX);
         // SAFETY: the pointer is to a live integer.
         let code = unsafe { (driver.functions.cuMemAlloc_v2)(&raw mut address, wanted) };
@@ -44,7 +44,7 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Memory of the host that is never paged out, from which the GPU copies by itself.
+/// Page-locked memory of the host, which the GPU can copy directly.
 pub(crate) struct PinnedMemory {
     gpu: Gpu,
     start: NonNull<u8>,
@@ -76,7 +76,7 @@ impl PinnedMemory {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: allocated with that size and initialised; copies into it borrow it mutably, and
-        // the one who starts one waits for its end before looking.
+        // the code that starts one waits for its end before reading.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.n_bytes) }
     }
 

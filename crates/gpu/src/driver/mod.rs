@@ -1,5 +1,5 @@
-//! The driver, loaded when the program runs: building needs no CUDA, and a machine without it
-//! gets [`GpuError::NoDriver`] instead of a program that does not start.
+//! The driver, loaded at run time: building needs no CUDA, and a machine without it gets
+//! [`GpuError::NoDriver`] instead of a program that does not start.
 #![allow(unsafe_code, reason = "functions of the driver take addresses and handles")]
 
 mod context;
@@ -24,11 +24,11 @@ use std::{
 
 type Result<T> = std::result::Result<T, GpuError>;
 
-/// Names by which the driver is looked for, in this order.
+/// Names of the driver's library, in the order in which they are tried.
 const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
-/// The first driver that reads the kernels' PTX (version 8.4 of it, of CUDA 12.4).
+/// The first version that accepts the kernels' PTX (8.4, of CUDA 12.4).
 const MIN_VERSION: i32 = 12_040;
 
 const OUT_OF_MEMORY: c_int = 2;
@@ -41,29 +41,29 @@ pub struct Driver {
     version: i32,
 }
 
-/// Properties of a GPU, as the driver tells them.
+/// Properties of a GPU, as reported by the driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
-    /// Its number, from 0.
+    /// Number of the GPU, from 0.
     pub ordinal: u32,
-    /// Its name.
+    /// Name of the model.
     pub name: String,
-    /// Its memory.
+    /// Size of its memory.
     pub memory_bytes: u64,
-    /// Its compute capability, as in 9.0.
+    /// Compute capability, such as (9, 0).
     pub compute_capability: (i32, i32),
     /// Number of streaming multiprocessors.
     pub n_multiprocessors: u32,
-    /// Number of copies that can go on while kernels run.
+    /// Number of copies that can run in parallel with kernels.
     pub n_copy_engines: u32,
-    /// The highest clock of the multiprocessors; 0 where the driver does not tell.
+    /// The highest clock of the multiprocessors; 0 if the driver does not report it.
     pub clock_khz: u32,
-    /// The highest clock of the memory; 0 where the driver does not tell.
+    /// The highest clock of the memory; 0 if the driver does not report it.
     pub memory_clock_khz: u32,
-    /// The width of the way to the memory.
+    /// Width of the memory bus.
     pub memory_bus_bits: u32,
-    /// The cache that all multiprocessors share.
+    /// Size of the cache that all multiprocessors share.
     pub cache_bytes: u32,
 }
 
@@ -77,12 +77,12 @@ impl Device {
 
 impl Driver {
     /// Loads the library at `path`; without one, the library that the environment variable
-    /// `FDCONVERT_CUDA_LIB` names; without that, the driver that is installed. What is named must
-    /// be a CUDA driver or act like one: a path of one's choice runs code of one's choice.
+    /// `FDCONVERT_CUDA_LIB` names; without that, the installed driver. The library must be a CUDA
+    /// driver or act like one: loading it runs its code.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`], [`GpuError::TooOld`], [`GpuError::NoDevice`], or what else the
-    /// driver answers when it starts.
+    /// [`GpuError::NoDriver`], [`GpuError::TooOld`], [`GpuError::NoDevice`], or the error that the
+    /// driver returns when it starts.
     pub fn load(path: Option<&Path>) -> Result<Self> {
         let mut tried = Vec::new();
         let candidates = match path.map(Path::to_path_buf).or_else(|| chosen("FDCONVERT_CUDA_LIB"))
@@ -91,8 +91,8 @@ impl Driver {
             None => LIBRARIES.iter().map(PathBuf::from).collect(),
         };
         for candidate in candidates {
-            // SAFETY: the initialisers of a CUDA driver make no demands on who loads it. A path of
-            // the caller's choice is the caller's to vouch for, like any program it starts.
+            // SAFETY: the initialisers of a CUDA driver have no requirements. The caller vouches
+            // for a path that it names, as for any program it starts.
             match unsafe { Library::new(&candidate) } {
                 Ok(library) => return Self::start(library),
                 Err(error) => {
@@ -121,17 +121,17 @@ impl Driver {
         Ok(driver)
     }
 
-    /// The version of CUDA that the driver is for: 1000 times the major and 10 times the minor
-    /// number.
+    /// Returns the version of CUDA that the driver supports: 1000 times the major plus 10 times the
+    /// minor number.
     #[must_use]
     pub fn version(&self) -> i32 {
         self.version
     }
 
-    /// The GPUs of the machine.
+    /// Returns the GPUs of the machine.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The error that the driver returns.
     pub fn devices(&self) -> Result<Vec<Device>> {
         (0..self.n_devices()?)
             .map(|ordinal| self.device(ordinal).map(|(_, device)| device))
@@ -146,7 +146,6 @@ impl Driver {
         Ok(n_devices.try_into().unwrap_or(0))
     }
 
-    /// The driver's handle of a GPU, and what it says about it.
     fn device(&self, ordinal: u32) -> Result<(c_int, Device)> {
         let n_devices = self.n_devices()?;
         match (n_devices, c_int::try_from(ordinal)) {
@@ -203,7 +202,6 @@ impl Driver {
         self.check_bytes(function, code, 0)
     }
 
-    /// Makes an error of the number that a function has returned.
     fn check_bytes(&self, function: &'static str, code: c_int, n_bytes: u64) -> Result<()> {
         match code {
             0 => Ok(()),
@@ -225,13 +223,14 @@ impl Driver {
     }
 }
 
-/// Says why a library was not loaded, with its name once: most loaders say it, too.
+/// Describes why a library was not loaded. Most loaders name it; its name is added only if they do
+/// not.
 pub(crate) fn not_loaded(path: &Path, cause: &str) -> String {
     let path = path.display().to_string();
     if cause.starts_with(&path) { cause.into() } else { format!("{path}: {cause}") }
 }
 
-/// The library that an environment variable names.
+/// Returns the library that an environment variable names.
 pub(crate) fn chosen(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Work in order. Does not wait for the default stream, nor that for it.
+/// A queue of work. It does not synchronise with the default stream.
 pub(crate) struct Stream {
     gpu: Gpu,
     handle: Handle,
@@ -27,8 +27,8 @@ impl Stream {
     /// Runs a kernel with `n_items` times `n_images` blocks of threads.
     ///
     /// # Safety
-    /// The kernel's only parameter is an `A`, whose addresses are of memory that lives until the
-    /// stream has come behind the work, and that is laid out as the kernel wants it.
+    /// The kernel's only parameter is an `A`. The addresses in it point to memory with the layout
+    /// that the kernel expects, which lives until the stream has finished the work.
     pub(crate) unsafe fn launch<A: Copy>(
         &self,
         function: Handle,
@@ -59,12 +59,11 @@ impl Stream {
         driver.check("cuLaunchKernel", code)
     }
 
-    /// The driver's handle, for libraries that work in this stream.
+    /// Returns the driver's handle, for libraries that use this stream.
     pub(crate) fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Waits until all that was asked for is done.
     pub(crate) fn wait(&self) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -73,13 +72,12 @@ impl Stream {
         driver.check("cuStreamSynchronize", code)
     }
 
-    /// Lets what is asked for later wait for the event.
     pub(crate) fn wait_for(&self, event: &Event) -> Result<()> {
         event.hold_back(self.handle)
     }
 
-    /// Copies the start of `from`. It must be neither dropped nor written before the copy is done:
-    /// the one who calls this waits for the stream, or an event behind the copy.
+    /// Copies the start of `from`, which must be neither dropped nor written before the copy is
+    /// done: the caller waits for the stream, or for an event after the copy.
     pub(crate) fn upload(
         &self,
         from: &PinnedMemory,
@@ -89,7 +87,7 @@ impl Stream {
         self.upload_part(from, 0..n_bytes, to, 0)
     }
 
-    /// Copies a range of `from` to the place `at` of `to`; the same holds.
+    /// Copies a range of `from` to offset `at` of `to`, with the same requirement.
     pub(crate) fn upload_part(
         &self,
         from: &PinnedMemory,
@@ -113,7 +111,7 @@ impl Stream {
         driver.check("cuMemcpyHtoDAsync", code)
     }
 
-    /// Copies a range of `from` to the place `at` of `to`; the same holds.
+    /// Copies a range of `from` to offset `at` of `to`, with the same requirement.
     pub(crate) fn download(
         &self,
         from: &DeviceMemory,
@@ -147,20 +145,19 @@ impl Drop for Stream {
     }
 }
 
-/// A point in a stream.
 pub(crate) struct Event {
     gpu: Gpu,
     handle: Handle,
 }
 
 impl Event {
-    /// One that does not measure, which costs.
+    /// Creates an event without timing, which costs less.
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         const DISABLE_TIMING: u32 = 2;
         Self::with_flags(gpu, DISABLE_TIMING)
     }
 
-    /// One that knows when it was passed.
+    /// Creates an event that records its time.
     pub(crate) fn timed(gpu: &Gpu) -> Result<Self> {
         Self::with_flags(gpu, 0)
     }
@@ -175,7 +172,7 @@ impl Event {
         Ok(Self { gpu: gpu.clone(), handle })
     }
 
-    /// Puts it behind all that was asked of the stream so far.
+    /// Records the event after all work queued in the stream so far.
     pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -184,7 +181,7 @@ impl Event {
         driver.check("cuEventRecord", code)
     }
 
-    /// Marks how far a stream of somebody else's in the same context has been asked to come.
+    /// Records the event after all work queued so far in a foreign stream of the same context.
     pub(crate) fn record_on(&self, stream: Handle) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -193,7 +190,6 @@ impl Event {
         driver.check("cuEventRecord", code)
     }
 
-    /// Waits until the stream has come there.
     pub(crate) fn wait(&self) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -202,7 +198,7 @@ impl Event {
         driver.check("cuEventSynchronize", code)
     }
 
-    /// The milliseconds from another event to this one; both are timed, and were passed.
+    /// Returns the milliseconds from another event to this one; both must be timed and reached.
     pub(crate) fn since(&self, other: &Self) -> Result<f32> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -216,7 +212,7 @@ impl Event {
         Ok(milliseconds)
     }
 
-    /// Lets a stream wait for it, which may be one of somebody else's in the same context.
+    /// Makes a stream, which may be a foreign one in the same context, wait for the event.
     pub(crate) fn hold_back(&self, stream: Handle) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
@@ -235,31 +231,29 @@ impl Drop for Event {
     }
 }
 
-/// Runs the kernels of a batch in a stream. The memory they work on is kept by the one who made it.
+/// Runs the kernels of a batch in a stream. The creator keeps their memory alive.
 pub(crate) struct StreamMachine<'a> {
     stream: &'a Stream,
 }
 
 impl<'a> StreamMachine<'a> {
     /// # Safety
-    /// The addresses that are handed to it lie in memory of the GPU which lives until the stream
-    /// has come behind the work, and whose content was laid out by the plan that runs.
+    /// The addresses passed to it point to memory of the GPU that lives until the stream has
+    /// finished the work and that the running plan has laid out.
     pub(crate) unsafe fn new(stream: &'a Stream) -> Self {
         Self { stream }
     }
 
-    /// Sets memory to a byte.
     pub(crate) fn fill(&mut self, address: u64, n_bytes: u64, byte: u8) -> Result<()> {
         let Stream { gpu, handle } = self.stream;
         let driver = gpu.driver();
         let _entered = gpu.enter()?;
         let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
-        // SAFETY: by the promise that `new` asks for.
+        // SAFETY: by the contract of `new`.
         let code = unsafe { (driver.functions.cuMemsetD8Async)(address, byte, n_bytes, *handle) };
         driver.check("cuMemsetD8Async", code)
     }
 
-    /// Copies rows within the memory of the GPU.
     pub(crate) fn copy(&mut self, from: Rows, to: Rows, row_bytes: u64, n_rows: u64) -> Result<()> {
         const DEVICE_MEMORY: u32 = 2;
         let Stream { gpu, handle } = self.stream;
@@ -277,13 +271,12 @@ impl<'a> StreamMachine<'a> {
             n_rows: size(n_rows),
             ..Copy2d::default()
         };
-        // SAFETY: by the promise that `new` asks for; the driver reads `copy` before it returns.
+        // SAFETY: by the contract of `new`; the driver reads `copy` before it returns.
         let code = unsafe { (driver.functions.cuMemcpy2DAsync_v2)(&raw const copy, *handle) };
         driver.check("cuMemcpy2DAsync", code)
     }
 }
 
-/// Rows in the memory of the GPU.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
     pub(crate) address: u64,

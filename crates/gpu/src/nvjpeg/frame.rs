@@ -1,11 +1,11 @@
-//! What nvJPEG must not be asked before it is known: size and kind of an image.
+//! Size and kind of an image, which must be known before nvJPEG may decode it.
 use fdconvert_jpeg::{
     START,
     marker::{APP0, APP15, COM, DHT, DQT, DRI},
     marker_segments,
 };
 
-/// The frame of a JPEG that nvJPEG may be asked for.
+/// The frame of a JPEG that nvJPEG may decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) width: u32,
@@ -14,9 +14,9 @@ pub(super) struct Frame {
     pub(super) n_components: u32,
 }
 
-/// Looks for the frame: baseline, extended or progressive with Huffman codes, 8 bits, one or three
-/// components. `None` for all else: nvJPEG has said that it decodes lossless images when it did
-/// not, and makes of four components what it likes.
+/// Finds the frame: baseline, extended or progressive with Huffman codes, 8 bits, one or three
+/// components. `None` for anything else: nvJPEG has reported success for lossless images that it
+/// did not decode, and its treatment of four components is unspecified.
 pub(super) fn frame(bytes: &[u8]) -> Option<Frame> {
     if !bytes.starts_with(&START) {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn frame(bytes: &[u8]) -> Option<Frame> {
         match segment.marker {
             _ if segment.stray().is_some() => return None,
             0xC0..=0xC2 => return read(segment.body.ok()?),
-            // Tables, a restart interval, data of applications, comments.
+            // Tables, restart interval, application data, comments.
             DHT | DQT | DRI | APP0..=APP15 | COM => {}
             _ => return None,
         }

@@ -1,8 +1,8 @@
-//! The functions of nvJPEG that are used, as `nvjpeg.h` of CUDA 12 and 13 declares them.
+//! The functions of nvJPEG in use, as `nvjpeg.h` of CUDA 12 and 13 declares them.
 use crate::{driver::Handle, loaded::functions};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// `nvjpegImage_t`: where pixels go. Interleaved ones go to the first channel.
+/// `nvjpegImage_t`: the destination of pixels. Interleaved pixels go to the first channel.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Destination {
@@ -17,9 +17,9 @@ pub(super) const RGB_INTERLEAVED: c_int = 5;
 pub(super) const SMOOTH_CHROMA: c_uint = 1 << 5;
 
 functions! {
-    /// nvJPEG's functions. Every one returns 0 or the number of an error.
+    /// nvJPEG's functions. Each returns 0 or an error number.
     ///
-    /// Never unloaded: it holds on to the driver, and has threads of its own.
+    /// Never unloaded: it keeps the driver in use, and has threads.
     extern "C" in "nvjpeg.h":
     nvjpegGetProperty(c_int, *mut c_int);
     nvjpegCreateEx(c_int, *const c_void, *const c_void, c_uint, *mut Handle);
@@ -37,7 +37,6 @@ functions! {
     nvjpegDecode(Handle, Handle, *const u8, usize, c_int, *mut Destination, Handle);
 }
 
-/// nvJPEG's name for an answer.
 pub(super) fn status_name(code: c_int) -> &'static str {
     match code {
         1 => "NVJPEG_STATUS_NOT_INITIALIZED",

@@ -1,4 +1,4 @@
-//! From what nvJPEG writes to the output of a batch.
+//! From nvJPEG's pixels to the output of a batch.
 use super::{
     LibraryShare, LibraryUse, NvJpeg,
     rest::{Rest, RestImage},
@@ -11,35 +11,35 @@ use crate::{
 };
 use zerocopy::IntoBytes;
 
-/// Everything in a room starts at multiples of this many bytes, as allocations of the driver do.
+/// Alignment in a room, as that of the driver's allocations.
 const ALIGNMENT: u64 = 256;
-/// Blocks of threads count images in a dimension that has 65535 at most.
+/// Images per launch: the driver counts them in a dimension of at most 65535.
 const MAX_CHUNK_IMAGES: usize = 1 << 15;
 
-/// nvJPEG for a decoder.
+/// nvJPEG as part of a decoder.
 pub(crate) struct Library {
     gpu: Gpu,
     session: Session,
     share: LibraryShare,
-    /// While the kernels read one, nvJPEG writes into the other.
+    /// nvJPEG writes into one while the kernels read the other.
     rooms: [Room; 2],
 }
 
-/// Memory for a chunk of images: what the kernels must know of them, nvJPEG's pixels, and what the
-/// kernels need besides.
+/// Memory for a chunk of images: the kernels' arguments, nvJPEG's pixels, and the kernels' working
+/// memory.
 struct Room {
     memory: Option<DeviceMemory>,
     host: Option<PinnedMemory>,
-    /// Behind the last work that uses it.
+    /// Recorded after the last work that uses the room.
     free: Event,
     is_used: bool,
 }
 
-/// Places of the parts of an image in a room.
+/// Addresses of the parts of an image in a room.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     pixels: u64,
-    /// The columns that the crop touches, where these are not all.
+    /// The columns that the crop touches, unless it touches all.
     window: Option<u64>,
     /// Rows at the width of the output.
     across: u64,
@@ -60,20 +60,20 @@ impl Library {
         self.session.hardware()
     }
 
-    /// Waits until nvJPEG writes nothing any more.
+    /// Waits until nvJPEG has stopped writing.
     pub(crate) fn wait(&self) -> Result<(), GpuError> {
         self.session.wait()
     }
 
-    /// Decodes the rest of a batch. It comes back when nvJPEG is done; what makes the output of
-    /// its pixels is then on its way in `work`.
+    /// Decodes the rest of a batch. Returns when nvJPEG is done; the kernels that make the output
+    /// are then queued in `work`.
     ///
     /// # Errors
-    /// When the driver fails. What nvJPEG does not decode is not an error: the rest knows.
+    /// When the driver fails. Images that nvJPEG cannot decode are recorded in the rest.
     ///
     /// # Safety
     /// `to` is the address of the output that the rest was laid out for, which lives until `work`
-    /// has come behind what is asked of it here.
+    /// has finished the work queued here.
     pub(crate) unsafe fn decode(
         &mut self,
         requests: &[Request<'_>],
@@ -82,7 +82,7 @@ impl Library {
         limits: Limits,
         work: &Stream,
     ) -> Result<(), GpuError> {
-        // As much as the kernels have in flight, three bytes for each of their samples.
+        // As many samples as the kernels have in flight, three bytes each.
         let room_bytes = u64::from(limits.chunk_blocks) * 64 * 3;
         let mut images = rest.images.as_mut_slice();
         while !images.is_empty() {
@@ -108,8 +108,8 @@ impl Library {
             for (image, answer) in chunk.iter_mut().zip(answers) {
                 image.answer = answer;
             }
-            // SAFETY: the room is not used again before `free` is passed, and neither freed: it is
-            // dropped with the decoder, which waits. The caller vouches for the output.
+            // SAFETY: the room is not reused before `free` is reached, nor freed: it is dropped
+            // with the decoder, which waits. The caller vouches for the output.
             let mut machine = unsafe { StreamMachine::new(work) };
             room.is_used = true;
             match output.tensor() {
@@ -124,7 +124,7 @@ impl Library {
     }
 }
 
-/// Copies whole images to a native output, and clears the places of those that are not there.
+/// Copies whole images to a native output, and clears the places of undecoded ones.
 fn copy(
     images: &[RestImage],
     parts: &[Parts],
@@ -148,7 +148,7 @@ impl Room {
         Ok(Self { memory: None, host: None, free: Event::new(gpu)?, is_used: false })
     }
 
-    /// Waits until it is free, and makes it as large as it must be. Returns its address.
+    /// Waits until the room is free, and enlarges it if necessary. Returns its address.
     fn prepare(&mut self, gpu: &Gpu, n_bytes: u64, host_bytes: u64) -> Result<u64, GpuError> {
         if self.is_used {
             self.free.wait()?;
@@ -167,7 +167,7 @@ impl Room {
         Ok(self.memory.insert(memory).address())
     }
 
-    /// Crops, resizes and normalises what nvJPEG has decoded. Places of all others are left alone.
+    /// Crops, resizes and normalises nvJPEG's images. Other places are not written.
     fn resize(
         &mut self,
         images: &[RestImage],
@@ -234,7 +234,7 @@ impl Room {
     }
 }
 
-/// The images that fit into a room of that size, but one at least.
+/// Returns the number of images that fit into a room, at least one.
 fn chunk_len(images: &[RestImage], output: &Output, room_bytes: u64) -> usize {
     let mut end = 0;
     let fits = |image: &&RestImage| {
@@ -245,7 +245,7 @@ fn chunk_len(images: &[RestImage], output: &Output, room_bytes: u64) -> usize {
     n_images.clamp(1, images.len().max(1))
 }
 
-/// Returns what the kernels must know of so many images.
+/// Returns the size of the kernels' arguments for this many images.
 fn head_bytes(n_images: usize, output: &Output) -> u64 {
     match output.tensor() {
         None => 0,
@@ -253,7 +253,7 @@ fn head_bytes(n_images: usize, output: &Output) -> u64 {
     }
 }
 
-/// The parts of an image behind `end`, which moves on.
+/// Lays out the parts of an image after `end`, which advances.
 fn parts(image: &RestImage, output: &Output, end: &mut u64) -> Parts {
     let mut next = |n_bytes: u64| {
         let start = end.next_multiple_of(ALIGNMENT);

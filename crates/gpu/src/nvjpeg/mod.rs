@@ -1,4 +1,4 @@
-//! NVIDIA's own decoder, loaded when the program runs, for images that the kernels leave.
+//! NVIDIA's decoder, loaded at run time, for images that the kernels refuse.
 //!
 //! ```text
 //!   left by the plan --> 8 bits, 1 or 3 components, not lossless? (`frame`)   no --> the caller
@@ -10,8 +10,8 @@
 //!                     copy (native) or across, down (tensor) ---> output
 //! ```
 //!
-//! nvJPEG has written pixels without waiting for the work that its stream was told to wait for.
-//! So it gets nothing but memory of our own that no other work uses, and nothing reads that memory
+//! nvJPEG has been seen to write pixels without waiting for the work that its stream had to wait
+//! for. So it writes only to private memory that no other work uses, and nothing reads that memory
 //! before the host has waited for nvJPEG's stream.
 #![allow(unsafe_code, reason = "functions of the library take addresses and handles")]
 
@@ -29,38 +29,39 @@ use crate::{GpuError, driver::not_loaded};
 use functions::{Functions, status_name};
 use std::{error::Error, ffi::c_int, path::Path, sync::Arc};
 
-/// NVIDIA's nvJPEG. It is loaded, but nothing is started: that is
-/// [`Decoder::use_library`](crate::Decoder::use_library). Clones are the same library.
+/// NVIDIA's nvJPEG, loaded but not started; [`Decoder::use_library`](crate::Decoder::use_library)
+/// starts it. Clones share the library.
 ///
-/// Its licence does not let it be part of this package. The wheels `nvidia-nvjpeg` and
-/// `nvidia-nvjpeg-cu12` of PyPI have it, and so does the CUDA toolkit.
+/// Its licence forbids including it in this package. It comes with the wheels `nvidia-nvjpeg` and
+/// `nvidia-nvjpeg-cu12` on PyPI, and with the CUDA toolkit.
 #[derive(Clone)]
 pub struct NvJpeg {
     functions: Arc<Functions>,
     version: (i32, i32, i32),
 }
 
-/// The part of a GPU that nvJPEG uses. The pixels of one image differ from engine to engine.
+/// The part of a GPU that nvJPEG uses. Pixels differ between engines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Engine {
     /// nvJPEG's own choice.
     #[default]
     Auto = 0,
-    /// Huffman codes on the CPU, the rest on the multiprocessors: decodes the most kinds.
+    /// Huffman codes on the CPU, the rest on the multiprocessors: supports the most kinds of
+    /// images.
     Hybrid = 1,
-    /// All on the multiprocessors: baseline images in batches of more than 50.
+    /// Everything on the multiprocessors: baseline images in batches of more than 50.
     GpuHybrid = 2,
-    /// The decoder that some GPUs (A100, H100, H200) have beside the multiprocessors: baseline
-    /// images of one scan, neither 4:1:0 nor 4:1:1.
+    /// The hardware decoder of some GPUs (A100, H100, H200): baseline images of one scan, neither
+    /// 4:1:0 nor 4:1:1.
     Hardware = 3,
 }
 
 impl Engine {
-    /// All of them.
+    /// All engines.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Hybrid, Self::GpuHybrid, Self::Hardware];
 
-    /// Its name, for people.
+    /// Returns a name to display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,27 +76,27 @@ impl Engine {
 /// The images of a batch that nvJPEG decodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryShare {
-    /// Those that the kernels leave: images without entry points, progressive ones, several scans.
+    /// Images that the kernels refuse: without entry points, progressive, or of several scans.
     #[default]
     Rest,
-    /// All images, entry points or not: to compare.
+    /// All images, with or without entry points: for comparisons.
     All,
 }
 
 /// Settings of nvJPEG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LibraryUse {
-    /// The part of the GPU that it uses.
+    /// The part of the GPU to use.
     pub engine: Engine,
-    /// The images of a batch that it decodes.
+    /// The images of a batch to decode.
     pub share: LibraryShare,
-    /// True if it interpolates chroma, as libjpeg-turbo does ("fancy upsampling"), instead of
-    /// repeating it. That is not nvJPEG's default, and takes time.
+    /// True to interpolate chroma, as libjpeg-turbo does ("fancy upsampling"), instead of repeating
+    /// it. That is not nvJPEG's default, and takes time.
     pub smooth_chroma: bool,
 }
 
 impl Default for LibraryUse {
-    /// The rest of a batch, with pixels as near to libjpeg-turbo's as nvJPEG's can be.
+    /// Images that the kernels refuse, with pixels as close to libjpeg-turbo's as nvJPEG allows.
     fn default() -> Self {
         Self { engine: Engine::Auto, share: LibraryShare::Rest, smooth_chroma: true }
     }
@@ -103,10 +104,10 @@ impl Default for LibraryUse {
 
 impl NvJpeg {
     /// Loads the library at `path`; without one, the library that the environment variable
-    /// `FDCONVERT_NVJPEG_LIB` names; without that, the one that is installed: where the system's
-    /// loader looks, in the Python environment that is active (`VIRTUAL_ENV`, `CONDA_PREFIX`), in
-    /// the CUDA toolkit (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`). What is named must be
-    /// nvJPEG or act like it: a path of one's choice runs code of one's choice.
+    /// `FDCONVERT_NVJPEG_LIB` names; without that, the installed one: from the system's loader, the
+    /// active Python environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), or the CUDA toolkit (`CUDA_HOME`,
+    /// `CUDA_PATH`, `/usr/local/cuda`). The library must be nvJPEG or act like it: loading it runs
+    /// its code.
     ///
     /// # Errors
     /// [`GpuError::NoLibrary`].
@@ -125,8 +126,8 @@ impl NvJpeg {
     }
 
     fn open(path: &Path) -> Result<Self, String> {
-        // SAFETY: the initialisers of nvJPEG make no demands on who loads it. A path of the
-        // caller's choice is the caller's to vouch for, like any program it starts.
+        // SAFETY: the initialisers of nvJPEG have no requirements. The caller vouches for a path
+        // that it names, as for any program it starts.
         let library = unsafe { libloading::Library::new(path) }.map_err(|error| {
             error.source().map_or_else(|| error.to_string(), ToString::to_string)
         })?;
@@ -145,14 +146,13 @@ impl NvJpeg {
         Ok(Self { functions: Arc::new(functions), version })
     }
 
-    /// Its version: major, minor, patch.
+    /// Returns the version: major, minor, patch.
     #[must_use]
     pub fn version(&self) -> (i32, i32, i32) {
         self.version
     }
 }
 
-/// Makes an error of the number that a function has returned.
 fn check(function: &'static str, code: c_int) -> Result<(), GpuError> {
     match code {
         0 => Ok(()),

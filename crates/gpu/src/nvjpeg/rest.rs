@@ -1,4 +1,4 @@
-//! Which images nvJPEG is asked for, where they go, and what became of them.
+//! The images given to nvJPEG, their places, and their outcomes.
 use super::{
     LibraryShare,
     frame::{Frame, frame},
@@ -8,38 +8,35 @@ use crate::{
 };
 use std::ffi::c_int;
 
-/// The images of a batch that its kernels leave to nvJPEG.
+/// The images of a batch that the kernels leave to nvJPEG.
 pub(crate) struct Rest {
     pub(super) images: Vec<RestImage>,
-    /// Why nvJPEG is not even asked, by request, where the plan does not know a reason.
+    /// By request, why nvJPEG does not decode it, if the plan has no reason.
     refused: Vec<(usize, Fallback)>,
     n_bytes: u64,
 }
 
-/// An image that nvJPEG is asked for.
 pub(super) struct RestImage {
     pub(super) request: usize,
     pub(super) frame: Frame,
     pub(super) crop: CropLayout,
     pub(super) output_at: u64,
-    /// nvJPEG's status: 0 when its pixels are there.
+    /// nvJPEG's status: 0 when the pixels are complete.
     pub(super) answer: c_int,
 }
 
 impl RestImage {
-    /// Bytes of a row.
     pub(super) fn pitch(&self) -> u64 {
         3 * u64::from(self.frame.width)
     }
 
-    /// Bytes of the pixels.
     pub(super) fn n_bytes(&self) -> u64 {
         self.pitch() * u64::from(self.frame.height)
     }
 }
 
 impl Rest {
-    /// The plan of the kernels' part of a batch, and the rest.
+    /// Plans the kernels' part of a batch, and the rest.
     pub(crate) fn divide(
         requests: &[Request<'_>],
         output: Output,
@@ -51,7 +48,7 @@ impl Rest {
             LibraryShare::All => {
                 let mut requests = requests.to_vec();
                 for request in &mut requests {
-                    // Stored images stay with the kernels: the host has no bytes of them.
+                    // Stored images stay with the kernels: the host does not have their bytes.
                     if let Some(bytes) = request.image.bytes() {
                         request.image = Source::Bytes { bytes, entry_points: None };
                     }
@@ -61,7 +58,7 @@ impl Rest {
         };
         let mut rest = Self { images: Vec::new(), refused: Vec::new(), n_bytes: 0 };
         for (number, (request, outcome)) in requests.iter().zip(&plan.outcomes).enumerate() {
-            // An output of no size is one for no one, and what is drawn is no JPEG.
+            // An output without pixels suits neither decoder, and a drawing is no JPEG.
             let is_done = matches!(outcome, Ok(_) | Err(Fallback::OutputSize { .. }));
             if is_done || request.image.is_drawn() {
                 continue;
@@ -89,12 +86,11 @@ impl Rest {
         self.images.push(image);
     }
 
-    /// The bytes that it adds to the output of the plan, at the end.
+    /// Returns the number of bytes that the rest appends to the plan's output.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
-    /// Returns where in a native output a request's image lies.
     pub(crate) fn place(&self, request: usize) -> Option<Place> {
         let at = self.images.binary_search_by_key(&request, |image| image.request).ok()?;
         let image = self.images.get(at)?;
@@ -103,7 +99,7 @@ impl Rest {
         Some(Place { bytes, width, height, channels: 3 })
     }
 
-    /// Says what became of its images.
+    /// Sets the statuses of its images.
     pub(crate) fn report(&self, statuses: &mut [Status]) {
         for image in &self.images {
             if let Some(status) = statuses.get_mut(image.request) {
@@ -124,14 +120,14 @@ impl Rest {
     }
 }
 
-/// Returns what nvJPEG would be asked for.
+/// Examines an image, and returns the job for nvJPEG.
 fn look(
     request: &Request<'_>,
     output: &Output,
     limits: Limits,
 ) -> Result<(Frame, CropLayout), Fallback> {
     let frame = request.image.bytes().and_then(frame).ok_or(Fallback::NotForLibrary)?;
-    // The most that the samplings allow: as many blocks in each component.
+    // The largest count that samplings allow: the same number of blocks in each component.
     let n_blocks = frame.width.div_ceil(8) * frame.height.div_ceil(8) * frame.n_components;
     if n_blocks > limits.max_image_blocks {
         return Err(Fallback::TooLarge { n_blocks, limit: limits.max_image_blocks });

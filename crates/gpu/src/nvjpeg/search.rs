@@ -1,4 +1,4 @@
-//! Where nvJPEG is looked for.
+//! The places where nvJPEG may be installed.
 use crate::driver::chosen;
 use std::{
     ffi::OsStr,
@@ -11,24 +11,24 @@ const NAMES: &[&str] = if cfg!(windows) {
     &["libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"]
 };
 
-/// Folders of the library in the wheels of PyPI, below `site-packages`.
+/// Folders of the library in wheels of PyPI, below `site-packages`.
 const IN_WHEELS: &[&str] = if cfg!(windows) {
     &["nvidia/cu13/bin/x86_64", "nvidia/cu13/bin", "nvidia/nvjpeg/bin"]
 } else {
     &["nvidia/cu13/lib", "nvidia/nvjpeg/lib"]
 };
 
-/// Folders of the library in the toolkit, below its own folder.
+/// Folders of the library below the toolkit's.
 const IN_TOOLKIT: &[&str] = if cfg!(windows) { &["bin/x64", "bin"] } else { &["lib64", "lib"] };
 
-/// Libraries that may be loaded, in this order, and the folders that hold none.
+/// Libraries to try, in this order, and the searched folders that contain none.
 pub(super) struct Candidates {
     pub(super) paths: Vec<PathBuf>,
     pub(super) empty_folders: Vec<PathBuf>,
 }
 
-/// The library at `path` alone, or the one that `FDCONVERT_NVJPEG_LIB` names; without both, what
-/// the system's loader finds, then Python's packages, then the toolkit.
+/// Returns only the library at `path` or in `FDCONVERT_NVJPEG_LIB`, if one is named; else those
+/// that the system's loader finds, then Python's packages, then the toolkit.
 pub(super) fn candidates(path: Option<&Path>) -> Candidates {
     let path = path.map(Path::to_path_buf).or_else(|| chosen("FDCONVERT_NVJPEG_LIB"));
     if let Some(path) = path {
@@ -62,7 +62,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Those of every version of Python below a prefix, in order.
+/// Returns the `site-packages` of every version of Python below a prefix, in order.
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     if cfg!(windows) {
         return vec![prefix.join("Lib").join("site-packages")];

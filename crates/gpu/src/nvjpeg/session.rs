@@ -1,4 +1,4 @@
-//! nvJPEG at work on one GPU: images in, pixels in memory of ours out.
+//! nvJPEG at work on one GPU: images in, pixels out, into memory of the caller.
 use super::{
     LibraryUse, NvJpeg, check,
     functions::{Destination, RGB_INTERLEAVED, SMOOTH_CHROMA},
@@ -11,13 +11,13 @@ use std::ffi::c_int;
 
 const BAD_JPEG: c_int = 3;
 
-/// The handles that nvJPEG decodes with, and a stream that no one else uses.
+/// The handles of nvJPEG, and a private stream.
 pub(super) struct Session {
     gpu: Gpu,
     library: NvJpeg,
     stream: Stream,
     handle: Handle,
-    /// For batches, and how many images it is prepared for; 0 when it has to be prepared again.
+    /// State for batches, and the batch size it is prepared for; 0 when it must be prepared again.
     batches: Handle,
     n_prepared: usize,
     singles: Handle,
@@ -30,7 +30,7 @@ pub(super) struct Job<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Address of its pixels, rows of RGB without gaps.
+    /// Address of its pixels, rows of RGB without padding.
     pub(super) address: u64,
 }
 
@@ -47,7 +47,7 @@ impl Session {
     pub(super) fn new(gpu: &Gpu, library: &NvJpeg, how: LibraryUse) -> Result<Self, GpuError> {
         let stream = Stream::new(gpu)?;
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // From here on dropping it gives back what there is.
+        // From here on, dropping it releases the handles.
         let mut session = Self {
             gpu: gpu.clone(),
             library: library.clone(),
@@ -85,7 +85,7 @@ impl Session {
         check("nvjpegJpegStreamCreate", code)
     }
 
-    /// The decoders beside the multiprocessors, and the cores of each.
+    /// Returns the number of hardware decoders and the cores of each.
     pub(super) fn hardware(&self) -> Option<(u32, u32)> {
         let _entered = self.gpu.enter().ok()?;
         let (mut engines, mut cores) = (0, 0);
@@ -95,14 +95,13 @@ impl Session {
         (code == 0).then_some((engines, cores))
     }
 
-    /// Decodes images and waits until their pixels are there, or nvJPEG's answers why they are
-    /// not: one for each image.
+    /// Decodes images and waits for them. Returns nvJPEG's status for each image.
     ///
     /// # Errors
     /// When the driver fails.
     ///
     /// # Safety
-    /// Each image's address is that of memory of the GPU with room for its pixels, which no one
+    /// Each image's address points to memory of the GPU with room for its pixels, which nothing
     /// else uses.
     pub(super) unsafe fn decode(&mut self, jobs: &[Job<'_>]) -> Result<Vec<c_int>, GpuError> {
         let gpu = self.gpu.clone();
@@ -118,8 +117,8 @@ impl Session {
         }
         // SAFETY: by the caller's promise, here and below.
         if !together.is_empty() && unsafe { self.decode_together(&together) }? != 0 {
-            // Some image is bad, or nvJPEG cannot do so many: batches of one will tell. Not every
-            // engine may know another way.
+            // Some image is bad, or the batch too large for nvJPEG: batches of one find out which.
+            // Not every engine has another way.
             for entry in together {
                 let (number, job) = entry;
                 // SAFETY: as above.
@@ -138,7 +137,7 @@ impl Session {
         Ok(answers)
     }
 
-    /// Returns whether the image may be decoded in a batch; or what nvJPEG says against it.
+    /// Returns whether the image may be decoded in a batch, or nvJPEG's error.
     fn look(&self, job: &Job<'_>) -> Result<bool, c_int> {
         let functions = &self.library.functions;
         let (mut width, mut height, mut is_unsupported) = (0, 0, 1);
@@ -155,7 +154,7 @@ impl Session {
             dimensions(self.headers, &raw mut width, &raw mut height)
         };
         (code == 0).then_some(()).ok_or(code)?;
-        // Nothing else keeps nvJPEG within the memory that it is given.
+        // This alone keeps nvJPEG within the memory it was given.
         if (width, height) != (job.width, job.height) {
             return Err(BAD_JPEG);
         }
@@ -164,11 +163,11 @@ impl Session {
             let supported = functions.nvjpegDecodeBatchedSupported;
             supported(self.handle, self.headers, &raw mut is_unsupported)
         };
-        // Here 0 is a yes, whatever the function is called.
+        // Despite the function's name, 0 means supported.
         Ok(code == 0 && is_unsupported == 0)
     }
 
-    /// nvJPEG's one answer for all of them.
+    /// Decodes all images together, and returns nvJPEG's one status.
     ///
     /// # Safety
     /// As for [`Session::decode`].
@@ -177,7 +176,7 @@ impl Session {
         if self.n_prepared != jobs.len() {
             self.n_prepared = 0;
             let n_images = jobs.len().try_into().unwrap_or(c_int::MAX);
-            // SAFETY: the handles live, and nothing runs: it was waited for.
+            // SAFETY: the handles live, and no work is running: the stream was waited for.
             let code = unsafe {
                 let prepare = functions.nvjpegDecodeBatchedInitialize;
                 prepare(self.handle, self.batches, n_images, self.n_threads, RGB_INTERLEAVED)
@@ -198,10 +197,10 @@ impl Session {
             decode(self.handle, self.batches, starts, lengths, to, self.stream.handle())
         };
         if code != 0 {
-            // The state may be used again when it has been prepared again.
+            // The state is usable again once it has been prepared again.
             self.n_prepared = 0;
         }
-        // Part of the work may be on its way even so.
+        // Part of the work may be running nevertheless.
         self.stream.wait()?;
         Ok(code)
     }
@@ -222,7 +221,7 @@ impl Session {
         Ok(code)
     }
 
-    /// Waits until nvJPEG writes nothing any more.
+    /// Waits until nvJPEG has stopped writing.
     pub(super) fn wait(&self) -> Result<(), GpuError> {
         self.stream.wait()
     }

@@ -34,7 +34,7 @@ transform!(
     high _mm256_unpackhi_epi16 _mm256_unpackhi_epi32 _mm256_unpackhi_epi64
 );
 
-/// For each row of a block and each 8 places of zigzag order: the shuffle that takes the values of
+/// For each row of a block and each 8 places of zigzag order: the shuffle that moves the values of
 /// that row from those places to their columns.
 const SHUFFLES: [[[i8; 16]; 8]; 8] = {
     let mut shuffles = [[[-128; 16]; 8]; 8];
@@ -50,8 +50,8 @@ const SHUFFLES: [[[i8; 16]; 8]; 8] = {
     shuffles
 };
 
-/// Transforms blocks that lie side by side, and makes their cells zero. The samples go to the
-/// first 8 rows of `out`, `stride` bytes apart, which must be a multiple of 16 beyond all of them.
+/// Transforms adjacent blocks, and clears their cells. The samples go to the first 8 rows of `out`;
+/// `stride` must be a multiple of 16 that exceeds all of them.
 pub(crate) fn block_row(
     _: Avx2,
     cells: &mut [Cell],
@@ -70,7 +70,7 @@ fn with_avx2(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8],
     let mut lines: [&mut [u8]; 8] = std::array::from_fn(|_| lines.next().unwrap_or_default());
     let (factor_rows, _) = factors.as_chunks::<8>();
     for (two, x) in row.chunks(2).zip((0..).step_by(16)) {
-        // The last of an odd number is its own neighbour, beyond the samples that count.
+        // The last of an odd number is paired with itself; the extra samples are not used.
         let (a, b) = (two[0] as usize, two[two.len() - 1] as usize);
         let (Some(first), Some(second)) = (cells.get(a), cells.get(b)) else { return };
         let zigzag = both(&first.values, &second.values);
@@ -92,7 +92,7 @@ fn with_avx2(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8],
     }
 }
 
-/// The values of two blocks in zigzag order: 8 of each in a vector.
+/// Loads the values of two blocks in zigzag order: 8 of each in a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn both(a: &Block, b: &Block) -> [__m256i; 8] {
@@ -105,7 +105,7 @@ pub(super) fn both(a: &Block, b: &Block) -> [__m256i; 8] {
     eight!(0 1 2 3 4 5 6 7)
 }
 
-/// The values of two blocks row by row.
+/// Returns the values of two blocks row by row.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn natural([z0, z1, z2, z3, z4, z5, z6, z7]: [__m256i; 8]) -> [__m256i; 8] {
@@ -149,8 +149,8 @@ fn is_zero(vector: __m256i) -> bool {
     _mm256_testz_si256(vector, vector) == 1
 }
 
-/// Samples of two blocks side by side, two rows in a vector; `None` where absurd values make
-/// libjpeg-turbo's short cut differ from the long way.
+/// Computes the samples of two adjacent blocks, two rows in a vector; `None` for absurd values for
+/// which libjpeg-turbo's short cut differs from the full computation.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]> {
@@ -159,7 +159,7 @@ fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]
     let first = factors.first().map_or(_mm256_setzero_si256(), |row| repeated(row));
     let late = or(or(z4, z5), or(z6, z7));
     let early = or(or(z1, z2), z3);
-    // Everything of the first vector but the averages.
+    // The whole first vector except the averages.
     let beside = _mm256_bsrli_epi128::<2>(z0);
     if is_zero(or(or(late, early), beside)) {
         return Some(averages(_mm256_mullo_epi16(z0, first)));
@@ -185,11 +185,11 @@ fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]
     Some([packed(r0, r1), packed(r2, r3), packed(r4, r5), packed(r6, r7)])
 }
 
-/// As [`two_blocks`], of the first value in either half alone.
+/// As [`two_blocks`], for only the first value of either block.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn averages(products: __m256i) -> [__m256i; 4] {
-    // As the first pass leaves them, and divided by 8 in the second.
+    // As after the first pass, and divided by 8 in the second.
     let scaled = _mm256_slli_epi16::<{ PASS_BITS as i32 }>(products);
     let rounded = _mm256_adds_epi16(scaled, _mm256_set1_epi16(16));
     let averages = _mm256_srai_epi16::<5>(rounded);
@@ -199,7 +199,7 @@ fn averages(products: __m256i) -> [__m256i; 4] {
     [_mm256_permute4x64_epi64::<0b11_01_10_00>(everywhere); 4]
 }
 
-/// The same 16 bytes in both halves.
+/// Loads the same 16 bytes into both halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn repeated<T: super::Plain, const N: usize>(half: &[T; N]) -> __m256i {

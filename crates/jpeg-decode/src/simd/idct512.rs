@@ -35,7 +35,7 @@ transform!(
     high _mm512_unpackhi_epi16 _mm512_unpackhi_epi32 _mm512_unpackhi_epi64
 );
 
-/// For each place in natural order that in zigzag order, the upper half of it in a second array.
+/// For each place in natural order its place in zigzag order, the upper half in a second array.
 const PLACES: [[i16; 32]; 2] = {
     let mut places = [[0; 32]; 2];
     let mut place = 0;
@@ -47,8 +47,8 @@ const PLACES: [[i16; 32]; 2] = {
     places
 };
 
-/// Transforms blocks that lie side by side, and makes their cells zero. The samples go to the
-/// first 8 rows of `out`, `stride` bytes apart, which must be a multiple of 32 beyond all of them.
+/// Transforms adjacent blocks, and clears their cells. The samples go to the first 8 rows of `out`;
+/// `stride` must be a multiple of 32 that exceeds all of them.
 pub(crate) fn block_row(
     _: Avx512,
     cells: &mut [Cell],
@@ -69,7 +69,7 @@ fn with_avx512(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8
     let [upper, lower] = factor_halves else { return };
     let halves = [load512(upper), load512(lower)];
     for (four, x) in row.chunks(4).zip((0..).step_by(32)) {
-        // Those that are missing at the end are the last one, beyond the samples that count.
+        // Missing ones at the end repeat the last; the extra samples are not used.
         let last = four.len() - 1;
         let at = [0, 1, 2, 3].map(|number: usize| four[number.min(last)] as usize);
         let Some(zigzag) = load(cells, at) else { return };
@@ -90,7 +90,7 @@ fn with_avx512(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8
     }
 }
 
-/// The values of four blocks in zigzag order.
+/// Loads the values of four blocks in zigzag order.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn load(cells: &[Cell], [a, b, c, d]: [usize; 4]) -> Option<[[__m512i; 2]; 4]> {
@@ -104,8 +104,8 @@ fn load(cells: &[Cell], [a, b, c, d]: [usize; 4]) -> Option<[[__m512i; 2]; 4]> {
     Some([block!(a), block!(b), block!(c), block!(d)])
 }
 
-/// Samples of four blocks side by side, two rows in a vector; `None` where absurd values make
-/// libjpeg-turbo's short cut differ from the long way.
+/// Computes the samples of four adjacent blocks, two rows in a vector; `None` for absurd values for
+/// which libjpeg-turbo's short cut differs from the full computation.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn four_blocks(zigzag: [[__m512i; 2]; 4], factors: [__m512i; 2]) -> Option<[__m512i; 4]> {
@@ -154,7 +154,7 @@ fn four_blocks(zigzag: [[__m512i; 2]; 4], factors: [__m512i; 2]) -> Option<[__m5
     Some([packed(r0, r1), packed(r2, r3), packed(r4, r5), packed(r6, r7)])
 }
 
-/// Two rows of four blocks each, clamped to samples.
+/// Packs two rows of four blocks each, clamped to samples.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn packed(a: __m512i, b: __m512i) -> __m512i {
@@ -162,11 +162,11 @@ fn packed(a: __m512i, b: __m512i) -> __m512i {
     _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), samples)
 }
 
-/// As [`four_blocks`], of the first value in every lane alone.
+/// As [`four_blocks`], for only the first value of every lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn averages(products: __m512i) -> [__m512i; 4] {
-    // As the first pass leaves them, and divided by 8 in the second.
+    // As after the first pass, and divided by 8 in the second.
     let scaled = _mm512_slli_epi16::<{ PASS_BITS }>(products);
     let rounded = _mm512_adds_epi16(scaled, _mm512_set1_epi16(16));
     let averages = _mm512_srai_epi16::<5>(rounded);

@@ -1,5 +1,5 @@
-//! The loops with vectors. Each makes the same bits as its portable twin.
-#![allow(unsafe_code, reason = "loads, stores, and calls behind a proof of the instructions")]
+//! The loops with vectors. Each gives the same bits as its portable twin.
+#![allow(unsafe_code, reason = "loads, stores, and calls that need a proof of the instructions")]
 
 mod idct256;
 mod idct512;
@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm512_loadu_si512,
 };
 
-/// Plain numbers, which vectors are loaded from and stored to.
+/// Plain numbers, which vectors load and store.
 trait Plain: Copy {}
 impl Plain for u8 {}
 impl Plain for i8 {}

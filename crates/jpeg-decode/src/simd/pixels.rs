@@ -1,7 +1,7 @@
-//! From samples to rows of RGB, with AVX2: [`crate::upsample`] across, and [`crate::color`], in
+//! From samples to rows of RGB, with AVX2: horizontal [`crate::upsample`] and [`crate::color`] in
 //! one step, so that colour differences are never stored at the resolution of the image.
 //!
-//! All of it works on even and odd columns of pixels apart, because upsampling makes one of each
+//! Even and odd columns of pixels are processed separately, because upsampling makes one of each
 //! from a column of samples.
 use super::{load128, load256, store256, transform::pair};
 use crate::{
@@ -17,11 +17,11 @@ use std::arch::x86_64::{
     _mm256_srli_epi16, _mm256_sub_epi16, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16,
 };
 
-/// Pixels of a step.
+/// Number of pixels per step.
 const STEP: usize = 32;
 
-/// Puts a row of a component, or 3 parts of a row and 1 of a farther one, to `sums`: the columns
-/// from the second place on, with the outer ones once more on either side.
+/// Writes a row of a component, or 3 parts of a row and 1 of a farther one, to `sums`: the columns
+/// start at the second place, with the outer ones repeated on either side.
 pub(crate) fn sums(
     _: Avx2,
     near: &[u8],
@@ -35,7 +35,7 @@ pub(crate) fn sums(
 
 #[target_feature(enable = "avx2")]
 fn sums_avx2(near: &[u8], far: Option<&[u8]>, n_columns: usize, sums: &mut Vec<u16>) {
-    // A step of columns reads one before and one behind, and may start anywhere.
+    // A step of columns reads one before and one after, and may start anywhere.
     let needed = n_columns.next_multiple_of(STEP / 2) + STEP;
     if sums.len() < needed {
         sums.resize(needed, 0);
@@ -57,8 +57,8 @@ fn sums_avx2(near: &[u8], far: Option<&[u8]>, n_columns: usize, sums: &mut Vec<u
     sums[n_columns + 1] = sums[n_columns];
 }
 
-/// Writes a row of pixels, three bytes each, of samples for each column. Their rows reach to the
-/// next multiple of 32 columns; `out` ends anywhere.
+/// Writes a row of pixels, three bytes each, from samples for each column. The sample rows extend
+/// to the next multiple of 32 columns; `out` may have any length.
 pub(crate) fn whole_row(_: Avx2, luma: &[u8], [cb, cr]: [&[u8]; 2], out: &mut [u8]) {
     // SAFETY: the proof of AVX2.
     unsafe { whole_row_avx2(luma, [cb, cr], out) }
@@ -75,7 +75,8 @@ fn whole_row_avx2(luma: &[u8], [cb, cr]: [&[u8]; 2], out: &mut [u8]) {
     }
 }
 
-/// The same with colour differences of half as many columns, made by [`sums`] and rounded so.
+/// Writes a row of pixels with colour differences of half as many columns, from [`sums`] and
+/// rounded by `bias`.
 pub(crate) fn half_row(_: Avx2, luma: &[u8], [cb, cr]: [&[u16]; 2], bias: Bias, out: &mut [u8]) {
     // SAFETY: the proof of AVX2.
     unsafe { half_row_avx2(luma, [cb, cr], bias, out) }
@@ -95,7 +96,7 @@ fn half_row_avx2(luma: &[u8], [cb, cr]: [&[u16]; 2], bias: Bias, out: &mut [u8])
     }
 }
 
-/// Even and odd numbers of 8 bits, as numbers of 16.
+/// Splits 8-bit numbers into even and odd ones, as 16-bit numbers.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves(samples: __m256i) -> [__m256i; 2] {
@@ -103,7 +104,7 @@ fn halves(samples: __m256i) -> [__m256i; 2] {
     [even, _mm256_srli_epi16::<8>(samples)]
 }
 
-/// The same less 128.
+/// Splits samples, less 128, into even and odd ones.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn centred(samples: __m256i) -> [__m256i; 2] {
@@ -111,7 +112,8 @@ fn centred(samples: __m256i) -> [__m256i; 2] {
     [_mm256_sub_epi16(even, half), _mm256_sub_epi16(odd, half)]
 }
 
-/// Samples less 128 of even and of odd columns of pixels, from 16 sums and their neighbours.
+/// Returns samples less 128 of even and of odd columns of pixels, from 16 sums and their
+/// neighbours.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn blended(sums: &[u16; STEP / 2 + 2], bias: Bias) -> [__m256i; 2] {
@@ -122,7 +124,7 @@ fn blended(sums: &[u16; STEP / 2 + 2], bias: Bias) -> [__m256i; 2] {
     };
     let column = load256(column);
     let thrice = _mm256_add_epi16(column, _mm256_add_epi16(column, column));
-    // The 128 that are taken off are part of what rounds.
+    // The subtracted 128 is combined with the rounding.
     let centre = 128 << shift;
     let shift = _mm_cvtsi32_si128(shift as i32);
     let side = |neighbour: __m256i, bias: u32| {
@@ -132,13 +134,13 @@ fn blended(sums: &[u16; STEP / 2 + 2], bias: Bias) -> [__m256i; 2] {
     [side(load256(before), left), side(load256(next), right)]
 }
 
-/// Red, green and blue of 16 pixels in numbers of 16 bits, from luma and colour differences less
-/// 128. Factors that 16 bits do not hold are split: 1.402 is 1 and 0.402, of which half is used.
+/// Returns red, green and blue of 16 pixels in 16-bit numbers, from luma and colour differences
+/// less 128. Factors beyond 16 bits are split: 1.402 is 1 and 0.402, of which half is used.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rgb(luma: __m256i, cb: __m256i, cr: __m256i) -> [__m256i; 3] {
     let one = _mm256_set1_epi16(1);
-    // (2 x factor / 65536 + 1) / 2 is x factor / 65536 rounded, each division downwards.
+    // (2 x factor / 65536 + 1) / 2 is x factor / 65536 rounded, with each division rounding down.
     let rounded = |twice: __m256i, factor: i32| {
         let product = _mm256_mulhi_epi16(twice, _mm256_set1_epi16(factor as i16));
         _mm256_srai_epi16::<1>(_mm256_add_epi16(product, one))
@@ -158,7 +160,7 @@ fn rgb(luma: __m256i, cb: __m256i, cr: __m256i) -> [__m256i; 3] {
     [_mm256_add_epi16(luma, red), _mm256_add_epi16(luma, green), _mm256_add_epi16(luma, blue)]
 }
 
-/// For each colour and each 16 bytes of 16 pixels: the shuffle that takes the levels to their
+/// For each colour and each 16 bytes of 16 pixels: the shuffle that moves the levels to their
 /// places, from 8 of even pixels and 8 of odd ones.
 const SPREAD: [[[i8; 16]; 3]; 3] = {
     let mut spread = [[[-128; 16]; 3]; 3];
@@ -171,7 +173,7 @@ const SPREAD: [[[i8; 16]; 3]; 3] = {
     spread
 };
 
-/// Writes 32 pixels, or as many as there is room for.
+/// Writes 32 pixels, or as many as fit.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn write(even: [__m256i; 3], odd: [__m256i; 3], out: &mut [u8]) {

@@ -23,7 +23,7 @@ use std::arch::x86_64::{
     _mm256_unpacklo_epi32,
 };
 
-/// Bytes of four columns of four samples to rows.
+/// Transposes bytes, from four columns of four samples to rows.
 const TURN: [i8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 
 /// As [`reduced::block_row`].
@@ -41,7 +41,7 @@ pub(crate) fn block_row(
         match side {
             Side::Four => with_avx2::<4>(cells, row, factors, out, stride),
             Side::Two => with_avx2::<2>(cells, row, factors, out, stride),
-            // A product and a shift: nothing for vectors.
+            // A product and a shift: vectors would not help.
             Side::One => reduced::block_row(side, cells, row, factors, out, stride),
         }
     }
@@ -64,7 +64,7 @@ fn with_avx2<const N: usize>(
         let samples = if N == 4 { four_by_four(values) } else { two_by_two(values) };
         cells[a].values = [0; 64];
         cells[b].values = [0; 64];
-        // Of an odd number the last block stands alone.
+        // The last block of an odd number is alone.
         let n_samples = N * blocks.len();
         for (line, samples) in out.chunks_mut(stride.max(1)).zip(samples).take(N) {
             if let Some(line) = line.get_mut(x..x + n_samples) {
@@ -74,7 +74,7 @@ fn with_avx2<const N: usize>(
     }
 }
 
-/// The rows of two blocks.
+/// Returns the dequantised rows of two blocks.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn dequantised(zigzag: &[__m256i; 8], factors: &[[i16; 8]; 8]) -> [__m256i; 8] {
@@ -84,7 +84,8 @@ fn dequantised(zigzag: &[__m256i; 8], factors: &[[i16; 8]; 8]) -> [__m256i; 8] {
     [by(r0, f0), by(r1, f1), by(r2, f2), by(r3, f3), by(r4, f4), by(r5, f5), by(r6, f6), by(r7, f7)]
 }
 
-/// Four rows; the bytes of a number are samples side by side, of one block and of the other.
+/// Returns four rows; the bytes of a number are adjacent samples of one block and then of the
+/// other.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn four_by_four([r0, r1, r2, r3, _, r5, r6, r7]: [__m256i; 8]) -> [u64; 4] {
@@ -126,14 +127,14 @@ fn four_by_four([r0, r1, r2, r3, _, r5, r6, r7]: [__m256i; 8]) -> [u64; 4] {
     rows.map(|row| row as u64)
 }
 
-/// One dimension of four numbers of 16 bits, which come as: the first behind a zero, the third and
-/// seventh, eighth and sixth, fourth and second one beside the other.
+/// One dimension of four 16-bit numbers, given in pairs: the first after a zero, the third and
+/// seventh, eighth and sixth, fourth and second.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn four_of<const SHIFT: i32>([i0, i26, i75, i31]: [__m256i; 4]) -> [__m256i; 4] {
     let add = |a, b| _mm256_add_epi32(a, b);
     let by = |it, a, b| _mm256_madd_epi16(it, _mm256_set1_epi32(pair(a, b)));
-    // In the upper half of 32 bits a number is multiplied by 2 to the power of 16; by 14 it is to be.
+    // A number in the upper half of 32 bits is multiplied by 2 to the power of 16; it should be 14.
     let t0 = add(_mm256_srai_epi32::<2>(i0), _mm256_set1_epi32(1 << (SHIFT - 1)));
     let t2 = by(i26, F_1_847, -F_0_765);
     let (outer, inner) = (add(t0, t2), _mm256_sub_epi32(t0, t2));
@@ -147,7 +148,7 @@ fn four_of<const SHIFT: i32>([i0, i26, i75, i31]: [__m256i; 4]) -> [__m256i; 4] 
     ]
 }
 
-/// Two rows, likewise.
+/// Returns two rows, in the same layout.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn two_by_two([r0, r1, _, r3, _, r5, _, r7]: [__m256i; 8]) -> [u64; 4] {
@@ -156,7 +157,7 @@ fn two_by_two([r0, r1, _, r3, _, r5, _, r7]: [__m256i; 8]) -> [u64; 4] {
     let zero = _mm256_setzero_si256();
     let by = |it, a, b| _mm256_madd_epi16(it, _mm256_set1_epi32(pair(a, b)));
     let odd = |i75, i31| _mm256_add_epi32(by(i75, -F_0_720, F_0_850), by(i31, -F_1_272, F_3_624));
-    // By 2 to the power of 15, with what rounds.
+    // By 2 to the power of 15, with the rounding.
     let even = |i0, half| _mm256_add_epi32(_mm256_srai_epi32::<1>(i0), _mm256_set1_epi32(half));
     let low = (
         even(_mm256_unpacklo_epi16(zero, r0), 1 << (FIRST - 1)),
@@ -174,7 +175,7 @@ fn two_by_two([r0, r1, _, r3, _, r5, _, r7]: [__m256i; 8]) -> [u64; 4] {
         _mm256_srai_epi32::<FIRST>(_mm256_sub_epi32(low.0, low.1)),
         _mm256_srai_epi32::<FIRST>(_mm256_sub_epi32(high.0, high.1)),
     );
-    // Of the upper row and the lower one, in turn.
+    // Factors of the upper row and the lower one, alternating.
     let factors: [i16; 8] =
         [0, F_3_624, 0, -F_1_272, 0, F_0_850, 0, -F_0_720].map(|factor| factor as i16);
     let factors = repeated(&factors);
@@ -193,7 +194,7 @@ fn two_by_two([r0, r1, _, r3, _, r5, _, r7]: [__m256i; 8]) -> [u64; 4] {
     [a & 0xFFFF | (b & 0xFFFF) << 16, a >> 16 & 0xFFFF | b & 0xFFFF_0000, 0, 0]
 }
 
-/// Numbers of 16 bits to samples.
+/// Converts 16-bit numbers to samples.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn samples(a: __m256i, b: __m256i) -> __m256i {

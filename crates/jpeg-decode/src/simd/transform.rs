@@ -1,12 +1,12 @@
-//! The two passes of the inverse DCT for vectors of any width, in every lane of 128 bits its own
-//! block: the arithmetic of [`crate::idct`].
+//! The two passes of the inverse DCT for vectors of any width, with a block in every lane of 128
+//! bits: the arithmetic of [`crate::idct`].
 
-/// Two factors for a pair of numbers of 16 bits.
+/// Two factors for a pair of 16-bit numbers.
 pub(super) const fn pair(a: i32, b: i32) -> i32 {
     (a & 0xFFFF) | b << 16
 }
 
-/// Makes `transform`, from 8 rows of dequantised values to 8 rows of samples less 128, not
+/// Defines `transform`, from 8 rows of dequantised values to 8 rows of samples less 128, not
 /// clamped. Its parameters are the intrinsics of a width.
 macro_rules! transform {
     (
@@ -15,9 +15,8 @@ macro_rules! transform {
         shift $shift:ident by $bits:ty, pack $pack:ident,
         low $low16:ident $low32:ident $low64:ident, high $high16:ident $high32:ident $high64:ident
     ) => {
-        /// One dimension for half of the columns, as sums of 32 bits: `pairs` are rows 2 and 6, 7
-        /// and 1, 5 and 3, 7 + 3 and 5 + 1, one beside the other; `ends` are row 0 plus and minus
-        /// row 4.
+        /// One dimension for half of the columns, as 32-bit sums: `pairs` are rows 2 and 6, 7 and
+        /// 1, 5 and 3, 7 + 3 and 5 + 1, interleaved; `ends` are row 0 plus and minus row 4.
         #[inline]
         #[target_feature(enable = $features)]
         fn sums(pairs: [$vector; 4], ends: [$vector; 2], half: i32) -> [$vector; 8] {
@@ -47,13 +46,12 @@ macro_rules! transform {
             ]
         }
 
-        /// The sums of both halves of the columns.
         #[inline]
         #[target_feature(enable = $features)]
         fn both_sums(r: [$vector; 8], half: i32) -> [[$vector; 8]; 2] {
             let (zero, plus, minus) = ($zero(), $add16(r[0], r[4]), $sub16(r[0], r[4]));
             let (z3, z4) = ($add16(r[7], r[3]), $add16(r[5], r[1]));
-            // In the upper half of 32 bits a number is multiplied by 2 to the power of 16 already.
+            // A number in the upper half of 32 bits is already multiplied by 2 to the power of 16.
             let scaled = |it| $shift::<{ (16 - CONST_BITS) as $bits }>(it);
             let low = sums(
                 [$low16(r[2], r[6]), $low16(r[7], r[1]), $low16(r[5], r[3]), $low16(z3, z4)],

@@ -1,4 +1,4 @@
-//! The coefficients are those of the slow reference, with every number of places in flight.
+//! The coefficients equal those of the slow reference, with every number of places at once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::common::{N_WAYS, QUALITIES, part, photographs, stored, zigzag};
@@ -68,7 +68,7 @@ fn small_images() {
     }
 }
 
-/// Codes and values of every length, the longest included, in any sampling.
+/// Codes and values of every length, including the longest, in any sampling.
 #[test]
 fn made_up_coefficients() {
     for (seed, sampling) in (1..).zip([
@@ -85,8 +85,8 @@ fn made_up_coefficients() {
     }
 }
 
-/// Entry points of another image of the same size fit its blocks, but not its bits. Not all are
-/// looked at, and so they may do no harm.
+/// Entry points of another image of the same size fit its blocks, but not its bits. Not all of them
+/// are used, so they must do no harm.
 #[test]
 fn entry_points_of_another_image_change_nothing() {
     let photographs = photographs();

@@ -1,4 +1,4 @@
-//! Damaged files give an error, or the pixels of libjpeg-turbo: no panic, and no others.
+//! Damaged files give an error or the pixels of libjpeg-turbo: no panic, and no other pixels.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use crate::common::{by_libjpeg, decoders, part, photographs, stored};
@@ -16,8 +16,8 @@ fn files() -> Vec<Vec<u8>> {
     made.into_iter().chain([JPEG_420, JPEG_444, JPEG_GRAY].map(<[u8]>::to_vec)).collect()
 }
 
-/// Decodes with and without entry points; tells whether it could. Where it does, the pixels are
-/// those of libjpeg-turbo, if that is content, too.
+/// Decodes with and without entry points; returns whether that succeeded. If it does, the pixels
+/// are those of libjpeg-turbo, provided that it accepts the file too.
 fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places: usize) -> bool {
     let Ok(header) = Header::read(bytes) else { return false };
     if header.n_bytes(&Options::default()) > 1 << 20 {
@@ -40,7 +40,7 @@ fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places
             let expected = expected.expect("libjpeg-turbo has no doubts either");
             assert!(out == expected, "other pixels than those of libjpeg-turbo by {by:?}");
         }
-        // Not all instructions look at all entry points.
+        // Not all instruction sets use all entry points.
         let same = entry_points.is_some() || verdicts.iter().all(|it| *it == verdicts[0]);
         assert!(same, "{verdicts:?}");
     }
@@ -48,7 +48,7 @@ fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places
     decoded
 }
 
-/// Who skips the values of all blocks but their averages sees the same damage.
+/// Decoding only averages, which skips all other values, finds the same damage.
 fn explore_averages(decoders: &mut [Decoder], bytes: &[u8], header: &Header, n_places: usize) {
     let (format, scale) = (PixelFormat::Luma, Scale::Eighth);
     let options = Options { n_places, format, scale, ..Options::default() };
@@ -113,7 +113,7 @@ fn bytes_too_many() {
     }
 }
 
-/// What the fuzzer starts from, and what it has found.
+/// Seeds of the fuzzer, and its findings.
 #[test]
 fn seeds_of_the_fuzzer() {
     let mut decoders = decoders();
@@ -121,7 +121,7 @@ fn seeds_of_the_fuzzer() {
     let seeds = files_below(folder.as_ref()).unwrap();
     assert!(seeds.len() > 5);
     for seed in seeds {
-        // Seven bytes say how it is decoded, the last one how much of the rest are entry points.
+        // Seven bytes say how it is decoded, the last one the share of entry points in the rest.
         let bytes = std::fs::read(&seed).unwrap();
         let (how, rest) = bytes.split_first_chunk::<7>().unwrap();
         let (entry_points, jpeg) = rest.split_at(usize::from(how[6]).min(rest.len()));
@@ -142,7 +142,7 @@ fn errors_name_the_place() {
     let Error::Damaged { block, bit, what } = decode(&cut) else { panic!("another error") };
     assert!((10..72).contains(&block) && bit > 100 && what == Damage::DataEnds);
 
-    // The longest code of ones alone is no code.
+    // The longest code of only ones is invalid.
     let mut ones = file.clone();
     let half = scan.start + scan.len() / 2;
     (half..half + 12).step_by(2).for_each(|at| ones[at..at + 2].copy_from_slice(&[0xFF, 0]));
@@ -150,7 +150,7 @@ fn errors_name_the_place() {
     assert!(bit > 100 && matches!(what, Damage::NoSuchCode | Damage::TooManyValues), "{what}");
 }
 
-/// A header that claims a large image takes no memory for blocks that cannot be there.
+/// A header that claims a large image allocates no memory for blocks that cannot exist.
 #[test]
 fn claims_are_checked() {
     let mut file = JPEG_GRAY.to_vec();

@@ -1,4 +1,4 @@
-//! The pixels are those of libjpeg-turbo.
+//! The pixels equal those of libjpeg-turbo.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{N_WAYS, QUALITIES, by_libjpeg, decoders, part, photographs, stored};
@@ -10,8 +10,8 @@ use fdconvert_testkit::{
     workload::files_below,
 };
 
-/// Decodes with entry points and without, with several numbers of places, and with all
-/// instructions, to RGB and to luma.
+/// Decodes with entry points and without, with several numbers of places, and with all instruction
+/// sets, to RGB and to luma.
 fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], numbers_of_places: &[usize]) {
     let header = Header::read(bytes).unwrap();
     let expected = by_libjpeg(bytes, header.width, header.height).unwrap();
@@ -106,8 +106,8 @@ fn every_sampling_at_narrow_sizes() {
     }
 }
 
-/// Coefficients that no encoder makes: factors of 3 and 4, chroma finer than luma, and values that
-/// leave the range of samples by far.
+/// Coefficients that no encoder makes: factors of 3 and 4, chroma finer than luma, and values far
+/// outside the range of samples.
 #[test]
 fn made_up_coefficients() {
     let mut decoders = decoders();

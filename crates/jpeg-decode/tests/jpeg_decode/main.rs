@@ -1,4 +1,4 @@
-//! The decoder, held against libjpeg-turbo: one program, which is compiled once.
+//! Tests of the decoder against libjpeg-turbo: one program, which is compiled once.
 
 mod coefficients;
 mod common;

@@ -1,4 +1,4 @@
-//! Parts of images, and reduced ones, have the pixels that libjpeg-turbo gives the whole.
+//! Parts of images, and reduced ones, have the pixels that libjpeg-turbo gives for the whole.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::{
@@ -11,7 +11,7 @@ use fdconvert_testkit::fixtures::{Random, pixels};
 
 const SCALES: [Scale; 4] = [Scale::Whole, Scale::Half, Scale::Quarter, Scale::Eighth];
 
-/// Decodes some regions at each scale, with all instructions, with entry points and without.
+/// Decodes some regions at each scale, with all instruction sets, with entry points and without.
 fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], n_regions: usize, seed: u64) {
     let header = Header::read(bytes).unwrap();
     let mut random = Random::new(seed);
@@ -101,7 +101,7 @@ fn small_sizes() {
     }
 }
 
-/// Values that no encoder makes: all instructions wrap round and saturate alike.
+/// Values that no encoder makes: all instruction sets wrap around and saturate alike.
 #[test]
 fn made_up_coefficients() {
     let mut decoders = decoders();

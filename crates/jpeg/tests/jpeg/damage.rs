@@ -1,4 +1,4 @@
-//! Any bytes give an answer: no panic, no endless loop, nothing outside of the image.
+//! Any bytes give a result: no panic, no endless loop, nothing outside the image.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::synthetic::{self, Recipe};
@@ -13,11 +13,11 @@ fn files() -> Vec<Vec<u8>> {
     vec![JPEG_420.to_vec(), JPEG_444.to_vec(), JPEG_GRAY.to_vec(), synthetic]
 }
 
-/// Takes the bytes as far as they lead. Whether the fast walk accepts a scan must not depend on
-/// how it is written: where it does, the slow decoder does, and from every entry point.
+/// Decodes the bytes as far as possible. The fast walk must accept the same scans as the slow
+/// decoder, which must also decode from every entry point.
 fn explore(bytes: &[u8]) {
     let Ok(jpeg) = parse(bytes) else { return };
-    // What mutated headers claim may take long to decode slowly, but not to walk.
+    // Images claimed by mutated headers may take long to decode slowly, but not to walk.
     let built = EntryPoints::build(&jpeg, bytes, 512);
     if jpeg.n_blocks > 1 << 16 {
         return;
@@ -56,7 +56,7 @@ fn every_changed_byte() {
     }
 }
 
-/// Whatever stored bytes are accepted, they cover the image in order, and are their own.
+/// Accepted stored bytes cover the image in order, and encode to the same bytes.
 fn explore_stored(stored: &[u8], jpeg: &Jpeg, bytes: &[u8]) {
     let Ok(made) = EntryPoints::from_bytes(stored, jpeg) else { return };
     let mut block = 0;
@@ -101,8 +101,8 @@ fn every_change_of_stored_entry_points() {
     }
 }
 
-/// Entry points of an image are refused for images of another number of blocks: their counts add
-/// up to something else. (Those of a single interval say nothing that could be wrong.)
+/// Entry points of an image are refused for images with another number of blocks: their counts have
+/// another sum. (Those of a single interval contain nothing that could be wrong.)
 #[test]
 fn entry_points_of_another_image() {
     let recipes = [
@@ -127,7 +127,7 @@ proptest! {
     fn any_bytes(bytes: Vec<u8>, split in 0..400usize) {
         explore(&bytes);
         explore(&[&[0xFF, 0xD8][..], &bytes].concat());
-        // Behind a sound header.
+        // After a sound header.
         explore(&[&JPEG_420[..split.min(JPEG_420.len())], &bytes].concat());
     }
 
@@ -144,7 +144,7 @@ proptest! {
         for file in files() {
             let jpeg = parse(&file).unwrap();
             explore_stored(&stored, &jpeg, &file);
-            // Behind a sound start.
+            // After a sound start.
             let total = [n_bits as u8 | 128, (n_bits >> 7) as u8];
             let start = [&[0x20, 0x33][..], &total].concat();
             stored.splice(..stored.len().min(4), start);

@@ -1,4 +1,4 @@
-//! Decoding from entry points gives what decoding from the start gives, for every sort of JPEG.
+//! Decoding from entry points equals decoding from the start, for every kind of JPEG.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{
@@ -31,8 +31,8 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32]) -> Vec<reference::Block> 
     expected
 }
 
-/// Each segment has an anchor within its 16384 bits, and anchors have the predictions that the
-/// blocks before them leave.
+/// Each segment has an anchor within its 16384 bits, and anchors have the predictions after the
+/// blocks before them.
 #[track_caller]
 fn check_anchors(name: &str, jpeg: &Jpeg, made: &EntryPoints, blocks: &[reference::Block]) {
     let segments = made.segments();
@@ -60,12 +60,12 @@ fn check_anchors(name: &str, jpeg: &Jpeg, made: &EntryPoints, blocks: &[referenc
         }
         assert_eq!(anchor.dc, expected, "{name}: segment {number}");
     }
-    // No block may start in the last run.
+    // Possibly no block starts in the last run.
     assert!(n_anchors + 1 >= made.total_bits().div_ceil(16384), "{name}");
     assert_eq!(made.anchor_before(segments.len()), None, "{name}");
 }
 
-/// The segments start where the specification says.
+/// The segments start where the specification requires.
 #[track_caller]
 fn check_shape(name: &str, jpeg: &Jpeg, bytes: &[u8], made: &EntryPoints) {
     let data = unstuff(jpeg, bytes).unwrap();
@@ -172,15 +172,15 @@ fn same_image_same_bytes() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(64, 24, &[(2, 1), (1, 1), (1, 1)]));
     let jpeg = parse(&bytes).unwrap();
     let made = EntryPoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
-    // Written by version 2; the specification allows nothing else.
+    // Written by version 2; the specification allows no other bytes.
     assert_eq!(made, STORED, "{made:02x?}");
-    // And what the example of the specification says about them.
+    // They match the example of the specification.
     let made = EntryPoints::from_bytes(STORED, &jpeg).unwrap();
     let starts: Vec<_> = made.segments().iter().map(|it| (it.bit, it.n_blocks)).collect();
     assert_eq!((made.total_bits(), starts), (5132, vec![(0, 24), (2078, 15), (4146, 9)]));
 }
 
-/// The last anchor in the bytes, written as the specification says.
+/// The last stored anchor, as the specification requires.
 #[test]
 fn stored_anchors() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(160, 160, &[(2, 2), (1, 1), (1, 1)]));
@@ -190,7 +190,7 @@ fn stored_anchors() {
     let stored = made.to_bytes();
     let last = made.anchor_before(made.segments().len() - 1).unwrap();
     let before = made.anchor_before(last.segment as usize - 1).unwrap();
-    // Behind two bytes and the three of the total.
+    // After two bytes and the three of the total.
     let parameters = u32::from(stored[5]);
     let mut code = String::new();
     for (component, (dc, before)) in last.dc.iter().zip(before.dc).enumerate() {

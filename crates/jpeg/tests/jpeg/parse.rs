@@ -1,4 +1,4 @@
-//! What is read from the markers, and what is refused, each by its name.
+//! Parsed markers, and every refusal by its name.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{
@@ -21,7 +21,7 @@ fn changed(from: &[u8], to: &[u8]) -> Vec<u8> {
     [&JPEG_420[..at], to, &JPEG_420[at + from.len()..]].concat()
 }
 
-/// The name of the variant that a file is refused with, by parsing or by building.
+/// Returns the name of the refusal of a file, by parsing or by building.
 #[track_caller]
 fn refusal(bytes: &[u8]) -> String {
     let made = parse(bytes).and_then(|jpeg| EntryPoints::build(&jpeg, bytes, 2048));
@@ -141,7 +141,7 @@ fn what_follows_the_scan_matters() {
     assert_eq!(refusal(&[scan, b"\xFF\xD0\xFF\xD9"].concat()), "AfterScan");
     assert_eq!(refusal(&[scan, b"\xFF\xFF\0\xFF\xD9"].concat()), "FillByte");
     assert_eq!(refusal(&[scan, b"ab\xFF\xD9"].concat()), "DataLeft");
-    // No end marker, fill bytes before it, and anything behind it.
+    // No end marker, fill bytes before it, and other bytes after it.
     for end in [&b""[..], b"\xFF", b"\xFF\xFF\xD9", b"\xFF\xD9\xFF\xD8\xFF\xDA"] {
         let bytes = [scan, end].concat();
         let same = parse(&bytes).unwrap();

@@ -1,5 +1,5 @@
-//! The reference decoder against the decoder of pixels: coefficients, multiplied and transformed
-//! by the formula of the standard, are the gray levels of a JPEG to within rounding.
+//! The reference decoder against a pixel decoder: coefficients, dequantised and transformed by the
+//! formula of the standard, give the gray levels of a JPEG to within rounding.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions};

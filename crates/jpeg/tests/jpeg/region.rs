@@ -1,4 +1,4 @@
-//! A region's segments hold every block that its pixels need, and none without such.
+//! A region's segments contain every block that its pixels need, and each contains at least one.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::synthetic::{self, Recipe};
@@ -7,7 +7,7 @@ use fdconvert_testkit::fixtures::Random;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The MCUs whose samples the pixels are made of, found pixel by pixel.
+/// Finds the MCUs with samples of the pixels, pixel by pixel.
 fn mcus(jpeg: &Jpeg, rows: Range<u32>, columns: Range<u32>) -> BTreeSet<u32> {
     let (max_h, max_v) = jpeg.max_sampling();
     let mut mcus = BTreeSet::new();
@@ -79,7 +79,7 @@ fn check(jpeg: &Jpeg, made: &EntryPoints, rows: Range<u32>, columns: Range<u32>)
     }
     assert_eq!(needed.segments, expected);
     assert_eq!((needed.n_bits, needed.n_blocks), (n_bits, n_blocks));
-    // The walked runs start where the prediction is known, and lead to every segment.
+    // The walked runs start at known predictions, and lead to every segment.
     let mut previous = 0;
     for run in &needed.walked {
         assert!(run.start >= previous);

@@ -1,10 +1,10 @@
-//! The walk over the markers, over what it is there for and over anything else.
+//! The walk over the markers, with valid files and with arbitrary bytes.
 #![allow(clippy::panic, reason = "a failure here is a failed test")]
 
 use fdconvert_jpeg::{BadLength, marker, marker_segments};
 use proptest::prelude::*;
 
-/// Code, first byte, content and the byte behind it.
+/// Code, first byte, content and the byte offset after it.
 type Walked<'a> = (u8, usize, Result<&'a [u8], BadLength>, usize);
 
 fn walked(jpeg: &[u8]) -> Vec<Walked<'_>> {
@@ -63,7 +63,7 @@ fn a_bad_length_ends_the_walk() {
 }
 
 proptest! {
-    /// Everything is looked at once, from the front to the back.
+    /// Every byte is visited once, from front to back.
     #[test]
     fn any_bytes_are_walked_over(
         bytes in proptest::collection::vec(prop_oneof![Just(0xFF), Just(0), any::<u8>()], 0..400),

@@ -1,37 +1,36 @@
-//! Rates as horizontal bars, one group below the other.
+//! Horizontal bars of rates, in groups one below the other.
 use super::svg::{Anchor, Svg, ticks};
 use fdconvert_core::images_per_s;
 
 const WIDTH: f64 = 720.0;
-/// Room for a value behind its bar.
+/// Room for the value after a bar.
 const RIGHT: f64 = 84.0;
-/// Title and legend.
 const TOP: f64 = 64.0;
-/// The values of the axis, and what they are.
+/// Room for the labels of the axis.
 const BOTTOM: f64 = 48.0;
 const ROW: f64 = 64.0;
 const BAR: f64 = 12.0;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 7.0;
 const MAX_LETTERS: usize = 36;
 
-/// The picture needs nothing else, as it is a file of its own.
+/// Complete style, because the picture is a separate file.
 const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff; } \
     text { fill: #1a1d21; } .title { font-size: 15px; font-weight: 600; } \
     .tick { fill: #5b636d; } .grid { stroke: #d5d9de; } \
     .first { fill: #1a1d21; } .second { fill: #1f6fb2; } .third { fill: #c2560c; } \
     .range { stroke: #9aa3ad; stroke-width: 2; }";
 
-/// Groups of three bars over one axis.
+/// Groups of three bars on one axis.
 #[derive(Debug, Clone)]
 pub struct BarChart<'a> {
     /// Title of the picture.
     pub title: &'a str,
     /// Label of the groups.
     pub groups: &'a str,
-    /// Labels of the bars of a group. The axis is made for the first; others may be cut.
+    /// Labels of the bars of a group. The axis fits the first; others may be cut off.
     pub series: [&'a str; 3],
-    /// The groups, from the top to the bottom.
+    /// The groups, from top to bottom.
     pub bars: Vec<Bars<'a>>,
 }
 
@@ -40,14 +39,14 @@ pub struct BarChart<'a> {
 pub struct Bars<'a> {
     /// Name of the group.
     pub name: &'a str,
-    /// As long as these; `None` where there is no value.
+    /// Lengths of the bars; `None` for a missing value.
     pub values: [Option<f64>; 3],
-    /// Least and most of what the first is the median of.
+    /// Least and greatest of the values with the first value as median.
     pub range: (f64, f64),
 }
 
 impl BarChart<'_> {
-    /// The picture, as a file.
+    /// Returns the picture as a file.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let names = self.bars.iter().map(|bars| shortened(bars.name).chars().count());
@@ -69,8 +68,8 @@ impl BarChart<'_> {
         svg.finish()
     }
 
-    /// Returns where the axis ends. What a resource allows that nothing waits for would make a dot
-    /// of every other bar.
+    /// Returns the end of the axis. An unlimited resource would reduce every other bar to a dot, so
+    /// such bars are cut off.
     fn end(&self) -> f64 {
         let finite = |value: &f64| value.is_finite();
         let largest =
@@ -132,10 +131,9 @@ impl Bars<'_> {
     }
 }
 
-/// Values to places in the picture.
+/// Maps values to positions in the picture.
 struct Plot {
     left: f64,
-    /// The value at the end of the axis.
     end: f64,
     bottom: f64,
 }
@@ -151,7 +149,7 @@ impl Plot {
     }
 }
 
-/// The end of a name that is too long, which is where paths differ.
+/// Returns the end of a name that is too long, because the ends of paths differ.
 fn shortened(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     match letters.len().checked_sub(MAX_LETTERS) {

@@ -10,9 +10,9 @@ const RIGHT: f64 = 28.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
 
-/// Loading, decoding and the smaller of both over the share of raw images, the chosen share and
-/// what was measured. Colours are classes that the page defines; dashes tell the curves apart
-/// without them.
+/// Draws loading, decoding and the smaller of both over the share of raw images, the chosen share
+/// and the measurements. Colours are classes that the page defines; dashes distinguish the curves
+/// without colours.
 pub(crate) fn curves(report: &Report) -> String {
     let scale = Scale { top: top_value(report) };
     let mut svg = Svg::new((WIDTH, HEIGHT), "images per second over the share of raw images", "");
@@ -47,7 +47,7 @@ pub(crate) fn curves(report: &Report) -> String {
     svg.finish()
 }
 
-/// Shares and images/s to places in the picture.
+/// Maps shares and images/s to positions in the picture.
 struct Scale {
     top: f64,
 }
@@ -57,16 +57,16 @@ impl Scale {
         LEFT + share * (WIDTH - LEFT - RIGHT)
     }
 
-    /// Values far above the top become ones just above it, which the clipping cuts off: infinite
-    /// ones have no place in a picture.
+    /// Clamps values far above the top, also infinite ones, to just above it, where they are
+    /// clipped.
     fn y(&self, images_per_s: f64) -> f64 {
         let height = (images_per_s / self.top).min(2.0);
         HEIGHT - BOTTOM - height * (HEIGHT - TOP - BOTTOM)
     }
 }
 
-/// The highest value to show. One curve may be many times above the other at one end; what matters
-/// is where they meet, so that is what fills the picture.
+/// Returns the highest value to show. One curve may be many times above the other at one end; the
+/// picture is scaled to the range where they meet.
 fn top_value(report: &Report) -> f64 {
     let best = report.solution.optimum.throughput.images_per_s();
     let finite = |value: &f64| value.is_finite();
@@ -107,8 +107,8 @@ fn chosen(svg: &mut Svg, scale: &Scale, chosen: &Choice, raw: &str) {
     svg.text("label", (text_x, bottom - 12.0), anchor, &text);
 }
 
-/// Returns what is what. A curve that is above the picture everywhere is told of all the same: it
-/// is the one that does not matter.
+/// Draws the legend. It includes a curve that is above the picture everywhere, because that one
+/// does not limit anything.
 fn legend(svg: &mut Svg, scale: &Scale, report: &Report) {
     let is_above =
         |value: fn(&Choice) -> f64| report.curve.iter().all(|point| value(point) > scale.top);

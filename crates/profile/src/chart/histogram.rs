@@ -1,4 +1,4 @@
-//! How many values lie in each of some equal ranges, as columns.
+//! Counts of values in equal ranges, drawn as columns.
 use super::{
     marked::short,
     svg::{Anchor, Svg, ticks},
@@ -10,27 +10,27 @@ const LEFT: f64 = 72.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 52.0;
-/// Columns at most.
+/// Largest number of columns.
 const COLUMNS: usize = 32;
-/// Values below the axis, between the columns.
+/// Number of values below the axis, at the edges of columns.
 const LABELS: usize = 8;
 
-/// Columns over one axis, for a [`Page`](crate::Page).
+/// Columns on one axis, for a [`Page`](crate::Page).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// Title of the picture, for those who cannot see it.
+    /// Title of the picture, for screen readers.
     pub title: String,
     /// Quantity and unit of the horizontal axis.
     pub unit: String,
     /// Start of the first column and end of the last one.
     pub range: (f64, f64),
-    /// Values in each column, of equal widths.
+    /// Number of values in each column; all columns have the same width.
     pub counts: Vec<u64>,
 }
 
 impl Histogram {
-    /// The histogram of sorted values; `None` where there are none. Values that are all the same
-    /// have one column.
+    /// Returns the histogram of sorted values; `None` if there are none. Equal values share one
+    /// column.
     #[must_use]
     pub fn of_sorted(title: &str, unit: &str, sorted: &[f64]) -> Option<Self> {
         let (first, last) = (*sorted.first()?, *sorted.last()?);
@@ -49,7 +49,7 @@ impl Histogram {
         Some(Self { title: title.to_owned(), unit: unit.to_owned(), range: (first, last), counts })
     }
 
-    /// The picture, for a page that has the colours.
+    /// Returns the picture, for a page that defines the colours.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let mut svg = Svg::new((WIDTH, HEIGHT), &self.title, "");

@@ -1,4 +1,4 @@
-//! Values over a number, as lines, with marks for what others have told.
+//! Values over a number, drawn as lines, with marks for published values.
 use super::{
     marked::{diamond, short},
     svg::{Anchor, Place, Svg, ticks},
@@ -10,39 +10,39 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 7.0;
-/// Lines of one picture that look different.
+/// Number of distinguishable line styles.
 const STYLES: usize = 6;
 
-/// Lines over one horizontal axis, for a [`Page`](crate::Page).
+/// Lines on one horizontal axis, for a [`Page`](crate::Page).
 #[derive(Debug, Clone)]
 pub struct LineChart {
-    /// Title of the picture, for those who cannot see it.
+    /// Title of the picture, for screen readers.
     pub title: String,
     /// Label below the picture.
     pub x_label: String,
-    /// Label beside it.
+    /// Label of the vertical axis.
     pub y_label: String,
-    /// True if the places on the horizontal axis double with equal steps.
+    /// True for a logarithmic horizontal axis with base 2.
     pub doubles: bool,
     /// The lines.
     pub series: Vec<Series>,
-    /// Places that others have told of, each with a word.
+    /// Published points, each with a name.
     pub marks: Vec<(f64, f64, String)>,
 }
 
-/// A line.
+/// A line of a [`LineChart`].
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Its name.
+    /// Name of the line.
     pub name: String,
-    /// Its points, from the left to the right.
+    /// Points from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
 impl LineChart {
-    /// The picture, for a page that has the colours.
+    /// Returns the picture, for a page that defines the colours.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let mut svg = Svg::new((WIDTH, HEIGHT), &self.title, "");
@@ -99,7 +99,7 @@ impl LineChart {
         if scale.top <= 0.0 {
             scale.top = 1.0;
         }
-        // Logarithms have no zero.
+        // Zero has no logarithm.
         scale.doubles &= scale.first > 0.0;
         scale.top *= 1.06;
         scale
@@ -111,7 +111,7 @@ struct Scale {
     last: f64,
     top: f64,
     doubles: bool,
-    /// True if only whole numbers are shown, as those of epochs.
+    /// True to show only whole numbers, such as epochs.
     whole: bool,
 }
 

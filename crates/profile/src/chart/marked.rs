@@ -1,60 +1,60 @@
-//! Values as horizontal bars, one below the other, with marks for what others have told.
+//! Horizontal bars of values, one below the other, with marks for published values.
 use super::svg::{Anchor, Svg, ticks};
 
 const WIDTH: f64 = 760.0;
-/// Room for a value behind its bar.
+/// Room for the value after a bar.
 const RIGHT: f64 = 92.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 46.0;
 const ROW: f64 = 26.0;
 const BAR: f64 = 14.0;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 7.0;
 const MAX_LETTERS: usize = 44;
 
-/// Style of a picture that is a file of its own.
+/// Style of a picture in a separate file.
 const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff; } \
     text { fill: #1a1d21; } .tick { fill: #5b636d; } .grid { stroke: #d5d9de; } \
     .ours { fill: #c2560c; } .others { fill: #1f6fb2; } \
     .range { stroke: #1a1d21; stroke-width: 2; } \
     .mark { fill: #ffffff; stroke: #1a1d21; stroke-width: 2; }";
 
-/// Bars over one axis that begins at 0, for a [`Page`](crate::Page).
+/// Bars on one axis that begins at 0, for a [`Page`](crate::Page).
 #[derive(Debug, Clone)]
 pub struct MarkedBars {
-    /// Title of the picture, for those who cannot see it.
+    /// Title of the picture, for screen readers.
     pub title: String,
     /// Quantity and unit of the axis.
     pub unit: String,
-    /// Meaning of a mark; empty where there are none.
+    /// Meaning of a mark; empty without marks.
     pub mark: String,
-    /// From the top to the bottom.
+    /// The bars from top to bottom.
     pub bars: Vec<MarkedBar>,
 }
 
 /// A bar with its range and its mark.
 #[derive(Debug, Clone)]
 pub struct MarkedBar {
-    /// Its name.
+    /// Name of the bar.
     pub name: String,
-    /// Its length; not drawn where it is not finite.
+    /// Length of the bar; not drawn if it is not finite.
     pub value: f64,
-    /// Least and most of what the value is the median of.
+    /// Least and greatest of the values with `value` as median.
     pub range: (f64, f64),
-    /// True if it is ours.
+    /// True for fdconvert's own bar.
     pub is_ours: bool,
-    /// Place of its mark.
+    /// Position of the mark.
     pub mark: Option<f64>,
 }
 
 impl MarkedBars {
-    /// The picture, for a page that has the colours.
+    /// Returns the picture, for a page that defines the colours.
     #[must_use]
     pub fn to_svg(&self) -> String {
         self.drawn("", "")
     }
 
-    /// The picture as a file, with its colours.
+    /// Returns the picture as a file, with its colours.
     #[must_use]
     pub fn to_svg_file(&self) -> String {
         let (width, height) = (WIDTH, self.bottom() + BOTTOM);
@@ -68,7 +68,7 @@ impl MarkedBars {
         TOP + ROW * self.bars.len() as f64
     }
 
-    /// `before` stands before what is drawn.
+    /// `before` comes before the drawn elements.
     fn drawn(&self, attributes: &str, before: &str) -> String {
         let names = self.bars.iter().map(|bar| shortened(&bar.name).chars().count());
         let left = 20.0 + LETTER * names.max().unwrap_or(0) as f64;
@@ -137,7 +137,7 @@ impl MarkedBars {
     }
 }
 
-/// A mark around a place.
+/// Draws a mark around a position.
 pub(super) fn diamond(svg: &mut Svg, (x, y): (f64, f64)) {
     svg.add(format_args!(
         "<path class=\"mark\" d=\"M{x:.1} {:.1} l6 6 l-6 6 l-6 -6 z\"/>",
@@ -145,7 +145,7 @@ pub(super) fn diamond(svg: &mut Svg, (x, y): (f64, f64)) {
     ));
 }
 
-/// A value with three digits.
+/// Formats a value with three digits.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),

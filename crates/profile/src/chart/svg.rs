@@ -2,7 +2,7 @@
 use crate::xml::escape;
 use std::fmt::{Arguments, Write};
 
-/// Part of a text that stands at its place.
+/// The part of a text at its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -10,17 +10,16 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A place in a picture: pixels from the left, pixels from the top.
+/// A position in a picture: pixels from the left, pixels from the top.
 pub(super) type Place = (f64, f64);
 
-/// A picture that is being drawn. Colours and dashes are classes, which the page defines that
-/// holds the picture, or the picture itself.
+/// A picture under construction. Colours and dashes are classes, defined by the page around the
+/// picture or by the picture itself.
 pub(super) struct Svg {
     text: String,
 }
 
 impl Svg {
-    /// A picture with attributes of its own.
     pub(super) fn new((width, height): Place, label: &str, attributes: &str) -> Self {
         let mut svg = Self { text: String::new() };
         svg.add(format_args!(
@@ -47,7 +46,7 @@ impl Svg {
         ));
     }
 
-    /// The label of a vertical axis, from the bottom to the top.
+    /// Adds the label of a vertical axis, from bottom to top.
     pub(super) fn upright(&mut self, class: &str, (x, y): Place, text: &str) {
         self.add(format_args!(
             "<text class=\"{class}\" transform=\"translate({x:.1} {y:.1}) rotate(-90)\" \
@@ -81,11 +80,11 @@ impl Svg {
     }
 }
 
-/// Round values from 0 to the end of an axis, which they divide into four to ten parts.
+/// Yields round values from 0 to the end of an axis, which they divide into four to ten parts.
 pub(super) fn ticks(end: f64) -> impl Iterator<Item = f64> {
     let power = 10.0_f64.powf((end / 5.0).log10().floor());
     let parts = |factor: &f64| end / (power * factor) >= 4.0;
     let step = power * [5.0, 2.0, 1.0].into_iter().find(|factor| parts(factor)).unwrap_or(1.0);
-    // No axis has as many parts, whatever its end is rounded to.
+    // No axis has this many parts, however its end is rounded.
     (0..100).map(move |n| f64::from(n) * step).take_while(move |value| *value <= end)
 }

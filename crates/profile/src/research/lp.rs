@@ -1,8 +1,8 @@
 //! More than two formats and resources, as a linear program.
 //!
 //! Let `r_f` be the share of the images stored in format `f`, and `u_fk = a_fk / cap_k` the seconds
-//! that resource `k` takes for one image in it. The resources work side by side, so the seconds
-//! per image `z` are those of the busiest one:
+//! that resource `k` takes for one image in it. The resources work in parallel, so the seconds per
+//! image `z` are those of the busiest one:
 //!
 //! ```text
 //! minimise z   subject to   z >= sum_f r_f u_fk   for every k,
@@ -19,35 +19,35 @@ use crate::{Cost, Machine, Mixture, model::rate};
 use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Formats that [`best_mixture`] takes at most; it tries every subset of them.
+/// Largest number of formats of [`best_mixture`]; it tries every subset of them.
 pub const MAX_FORMATS: usize = 10;
 
-/// Resources that [`best_mixture`] takes at most.
+/// Largest number of resources of [`best_mixture`].
 pub const MAX_RESOURCES: usize = 5;
 
-/// Something that images need and that there is so much of in a second.
+/// A resource that images use, with its capacity per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Name for people: "disk", "CPU", "GPU".
+    /// Name such as "disk", "CPU", "GPU".
     pub name: String,
-    /// Units in a second.
+    /// Units per second.
     pub capacity: f64,
-    /// Units that one image needs, format after format. Below 0 only where a cache serves more
-    /// than a format needs.
+    /// Units that one image needs, one value per format. Negative only if a cache serves more than
+    /// a format needs.
     pub per_image: Vec<f64>,
 }
 
 /// A bound on the size of the dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Space {
-    /// Stored bytes of one image, format after format.
+    /// Stored bytes of one image, one value per format.
     pub bytes_per_image: Vec<f64>,
-    /// Mean bytes per image that there is room for.
+    /// Largest mean of bytes per image.
     pub limit: f64,
 }
 
-/// Reading and decoding as resources, with the same meaning as in [`Model`](crate::Model): the
-/// cache holds `cache_bytes / n_images` of every image.
+/// Returns reading and decoding as resources, with the same meaning as in [`Model`](crate::Model):
+/// the cache holds `cache_bytes / n_images` of every image.
 #[must_use]
 pub fn resources(costs: &[Cost], machine: &Machine, n_images: u64) -> Vec<Resource> {
     let cached_per_image = machine.cache_bytes / n_images.max(1) as f64;
@@ -66,24 +66,24 @@ pub fn resources(costs: &[Cost], machine: &Machine, n_images: u64) -> Vec<Resour
     ]
 }
 
-/// The mixture with the highest throughput; among equals, one of the fewest formats.
+/// Returns the mixture with the highest throughput; among equals, one of the fewest formats.
 ///
 /// # Errors
 /// `Usage` when the lists do not match, a number is not finite, there are more formats or resources
-/// than [`MAX_FORMATS`] and [`MAX_RESOURCES`], or every format is over the space.
+/// than [`MAX_FORMATS`] and [`MAX_RESOURCES`], or every format exceeds the space.
 pub fn best_mixture(resources: &[Resource], space: Option<&Space>) -> Result<Mixture> {
     let n_formats = check(resources, space)?;
     let seconds: Vec<Vec<f64>> = resources
         .iter()
         .map(|resource| resource.per_image.iter().map(|units| units / resource.capacity).collect())
         .collect();
-    // Scaled so that tolerances mean the same whatever the units are.
+    // Scaled so that tolerances do not depend on the units.
     let scale = seconds.iter().flatten().fold(0.0_f64, |most, value| most.max(value.abs()));
     let scale = if scale > 0.0 { scale } else { 1.0 };
 
     let rows = rows(&seconds, space, n_formats, scale);
     let mut best: Option<(f64, Vec<f64>)> = None;
-    // Ordered by how many formats take part, so that the first of equals has the fewest.
+    // Ordered by the number of formats, so that the first of equals has the fewest.
     for n_used in 1..=n_formats.min(rows.len()) {
         for used in subsets(n_formats, n_used) {
             for tight in subsets(rows.len(), n_used) {
@@ -125,8 +125,8 @@ fn rows(seconds: &[Vec<f64>], space: Option<&Space>, n_formats: usize, scale: f6
     busy.chain([not_negative]).chain(room).collect()
 }
 
-/// The shares at which exactly these formats are used and these rows are tight; `None` where that
-/// is not a single point or breaks another row.
+/// Returns the shares at which exactly these formats are used and these rows are tight; `None` if
+/// they are not a single point, or violate another row.
 fn vertex(rows: &[Row], used: &[usize], tight: &[usize], n_formats: usize) -> Option<Vec<f64>> {
     let n = used.len() + 1;
     let mut system = vec![vec![0.0; n + 1]; n];
@@ -179,14 +179,14 @@ fn gauss(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     Some((0..n).map(|row| system[row][n] / system[row][row]).collect())
 }
 
-/// Every choice of `n` out of `0..of`.
+/// Yields every choice of `n` out of `0..of`.
 fn subsets(of: usize, n: usize) -> impl Iterator<Item = Vec<usize>> {
     (0_u32..1 << of)
         .filter(move |mask| mask.count_ones() as usize == n)
         .map(move |mask| (0..of).filter(|bit| mask >> bit & 1 == 1).collect())
 }
 
-/// Seconds per image of the busiest resource, never less than 0.
+/// Returns the seconds per image of the busiest resource, never less than 0.
 fn busiest(seconds: &[Vec<f64>], shares: &[f64]) -> f64 {
     seconds.iter().map(|of_resource| dot(of_resource, shares)).fold(0.0, f64::max)
 }
@@ -195,7 +195,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The number of formats, once everything fits together.
+/// Checks that everything matches, and returns the number of formats.
 fn check(resources: &[Resource], space: Option<&Space>) -> Result<usize> {
     let n_formats = resources.first().map_or(0, |resource| resource.per_image.len());
     let wrong = |what: String| Err(Error::usage("profile", what));

@@ -1,7 +1,8 @@
-//! Methods of papers, kept to be compared with: no other module of this crate uses them.
+//! Methods of papers, kept for comparison: no other module of this crate uses them.
 //!
-//! `paper` is how Liquid (APSys 2023) finds a share, [`fixed_point`] and [`paper_search`].
-//! `lp` is the general case of its model, [`best_mixture`] of many formats and resources.
+//! `paper` contains Liquid's (APSys 2023) ways to find a share, [`fixed_point`] and
+//! [`paper_search`]. `lp` is the general case of its model, [`best_mixture`] of many formats and
+//! resources.
 
 mod lp;
 mod paper;

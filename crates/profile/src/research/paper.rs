@@ -1,14 +1,14 @@
-//! Liquid's own ways to the best share (APSys 2023), to be compared with [`Model::solve`].
+//! Liquid's ways to the best share (APSys 2023), for comparison with [`Model::solve`].
 
 use crate::{Model, PaperSearch, Throughput};
 use fdconvert_core::Result;
 
-/// The share at which reading and decoding take equally long, by Liquid's iteration over the share
-/// of cached bytes: for a fixed `h` the crossing has a closed form, from which the next `h`
-/// follows. `None` when it has not settled after `iterations`, as happens where the cache holds
-/// nearly all of the dataset, and when a denominator is not positive.
+/// Returns the share at which reading and decoding take equally long, by Liquid's iteration over
+/// the share of cached bytes: for a fixed `h` the crossing has a closed form, from which the next
+/// `h` follows. `None` if it has not converged after `iterations`, as happens when the cache holds
+/// nearly all of the dataset, and if a denominator is not positive.
 ///
-/// [`Model::solve`] needs no iteration; this is what it is compared with.
+/// [`Model::solve`] needs no iteration, and is compared with this.
 #[must_use]
 pub fn fixed_point(model: &Model, iterations: usize) -> Option<f64> {
     let (encoded, raw, machine) = (model.encoded(), model.raw(), model.machine());
@@ -33,20 +33,20 @@ pub fn fixed_point(model: &Model, iterations: usize) -> Option<f64> {
     None
 }
 
-/// The bisection of Liquid (APSys 2023) over the eleven ratios 10:0 to 0:10, for throughputs that
-/// are measured rather than predicted: four or five measurements instead of eleven. `measure` is
-/// asked for shares of raw images.
+/// The bisection of Liquid (APSys 2023) over the eleven ratios 10:0 to 0:10, for measured instead
+/// of predicted throughputs: four or five measurements instead of eleven. `measure` gets shares of
+/// raw images.
 ///
 /// Implemented by meaning: the text of the paper drops the half it should keep if its ratios run
 /// from all raw to all encoded. Loading that is slower than decoding means too many bytes, so the
-/// search moves towards encoded images. Bisection ends at the first ratio whose loading keeps up,
-/// and its neighbour on the other side of the crossing may be the faster one: the better of the
+/// search moves towards encoded images. Bisection ends at the first ratio at which loading keeps
+/// up, and its neighbour on the other side of the crossing may be the faster one: the better of the
 /// two is returned.
 ///
-/// Right only where more raw images mean slower loading and faster decoding ([`Model::trades`]).
+/// Correct only if more raw images mean slower loading and faster decoding ([`Model::trades`]).
 ///
 /// # Errors
-/// What `measure` says.
+/// As for `measure`.
 pub fn paper_search(mut measure: impl FnMut(f64) -> Result<Throughput>) -> Result<PaperSearch> {
     let mut measured: Vec<(f64, Throughput)> = Vec::new();
     let mut at = |encoded_tenths: u8| {

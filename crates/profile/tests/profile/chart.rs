@@ -1,4 +1,4 @@
-//! Rates as a picture of bars, and values as a histogram.
+//! Rates as bars, and values as a histogram.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{BarChart, Bars, Histogram, MarkedBar, MarkedBars};
@@ -8,7 +8,7 @@ fn chart(bars: Vec<Bars<'_>>) -> String {
     BarChart { title: "Rates of <x>", groups: "dataset", series, bars }.to_svg()
 }
 
-/// The numbers behind `name=` in the elements that hold all of `parts`.
+/// Returns the numbers after `name=` in the elements that contain all of `parts`.
 fn numbers(svg: &str, parts: &[&str], name: &str) -> Vec<f64> {
     let lines = svg.lines().filter(|line| parts.iter().all(|part| line.contains(part)));
     let value = |line: &str| {
@@ -69,7 +69,7 @@ fn columns_count_the_values_of_their_ranges() {
     let sorted: Vec<f64> = (0..=320).map(f64::from).collect();
     let histogram = Histogram::of_sorted("Sizes of <x>", "pixels", &sorted).unwrap();
     assert_eq!((histogram.counts.len(), histogram.range), (32, (0.0, 320.0)));
-    // The last one has its upper end, too.
+    // The last column includes its upper end.
     assert_eq!(histogram.counts[..31], [10; 31]);
     assert_eq!(histogram.counts[31], 11);
     let svg = histogram.to_svg();
@@ -105,7 +105,7 @@ fn a_comparison_is_a_file_of_its_own_or_a_part_of_a_page() {
     let widths = |svg: &str, class: &str| numbers(svg, &["<rect", class, "height=\"14"], "width");
     let (ours, others) = (widths(&file, "ours"), widths(&file, "others"));
     assert!((others[0] / ours[0] - 2.0).abs() < 0.01, "{ours:?} {others:?}");
-    // In a page the page has the colours.
+    // In a page, the page defines the colours.
     let part = chart.to_svg();
     assert!(!part.contains("<style>") && !part.contains("xmlns"));
     assert_eq!(widths(&part, "ours"), ours);

@@ -21,7 +21,7 @@ fn mean_bytes(space: &Space, shares: &[f64]) -> f64 {
     space.bytes_per_image.iter().zip(shares).map(|(bytes, share)| bytes * share).sum()
 }
 
-/// Every way to split `steps` parts among the formats.
+/// Returns every way to split `steps` parts among the formats.
 fn grid(n_formats: usize, steps: u32) -> Vec<Vec<f64>> {
     fn extend(left: u32, n_left: usize, part: &mut Vec<f64>, steps: u32, all: &mut Vec<Vec<f64>>) {
         if n_left == 1 {
@@ -84,7 +84,7 @@ proptest! {
         }
         prop_assert!(z <= least * (1.0 + 1e-6), "{z} > {least}");
         if space.is_none() {
-            // The best mixture lies within one step of a point of the grid in every share.
+            // The best mixture is within one step of a point of the grid in every share.
             let steepest = resources.iter()
                 .flat_map(|r| r.per_image.iter().map(move |units| units / r.capacity))
                 .fold(0.0, f64::max);
@@ -122,7 +122,7 @@ fn resource(name: &str, capacity: f64, per_image: &[f64]) -> Resource {
 
 #[test]
 fn three_formats_on_three_resources() {
-    // Encoded, raw, and one that the GPU decodes: each is bound by another resource.
+    // Encoded, raw, and one that the GPU decodes: each is limited by another resource.
     let resources = [
         resource("disk", 1.0, &[1.0, 4.0, 1.0]),
         resource("CPU", 1.0, &[4.0, 0.0, 0.0]),
@@ -157,7 +157,7 @@ fn wrong_problems_are_refused() {
     let space = |bytes: &[f64], limit| Space { bytes_per_image: bytes.to_vec(), limit };
     check(from_ref(&disk), Some(&space(&[1.0], 1.0)), "space: ");
     check(from_ref(&disk), Some(&space(&[2.0, 3.0], 1.0)), "more than there is room for");
-    // Nothing is needed at all.
+    // No resource is needed.
     let free = best_mixture(&[resource("disk", 1.0, &[0.0, 1.0])], None).unwrap();
     assert_eq!((free.shares, free.images_per_s), (vec![1.0, 0.0], f64::INFINITY));
 }

@@ -93,7 +93,7 @@ fn two_gray_levels_cost_what_they_cost_when_they_are_packed() {
         let formats = [Codec::Png, Codec::Bmp, Codec::Raw];
         let measured = measure_formats(&source, &formats, &quick(), &never).unwrap();
         let [png, bmp, raw] = &measured.formats[..] else { panic!("three formats") };
-        // Rows of eight bytes behind 62; a PNG of eight bits would be larger than that.
+        // Rows of eight bytes after 62; a PNG of eight bits would be larger than that.
         assert_eq!(bmp.cost.bytes_per_image, 62.0 + 30.0 * 8.0);
         assert!(png.cost.bytes_per_image < 120.0, "{}", png.cost.bytes_per_image);
         assert_eq!(raw.cost.bytes_per_image, 1200.0);
@@ -149,7 +149,7 @@ fn memory_bounds_the_sample() {
     let measured = measure_formats(&source, &[Codec::Raw], &options, &never).unwrap();
     assert_eq!((measured.n_images, measured.memory_was_full), (3, true));
 
-    // What fits is not the start of the dataset, where the images are small.
+    // The kept images are not the start of the dataset, where the images are small.
     let growing = (1..=50).map(|height| Some(fixtures::bmp(10, height, 1).into()));
     let options = Measuring { max_kept_bytes: 10_000, ..quick() };
     let measured = measure_formats(&Memory::new(growing), &[Codec::Raw], &options, &never).unwrap();
@@ -193,6 +193,6 @@ fn photographs_cost_what_they_should() {
         assert!(png.cost.bytes_per_image < bmp.cost.bytes_per_image);
         png.cost.cpu_seconds_per_image > bmp.cost.cpu_seconds_per_image
     };
-    // A busy machine may disturb a measurement, but not each.
+    // A busy machine may disturb some measurements, but not all.
     assert!((0..10).any(|_| costs_more()), "decoding PNG costs less than BMP each time");
 }

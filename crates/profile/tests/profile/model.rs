@@ -1,4 +1,4 @@
-//! The closed form against the slow and obvious way, and the edges.
+//! The closed form against a sweep, and edge cases.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{
@@ -30,7 +30,7 @@ fn any_cost() -> impl Strategy<Value = Cost> {
 
 fn any_model() -> impl Strategy<Value = Model> {
     let cache = prop_oneof![Just(None), (-2.0..0.5f64).prop_map(Some)];
-    // From a thousandth of what the machine does to ten times as much.
+    // From a thousandth of the machine's capacity to ten times as much.
     let consumer = prop_oneof![Just(None), (-3.0..1.0f64).prop_map(Some)];
     let costs = (any_cost(), any_cost());
     (costs, 6.0..10.5f64, 0.5..128.0f64, cache, consumer, 1..10_000_000_u64).prop_map(
@@ -49,7 +49,7 @@ fn any_model() -> impl Strategy<Value = Model> {
     )
 }
 
-/// Costs of which the raw ones are the larger and faster, as the search of the paper needs them.
+/// Costs with larger and faster raw images, which the search of the paper requires.
 fn trading_model() -> impl Strategy<Value = Model> {
     any_model().prop_filter_map("the forms are equal", |model| {
         let (a, b) = (model.encoded(), model.raw());
@@ -67,7 +67,7 @@ fn power(log: f64) -> f64 {
     if log == 0.0 { 0.0 } else { 10.0_f64.powf(log) }
 }
 
-/// Equal but for rounding, infinities included.
+/// Equal except for rounding, including infinities.
 fn close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-6 * a.abs().max(b.abs())
 }
@@ -160,7 +160,7 @@ fn training_that_takes_no_more_needs_no_more_bmps() {
         let machine = Machine { consumer_images_per_s: Some(rate), ..machine(500e6, 4.0, 0.0) };
         photos(machine).solve()
     };
-    // 4 cores decode 400 PNGs a second, and the best mixture comes at 590.
+    // 4 cores decode 400 PNGs a second, and the best mixture reaches 590.
     let slow = of(300.0);
     assert_eq!((slow.verdict, slow.chosen.share), (Verdict::NoGain, 0.0));
     assert_eq!(slow.chosen.throughput.binding(), Binding::Consumer);
@@ -209,7 +209,7 @@ fn slow_disk_keeps_everything_encoded_and_fast_one_nothing() {
 
 #[test]
 fn small_gain_is_none() {
-    // Reading is at its limit just after decoding is: the crossing is near 0.
+    // Reading reaches its limit just after decoding does: the crossing is near 0.
     let model = photos(machine(246e6, 4.0, 0.0)).solve();
     assert!(model.optimum.share > 0.0 && model.gain > 1.0 && model.gain < GAIN);
     assert_eq!((model.verdict, model.chosen.share), (Verdict::NoGain, 0.0));
@@ -246,7 +246,7 @@ fn cache_larger_than_the_dataset_makes_everything_raw() {
     assert_eq!(solution.optimum.throughput.loading, f64::INFINITY);
     assert_eq!(solution.optimum.cached, 1.0);
     assert_eq!(solution.optimum.throughput.binding(), Binding::Decoding);
-    // One that holds the encoded form only moves the crossing.
+    // One that holds the encoded form only shifts the crossing.
     let part = photos(machine(500e6, 4.0, 600e6)).solve();
     assert_eq!(part.encoded_only.cached, 1.0);
     assert!((part.optimum.share - 5e6 / 7.15e6).abs() < 1e-12);

@@ -67,7 +67,7 @@ fn errors_name_what_is_wrong() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Recent Linux accepts O_DIRECT in memory, older Linux refuses it: both must be said.
+/// Recent Linux accepts O_DIRECT in memory, older Linux refuses it: both must be reported.
 #[test]
 fn files_in_memory_are_said_to_be() {
     let memory = Path::new("/dev/shm");
@@ -84,7 +84,7 @@ fn files_in_memory_are_said_to_be() {
     assert_eq!(bandwidth.bytes, MIB);
 }
 
-/// The files of sysfs claim a page each and refuse O_DIRECT when they are opened.
+/// The files of sysfs claim a page each and refuse O_DIRECT when opened.
 #[test]
 fn refusal_falls_back_and_says_so() {
     let path = Path::new("/sys/kernel/uevent_seqnum");
@@ -107,7 +107,7 @@ fn throttle_reserves_exactly() {
     assert_eq!(throttle.reserve(100_000, start), ms(100));
     assert_eq!(throttle.reserve(100_000, start), ms(200));
     assert_eq!(throttle.reserve(0, start + ms(150)), ms(50));
-    // A pause is not saved up beyond a small burst.
+    // A pause does not accumulate credit beyond a small burst.
     let later = start + ms(10_000);
     assert_eq!(throttle.reserve(100_000, later), ms(80));
     assert!(throttle.reserve(u64::MAX, later) > ms(1_000_000));
@@ -118,7 +118,7 @@ fn throttle_reserves_exactly() {
 
 #[test]
 fn throttle_holds_over_threads_and_in_reading() {
-    // Never faster; slower on a busy machine, but not each time.
+    // Never faster; slower on a busy machine, but not every time.
     let taken = || {
         let throttle = Throttle::new(20e6).unwrap();
         let start = Instant::now();

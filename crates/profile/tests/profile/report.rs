@@ -40,7 +40,7 @@ fn report(cache_bytes: f64, names: [&str; 2]) -> Report {
     report
 }
 
-/// Every tag that opens closes, in order; none is a script or points elsewhere.
+/// Checks that every tag is closed, in order; none is a script or a reference elsewhere.
 fn check_page(page: &str) {
     let body = page.strip_prefix("<!DOCTYPE html>").unwrap();
     let mut open = Vec::new();
@@ -79,7 +79,7 @@ fn page_is_well_formed_and_names_are_escaped() {
         "memory, not of the disk: tmpfs &lt;keeps&gt;",
         "chosen: ",
         "545",
-        // Where it was measured, and one system of units and of names.
+        // The place of the measurement, and consistent units and names.
         "540 to 550",
         "8 CPUs",
         "fdconvert profile &lt;photos&gt;",
@@ -103,13 +103,13 @@ fn with_a_rate_of_training_the_page_shows_what_is_busy() {
         .map(|(share, rate)| Verified { share, runs: vec![rate] })
         .into();
     held.decide(&model);
-    // More than training takes is worth nothing.
+    // Throughput above that of training is worthless.
     assert_eq!((held.solution.chosen.share, held.achieved(0.3)), (0.1, Some(450.0)));
     let page = to_html(&held);
     check_page(&page);
     assert!(page.contains("What is busy") && page.contains("450 images/s"), "{page}");
 
-    // Reports of older versions do not know the rate.
+    // Reports of older versions lack the rate.
     let mut old = serde_json::to_value(&free).unwrap();
     old["machine"].as_object_mut().unwrap().remove("consumer_images_per_s").unwrap();
     for choice in old["curve"].as_array_mut().unwrap() {

@@ -74,7 +74,7 @@ fn locality_is_what_makes_caches_count() {
         assert!(exchange.read_share <= locality.read_share);
         assert!(exchange.seconds <= locality.seconds && locality.seconds <= own.seconds + 1e-9);
     }
-    // 256 ranks: a cache that only has what came to it by chance hardly has anything.
+    // 256 ranks: a cache that only has samples by chance has almost none.
     let [own, locality, exchange] = [own, locality, exchange].map(|times| times[8]);
     assert!(own.read_share > 0.99 && locality.read_share < 0.036 && exchange.read_share == 0.0);
     let gain = own.storage_s / locality.storage_s;
@@ -87,7 +87,7 @@ fn moved_rows_follow_the_formula() {
         let spread = (1.0 - 1.0 / f64::from(ranks)).sqrt();
         let due = spread / (2.0 * PI * f64::from(rows)).sqrt();
         assert!((moved_share(ranks, rows, 1.0) - due).abs() < 1e-6);
-        // Rows that no one owns even out the shares.
+        // Rows without an owner even out the shares.
         let shares = [0.0, 0.3, 0.9, 1.0].map(|owned| moved_share(ranks, rows, owned));
         assert!(shares.is_sorted() && shares[0] == 0.0, "{shares:?}");
     }

@@ -1,8 +1,8 @@
-//! Paper 001: fractals drawn while they are loaded.
+//! Paper 001: fractals drawn while loading.
 //!
 //! The paper draws one image for each of a million classes in memory, instead of reading PNGs with
-//! TorchVision, and tells 13.7 s instead of 72 for an epoch of eight GPUs with 20 workers each, 3.95
-//! times the images, the same for every batch size.
+//! TorchVision, and reports 13.7 s instead of 72 for an epoch of eight GPUs with 20 workers each,
+//! 3.95 times the images, the same for every batch size.
 use super::{Found, Run, SIZE, failures, loader};
 use crate::{
     Bar, Figure, Line, Plot, TableOf,
@@ -15,15 +15,15 @@ use fdconvert_core::Result;
 use std::{path::Path, time::Duration};
 
 const BATCH: u32 = 256;
-/// The paper's ratio of images to TorchVision's pipeline.
+/// The paper's speed-up over TorchVision's pipeline.
 const TOLD: f64 = 3.95;
-/// The paper's rate for a worker, from its epoch: a million images by 160 of them in 13.7 s.
+/// The paper's rate of a worker, derived from its epoch: a million images by 160 workers in 13.7 s.
 const TOLD_PER_WORKER: f64 = 1e6 / 160.0 / 13.7;
 const BATCHES: [u32; 4] = [32, 128, 512, 2048];
 const DRAWN: &str = "fdconvert, drawn, 64 lanes";
 const TORCH: &str = "torch, folder";
 
-/// Seconds for a thousand images by the size of batches, and loaders that failed.
+/// Seconds for a thousand images by batch size, and loaders that failed.
 type OverBatches = (Vec<(f64, f64)>, Vec<(String, String)>);
 
 pub(super) fn run(run: &Run<'_>) -> Result<Found> {
@@ -38,7 +38,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let n_batches = (1 + u64::from(torch.is_some())) * BATCHES.len() as u64;
     run.watch.total(4 + n_lanes * u64::from(rounds) + n_batches);
     let maker = Maker { folder: run.folder, threads, watch: run.watch };
-    // A class for each image, without a search by fill rate: contracting maps always fill some.
+    // One class per image, without a search by fill rate: contracting maps always fill some pixels.
     let recipe = |sampler: &str| {
         format!("fractal:svd?classes={images}&instances=1&size={SIZE}&sampler={sampler}")
     };

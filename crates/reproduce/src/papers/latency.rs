@@ -1,8 +1,8 @@
-//! Paper 002: reads in flight within a batch, where storage takes its time.
+//! Paper 002: reads in flight within a batch, on storage with latency.
 //!
 //! The paper adds fetchers within a batch to torch's loader and reports batches up to twelve times
-//! as fast from S3, as fast as from local disks. Here the loader waits before every read as long as
-//! S3 makes one wait: always the same, and as long as stores really take, which differs.
+//! as fast from S3, as fast as from local disks. Here the loader waits before every read for the
+//! latency of S3: once constant, and once varying as in real stores.
 use super::{Found, Run};
 use crate::{
     Figure, Line, Mark, Missing, Plot, TableOf,
@@ -19,19 +19,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Latency of a request to S3, by the paper's figures.
+/// Latency of a request to S3, according to the paper.
 const LATENCY: Duration = Duration::from_millis(65);
-/// The same as a distribution with a long tail: median, and deviation of the logarithm.
+/// The latency as a distribution with a long tail: median, and deviation of the logarithm.
 const UNEVEN: (Duration, f64) = (Duration::from_millis(50), 0.7);
-/// The paper's.
+/// The speed-up in the paper.
 const TOLD: f64 = 12.0;
-/// Images a second that a consumer takes, for what part of its time it is busy.
+/// Images/s of a consumer with measured utilisation.
 const CONSUMER: f64 = 250.0;
 const BATCH: u32 = 16;
 const IN_FLIGHT: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Processes of torch's loader: each has one request in flight, and an interpreter.
+/// Numbers of worker processes of torch's loader: each has one request in flight, and an
+/// interpreter.
 const WORKERS: [usize; 3] = [1, 4, 16];
-/// Images that torch's loader reads.
+/// Number of images that torch's loader reads.
 const THEIR_IMAGES: u64 = 200;
 
 pub(super) fn run(run: &Run<'_>) -> Result<Found> {
@@ -100,15 +101,15 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     Ok(found)
 }
 
-/// Rate of a consumer's images, and its load.
+/// Rate of a consumer's images, and its utilisation.
 #[derive(Debug, Clone, Copy)]
 struct Consumed {
     images_per_s: f64,
-    /// Share of the time that it did not wait.
+    /// Share of the time in which it did not wait.
     busy: f64,
 }
 
-/// Takes batches for some time, as fast as they come or as fast as a consumer of that rate.
+/// Takes batches for some time, as fast as possible or at the rate of a consumer.
 fn consume(
     dataset: &Path,
     options: Options,
@@ -122,7 +123,7 @@ fn consume(
             return Err(Error::Cancelled);
         }
         loop {
-            // At the end of an epoch the next one begins.
+            // The next epoch begins at the end of one.
             if let Some(batch) = loader.next_batch() {
                 return Ok(batch?.len() as u64);
             }
@@ -145,7 +146,7 @@ fn consume(
     Ok(Consumed { images_per_s: images as f64 / seconds, busy })
 }
 
-/// Images a second of torch's loader, by its worker processes.
+/// Returns images/s of torch's loader, by the number of its worker processes.
 fn torch(
     rival: &Rival,
     folder: &Path,

@@ -2,8 +2,8 @@
 //!
 //! The paper loads a million images of FractalDB (1000 classes of 1000, 362 pixels) from a network
 //! file system and from a local disk: a batch step of 500 with resize, conversion and normalisation
-//! (its figures 6 and 7), and an epoch with AutoAugment (figure 8); before that it tells what
-//! converting the folder takes (figures 2 and 3). It names few numbers, all in its text.
+//! (its figures 6 and 7), and an epoch with AutoAugment (figure 8); before that it reports the time
+//! of converting the folder (figures 2 and 3). It has few numbers, all in its text.
 use super::{Found, Run, SIZE, failures, loader};
 use crate::{
     Bar, Figure, Plot, TableOf,
@@ -16,35 +16,35 @@ use fdconvert_core::Result;
 use fdconvert_loader::{Access, Augment, Options, Policy, Throttle};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// The paper's.
+/// Batch size of the paper.
 const BATCH: u32 = 500;
 /// Images of a class: 25 rows of weights and four flips.
 const PER_CLASS: u64 = 100;
-/// A network file system that many nodes share, which the paper does not describe: what one of them
-/// gets of it, and how long a request takes.
+/// Bandwidth for one node of a network file system that many nodes share, which the paper does not
+/// describe; its latency follows.
 const SLOW_BYTES_PER_S: f64 = 50e6;
 const SLOW_LATENCY: Duration = Duration::from_millis(2);
 /// Requests in flight on slow storage.
 const SLOW_FETCHES: usize = 32;
 
-/// The paper's speed over an epoch, as a multiple of that of torch's loader: 5 minutes for it and
-/// for 1000 shards, one minute more for 100, under 3 for FFCV at a tenth, 67 s for DALI.
+/// The paper's speed over an epoch, as a multiple of torch's loader: 5 minutes for it and for 1000
+/// shards, one minute more for 100, under 3 for FFCV at a tenth, 67 s for DALI.
 const EPOCH: [(&str, f64); 4] = [
     ("torch, folder", 1.0),
     ("webdataset, many shards", 1.0),
     ("webdataset, few shards", 5.0 / 6.0),
     ("DALI (CPU), folder", 300.0 / 67.0),
 ];
-/// The same of a batch step on the local disk: 30 s for torch, 6 for DALI.
+/// Likewise for a batch step on the local disk: 30 s for torch, 6 for DALI.
 const STEP: [(&str, f64); 2] = [("torch, folder", 1.0), ("DALI (CPU), folder", 5.0)];
-/// Images drawn while they are loaded, in the paper's outlook: an epoch in 62 s.
+/// Likewise for images drawn while loading, in the paper's outlook: an epoch in 62 s.
 const ON_THE_FLY: f64 = 300.0 / 62.0;
 const FORMULA: &str = "fdconvert, formula";
 
 pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let options = run.options;
     let images = options.n_images(2000, 20_000)?;
-    // Whole classes.
+    // Only whole classes.
     let images = images.next_multiple_of(if images >= 10_000 { 1000 } else { PER_CLASS });
     let (threads, rounds) = (options.n_threads()?, options.n_rounds());
     let (rivals, missing) = rivals::find(&Kind::ALL, &options.python, run.folder, run.watch)?;
@@ -125,7 +125,7 @@ impl Data {
         found.map_or(&self.folder.path, |(_, made)| &made.path)
     }
 
-    /// All forms, the folder first.
+    /// Yields all forms, the folder first.
     fn all(&self) -> impl Iterator<Item = (&'static str, &Made)> {
         let packed = self.packed.iter().map(|(name, made)| (*name, made));
         std::iter::once(("folder", &self.folder)).chain(packed)
@@ -149,7 +149,7 @@ fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bo
         let forms: &[(&str, &str)] = match rival.kind {
             Kind::Torch | Kind::Dali => &[("folder", "folder")],
             Kind::Webdataset => &[("few shards", "few shards"), ("many shards", "many shards")],
-            // The paper had to write it for FFCV.
+            // The paper had to write this step for FFCV.
             Kind::Ffcv if augment => &[],
             Kind::Ffcv => &[
                 ("quality 10", "beton, quality 10"),
@@ -174,7 +174,8 @@ fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bo
     lanes
 }
 
-/// Ours alone: a loader of others can only be slowed down with its whole machine.
+/// Returns the lanes on slow storage, of fdconvert only: another loader can only be slowed down
+/// with its whole machine.
 fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
     let slow = |name: &'static str, path: &Path| -> Result<Lane> {
         let throttle = Throttle::new(SLOW_BYTES_PER_S).map(Arc::new);
@@ -191,7 +192,7 @@ fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
     forms.map(|(name, made)| slow(name, &made.path)).collect()
 }
 
-/// Images a second of one processor, with the paper's ratios as marks.
+/// Draws images/s of one processor, with the paper's ratios as marks.
 fn rates(title: &str, caption: &str, lanes: &[Lane], told: &[(&str, f64)]) -> Figure {
     let rate = |took: &Took| took.images_per_cpu_second();
     let torch = lanes.iter().find(|lane| lane.name == "torch, folder");
@@ -230,7 +231,7 @@ fn slow_figure(lanes: &[Lane]) -> Figure {
     }
 }
 
-/// Figures 2 and 3: what converting takes.
+/// Figures 2 and 3: the cost of converting.
 fn conversions(data: &Data, images: u64) -> TableOf {
     let rows = data.all().map(|(name, made)| {
         vec![

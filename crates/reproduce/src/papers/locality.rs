@@ -1,9 +1,9 @@
-//! Paper 004: samples stay with the ranks that keep them.
+//! Paper 004: samples stay with the ranks that cache them.
 //!
 //! The paper keeps the dataset in the caches of all ranks together, gives each row to the rank that
-//! has its sample, moves only what makes the ranks unequal, and tells of loading over 30 times as
-//! fast on 256 nodes with 1024 learners. Here the ranks of one machine really do so, and a model
-//! with its terms tells what follows for more.
+//! caches its sample, moves only as many rows as needed for equal ranks, and reports loading over
+//! 30 times as fast on 256 nodes with 1024 learners. Here the ranks of one machine do the same, and
+//! a model with the paper's terms extrapolates to more.
 use super::{Found, Run};
 use crate::{Figure, Line, Mark, Plot, TableOf, data::Maker};
 use fdconvert::PackOptions;
@@ -15,14 +15,14 @@ use std::{path::Path, sync::Arc};
 const RANKS: u32 = 8;
 const BATCH: u32 = 64;
 const EPOCHS: usize = 4;
-/// The paper's learners of a node.
+/// Learners per node in the paper.
 const RANKS_PER_NODE: u32 = 4;
 const NODES: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// The paper's.
+/// The speed-up in the paper.
 const TOLD: f64 = 30.0;
 
-/// ImageNet on nodes with a disk in the network that all of them share. Storage and network are
-/// those of a large machine of the paper's time; the times are for comparison, not for a machine.
+/// ImageNet on nodes that share a network disk. Storage and network are those of a large machine of
+/// the paper's time; the times are for comparison, not for a specific machine.
 const CLUSTER: Cluster = Cluster {
     n_images: 1_281_167,
     bytes_per_image: 115e3,
@@ -49,7 +49,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
         "drawn.wds",
         PackOptions::default().shards(u64::from(RANKS)),
     )?;
-    // Together a little more than the set, as no cache is full to the last byte.
+    // Together a little more than the set, because no cache is full to the last byte.
     let cache_bytes = dataset.bytes / u64::from(RANKS);
     let read = |dealing| reads(run, &dataset.path, cache_bytes, dealing);
     run.watch.begins("eight ranks, each with its own cache")?;
@@ -87,10 +87,10 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     })
 }
 
-/// Ways of dealing rows, by name, and what was read with each.
+/// The assignments of rows, by name, with the reads of each.
 type Ways = [(&'static str, Read); 3];
 
-/// Images that all ranks read from storage, by epoch, and the rows that moved.
+/// Images that all ranks read from storage, by epoch, and the moved rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Read {
     reads: Vec<u64>,
@@ -135,7 +135,7 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
     Ok(read)
 }
 
-/// Takes a batch of each rank, as a training does; returns whether the epoch continues.
+/// Takes a batch of each rank, as training does; returns whether the epoch continues.
 fn step(loaders: &mut [Loader]) -> Result<bool> {
     let mut continues = false;
     for loader in loaders {
@@ -144,20 +144,20 @@ fn step(loaders: &mut [Loader]) -> Result<bool> {
     Ok(continues)
 }
 
-/// The model from 1 to 256 nodes, for each way of dealing rows, in an epoch with full caches.
+/// Runs the model from 1 to 256 nodes, for each assignment of rows, in an epoch with full caches.
 fn simulate() -> Result<Vec<EpochTime>> {
     let ranks = NODES.map(|nodes| nodes * RANKS_PER_NODE);
     let dealings = [Dealing::OwnCaches, Dealing::Locality, Dealing::Exchange];
     CLUSTER.epoch_times(&ranks, &dealings, 2)
 }
 
-/// The times of one way of dealing, by nodes.
+/// Yields the times of one assignment, by nodes.
 fn of(times: &[EpochTime], dealing: Dealing) -> impl Iterator<Item = (u32, &EpochTime)> {
     let times = times.iter().filter(move |time| time.dealing == dealing);
     times.map(|time| (time.ranks / RANKS_PER_NODE, time))
 }
 
-/// Times as fast as dealing without a look, by nodes.
+/// Returns the speed-up over assignment regardless of caches, by nodes.
 fn speed_up(times: &[EpochTime], dealing: Dealing) -> Vec<(f64, f64)> {
     let without = of(times, Dealing::OwnCaches);
     let pairs = without.zip(of(times, dealing));
@@ -231,7 +231,6 @@ fn reads_table(ways: &Ways) -> TableOf {
     }
 }
 
-/// The terms of the model.
 fn terms(times: &[EpochTime]) -> TableOf {
     let named = [
         ("without", Dealing::OwnCaches),

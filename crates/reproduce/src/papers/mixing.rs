@@ -1,8 +1,8 @@
 //! Paper 003: PNG and BMP mixed so that disk and processors are equally busy.
 //!
-//! Liquid stores a share of Cityscapes' PNGs as BMP: the disk then has more to do and the processors
-//! less. The paper finds 2 to 8 tenths of BMP fastest, as its machines have fast or slow disks, by
-//! bisection over eleven ratios (its figures 2 and 3).
+//! Liquid stores a share of Cityscapes' PNGs as BMP, which gives the disk more work and the
+//! processors less. The paper finds 2 to 8 tenths of BMP fastest, depending on the speed of the
+//! disk, by bisection over eleven ratios (its figures 2 and 3).
 use super::{Found, Run};
 use crate::{
     Bar, Figure, Line, Mark, Plot, TableOf,
@@ -17,11 +17,11 @@ use fdconvert_core::{Error, Result};
 use fdconvert_loader::{Access, Options, Throttle};
 use std::sync::Arc;
 
-/// Cityscapes'.
+/// Size of the images of Cityscapes.
 const IMAGE: (u32, u32) = (2048, 1024);
-/// Disks, as multiples of what the processors can decode of PNGs.
+/// Bandwidths of disks, as multiples of what the processors can decode of PNGs.
 const DISKS: [(f64, &str); 2] = [(1.2, "a slow disk"), (2.5, "a fast disk")];
-/// The ratios that the paper tells, of BMP: on the machine of its figure 3, and on two others.
+/// The paper's ratios of BMP: on the machine of its figure 3, and on two others.
 const TOLD: f64 = 0.2;
 const BATCH: u32 = 8;
 
@@ -33,7 +33,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let maker = Maker { folder: run.folder, threads, watch: run.watch };
     let folder = maker.street_files(IMAGE, images, "streets")?;
 
-    // What the processors make of PNGs, wherever those lie.
+    // The processors' rate for PNGs, independent of the disk.
     let first = profile(run, &folder, None, Verify::Off)?;
     let cores = first.machine.effective_cores;
     let pngs_per_s = cores / first.encoded.cost.cpu_seconds_per_image;
@@ -102,7 +102,7 @@ fn profile(
     fdconvert::profile(&folder.path, &options, context)
 }
 
-/// The paper's figure 3 (b), with what the model says beside what was measured.
+/// Draws the paper's figure 3 (b), with the model's prediction and the measurements.
 fn sweep_figure(name: &str, rate: f64, report: &ProfileReport) -> Figure {
     let per_s = |choice: &fdconvert_profile::Choice| choice.throughput.images_per_s();
     let model = report.curve.iter().map(|choice| (choice.share * 100.0, per_s(choice)));
@@ -167,7 +167,7 @@ fn result(name: &str, report: &ProfileReport) -> String {
     )
 }
 
-/// What the paper found beside what was found here.
+/// Compares the paper's result with this one.
 fn verdict(slow: f64, fast: f64) -> String {
     let is_it = if slow < fast { "reproduced" } else { "not reproduced" };
     format!(
@@ -178,7 +178,8 @@ fn verdict(slow: f64, fast: f64) -> String {
     )
 }
 
-/// That the mixture is slower than PNG in figure 2, where the ratios that were tried say otherwise.
+/// Describes the contradiction if the mixture is slower than PNG in figure 2, although the tried
+/// ratios say otherwise.
 fn contradiction(name: &str, lanes: &[Lane]) -> Option<String> {
     let rate = |lane: &Lane| lane.median(Took::images_per_second);
     let (png, mixed) = (rate(lanes.first()?)?, rate(lanes.last()?)?);
@@ -191,7 +192,7 @@ fn contradiction(name: &str, lanes: &[Lane]) -> Option<String> {
     })
 }
 
-/// PNG, BMP, WebP, JPEG and the mixture, on the same disk.
+/// Measures PNG, BMP, WebP, JPEG and the mixture on the same disk.
 fn forms(
     run: &Run<'_>,
     maker: &Maker<'_>,
@@ -242,7 +243,7 @@ fn busy_figure(name: &str, lanes: &[Lane]) -> Figure {
     }
 }
 
-/// Shares of processors and disk that are used: the paper's triangle.
+/// Returns the utilisation of processors and disk: the paper's triangle.
 fn busy_table(lanes: &[Lane], rate: f64, threads: usize) -> TableOf {
     let most = lanes.iter().filter_map(|lane| lane.median(Took::images_per_second));
     let most = most.fold(0.0, f64::max);

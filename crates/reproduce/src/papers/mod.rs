@@ -11,13 +11,13 @@ use fdconvert_core::{Error, Result};
 use fdconvert_loader::{Crop, DType, Layout, Normalise, Options, Output};
 use std::{path::Path, time::Instant};
 
-/// Pixels a side, as networks on ImageNet take them.
+/// Side in pixels of the inputs of networks for ImageNet.
 const SIZE: u32 = 224;
 
-/// Carries out the experiment of a paper.
+/// Runs the experiment of a paper.
 ///
 /// # Errors
-/// `Usage` for options that cannot be; those of packing and loading; `Cancelled`.
+/// `Usage` for invalid options; as for packing and loading; `Cancelled`.
 pub fn reproduce(
     paper: Paper,
     options: &ReproduceOptions,
@@ -55,15 +55,13 @@ pub fn reproduce(
     })
 }
 
-/// Context of an experiment.
 struct Run<'a> {
     options: &'a ReproduceOptions,
-    /// Its own, removed afterwards.
+    /// A new folder that is removed afterwards.
     folder: &'a Path,
     watch: &'a Watch<'a>,
 }
 
-/// Findings of an experiment.
 #[derive(Default)]
 struct Found {
     others: Vec<Rival>,
@@ -74,12 +72,13 @@ struct Found {
     tables: Vec<crate::TableOf>,
 }
 
-/// Loaders that failed did not take part.
+/// Adds failed loaders to the missing ones.
 fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
     missing.extend(failed.into_iter().map(|(name, why)| Missing { name, why }));
 }
 
-/// Batches as the papers' networks take them: whole images, resized, as normalised floats.
+/// Returns options for the batches of the papers' networks: whole images, resized, as normalised
+/// floats.
 fn loader(batch: u32, threads: usize) -> Options {
     Options {
         batch,

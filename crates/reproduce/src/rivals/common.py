@@ -17,14 +17,14 @@ def arguments():
 
 
 def cpu_seconds():
-    """Of this process and of those that it has waited for: workers end with their epoch."""
+    """CPU time of this process and of its ended children; workers end with their epoch."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def measure(epoch, warm_up=True):
-    """Times an epoch, the second of two to be warm; `epoch` gives the rows of each batch."""
+    """Times the second of two epochs, with warm caches; `epoch` yields the rows of each batch."""
     if warm_up:
         sum(epoch())
     began, cpu = time.perf_counter(), cpu_seconds()

@@ -1,9 +1,9 @@
-//! Loaders of others: programs in Python, one process for each round.
+//! Other loaders: programs in Python, one process for each round.
 //!
-//! A program that is called with `--probe` prints its version as JSON, or fails if its loader is not
-//! installed. Called with a task, it warms up with one epoch, times a second one, and prints what
-//! that took: `{"images": 2000, "seconds": 1.5, "cpu_seconds": 2.9}`. The CPU time is that of all
-//! its processes.
+//! A program called with `--probe` prints its version as JSON, or fails if its loader is not
+//! installed. Called with a task, it warms up with one epoch, times a second one, and prints the
+//! result: `{"images": 2000, "seconds": 1.5, "cpu_seconds": 2.9}`. The CPU time is that of all its
+//! processes.
 use crate::{Missing, lane::Took, watch::Watch};
 use fdconvert_core::{Error, Result};
 use serde::Deserialize;
@@ -19,12 +19,12 @@ use std::{
 /// Common start of all programs.
 const COMMON: &str = include_str!("common.py");
 
-/// The loaders that there are programs for.
+/// The loaders that have a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `torch.utils.data.DataLoader` over a folder, with Pillow and torchvision.
     Torch,
-    /// `webdataset` over tar shards, with the same.
+    /// `webdataset` over tar shards, with Pillow and torchvision.
     Webdataset,
     /// FFCV over a beton.
     Ffcv,
@@ -54,7 +54,6 @@ impl Kind {
     }
 }
 
-/// A loader that is installed.
 #[derive(Debug, Clone)]
 pub(crate) struct Rival {
     pub(crate) kind: Kind,
@@ -63,7 +62,6 @@ pub(crate) struct Rival {
     program: PathBuf,
 }
 
-/// Task of a loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) data: PathBuf,
@@ -72,18 +70,19 @@ pub(crate) struct Task {
     pub(crate) size: u32,
     pub(crate) workers: usize,
     pub(crate) augment: bool,
-    /// Before every read; then nothing is warmed up, and no more images are read than asked for.
+    /// Wait before every read. If not zero, there is no warm-up, and no more images are read than
+    /// requested.
     pub(crate) latency: Duration,
 }
 
-/// Time limit for a program to say its version.
+/// Time limit for a program to print its version.
 const PROBE: Duration = Duration::from_secs(120);
-/// Time limit for an epoch, warming up and compiling included.
+/// Time limit for an epoch, including warm-up and compilation.
 const EPOCH: Duration = Duration::from_secs(1800);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Looks for the loaders in some Pythons: those that are installed, and those that are not. Their
-/// programs are written into `folder`: DALI reads the source of what it compiles.
+/// Searches some Pythons for the loaders; returns the installed and the missing ones. The programs
+/// are written into `folder`, because DALI reads the source of what it compiles.
 ///
 /// # Errors
 /// `Cancelled`; `Io`.
@@ -134,7 +133,7 @@ fn probe(program: &Path, python: &Path, watch: &Watch<'_>) -> Result<String, Str
 
 impl Rival {
     /// # Errors
-    /// `Usage`, with what the program said last; `Cancelled`.
+    /// `Usage`, with the last line of the program's output; `Cancelled`.
     pub(crate) fn run(&self, task: &Task, watch: &Watch<'_>) -> Result<Took> {
         let mut command = Command::new(&self.python);
         command.arg(&self.program).arg("--data").arg(&task.data);
@@ -169,12 +168,12 @@ impl Rival {
     }
 }
 
-/// Runs a program to its end; its last line.
+/// Runs a program to its end, and returns its last line.
 fn run(mut command: Command, limit: Duration, watch: &Watch<'_>) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|cause| cause.to_string())?;
     let output = wait(child, limit, watch).map_err(|cause| cause.to_string())?;
-    // Of an error in Python the last line says what it is.
+    // The last line of a Python traceback is the error.
     let last = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("").to_owned()
@@ -186,11 +185,11 @@ fn run(mut command: Command, limit: Duration, watch: &Watch<'_>) -> Result<Strin
     }
 }
 
-/// Waits for a program, and ends it when its time is over or the run is cancelled.
+/// Waits for a program, and kills it when its time is over or the run is cancelled.
 fn wait(mut child: Child, limit: Duration, watch: &Watch<'_>) -> io::Result<Output> {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
-        // A pipe that no one empties would stop the program.
+        // A full pipe would block the program.
         let stdout = scope.spawn(move || read_all(out));
         let stderr = scope.spawn(move || read_all(err));
         let began = Instant::now();
@@ -212,7 +211,7 @@ fn wait(mut child: Child, limit: Duration, watch: &Watch<'_>) -> io::Result<Outp
     })
 }
 
-/// Returns the bytes of a pipe until it ends; up to where it fails.
+/// Reads a pipe to its end, or until it fails.
 fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {

@@ -1,6 +1,6 @@
-//! The tests of the crate, outside of it: see its documentation.
+//! The tests of the crate, outside of it for the reason in its documentation.
 
-#[allow(dead_code, reason = "a private part, looked at by itself")]
+#[allow(dead_code, reason = "a private part, tested by itself")]
 #[path = "../../src/axis.rs"]
 mod axis;
 mod oracle;

@@ -1,5 +1,5 @@
 //! The slow, obvious twin of the area filter: a transcription of the model that was checked against
-//! OpenCV, one output value at a time, with tables made of `(position, weight)` pairs.
+//! OpenCV, one output value at a time, with tables of `(position, weight)` pairs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_core::Pixels;

@@ -1,4 +1,4 @@
-//! The area filter is its slow twin's to the bit, with all instructions; what is refused.
+//! The area filter equals its slow twin bit for bit, with all instructions; refusals.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::oracle;
@@ -90,7 +90,7 @@ fn every_filter_keeps_a_flat_colour_and_reuses_its_buffers() {
                 let (to_width, to_height) = (width.div_ceil(3), height.div_ceil(2));
                 resizer.resize("k", &pixels, (to_width, to_height), filter, &mut out).unwrap();
                 let expected = Pixels::byte_len(to_width, to_height, channels) as usize;
-                // Colour under an alpha of 200 goes through a premultiplication.
+                // Colour under an alpha of 200 is premultiplied and divided again.
                 assert!(out.len() == expected && out.iter().all(|v| v.abs_diff(200) <= 1));
             }
         }

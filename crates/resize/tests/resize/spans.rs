@@ -12,8 +12,8 @@ proptest! {
         let mut last = 0;
         for &span in &axis.spans {
             prop_assert!(span.len > 0 && span.first + span.len <= from);
-            // A span never starts before the last input of the one before: rows are needed
-            // in order, and only that last one twice.
+            // A span never starts before the last input of the previous one: rows are needed in
+            // order, and only that last one twice.
             prop_assert!(span.first + 1 >= last && span.first <= last);
             last = span.first + span.len;
             let sum: f32 = axis.of(span).iter().sum();

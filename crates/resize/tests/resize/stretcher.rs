@@ -1,12 +1,12 @@
-//! Rectangles of RGB are the same to the bit with our loops and with `fast_image_resize` alone,
-//! which is itself the same with all its instructions.
+//! Rectangles of RGB are identical with our loops and with `fast_image_resize` alone, which itself
+//! gives the same with all its instructions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::resizer::noise;
 use fdconvert_resize::{Instructions, Source, Stretcher};
 use proptest::prelude::*;
 
-/// A rectangle of some view of noise, by fractions of what is left.
+/// A rectangle of some view of noise, as fractions of the remaining space.
 #[derive(Debug, Clone)]
 struct Case {
     size: (u32, u32),
@@ -14,7 +14,7 @@ struct Case {
     rect: [f64; 4],
     out: (u32, u32),
     seed: u64,
-    /// Whole pixels, as random crops have them.
+    /// True for whole pixels, as in random crops.
     is_whole: bool,
 }
 
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// A stretcher keeps its tables: another image must not get those of the one before.
+/// A stretcher keeps its tables: another image must not get those of the previous one.
 #[test]
 fn one_stretcher_for_many_images() {
     let (mut ours, mut plain) = (Stretcher::new(), Stretcher::with(Instructions::Portable));

@@ -7,7 +7,7 @@ use fdconvert_core::{
 use fdconvert_storage::place::{self, set_store_options};
 use std::{fs, path::PathBuf, sync::OnceLock};
 
-/// The folder of the datasets of all tests that are not on the disk, and its server.
+/// Returns the folder of the datasets of all tests that are not on the disk, and its server.
 fn served() -> &'static (tempfile::TempDir, Server) {
     static SERVED: OnceLock<(tempfile::TempDir, Server)> = OnceLock::new();
     SERVED.get_or_init(|| {
@@ -26,7 +26,7 @@ fn served() -> &'static (tempfile::TempDir, Server) {
     })
 }
 
-/// A format and an empty place to try it in.
+/// A format and an empty folder to test it in.
 pub(super) struct Bench<'a> {
     pub(super) format: &'a dyn Format,
     pub(super) profile: &'a Profile,
@@ -46,12 +46,12 @@ impl<'a> Bench<'a> {
         Self { format, profile, temporary }
     }
 
-    /// The folder the output lies in. Nothing else does.
+    /// Returns the folder of the output, which contains nothing else.
     pub(super) fn folder(&self) -> PathBuf {
         self.temporary.path().join("inner")
     }
 
-    /// Path that it is written to.
+    /// Returns the path for writing.
     pub(super) fn out(&self) -> PathBuf {
         match self.profile.location {
             Location::Disk | Location::Web => self.folder().join(self.profile.out),
@@ -59,7 +59,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Path that it is read from.
+    /// Returns the path for reading.
     fn place(&self) -> PathBuf {
         match self.profile.location {
             Location::Disk | Location::Store => self.out(),
@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
         self.create_as(schema, n_samples, overwrite, false)
     }
 
-    /// The same for samples with entry points, if `entry_points`.
+    /// Creates a writer, for samples with entry points if `entry_points`.
     pub(super) fn create_as(
         &self,
         schema: &Schema,
@@ -145,8 +145,8 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Completes the dataset if its shard was committed before something failed, and tells
-    /// whether it was.
+    /// Completes the dataset if its shard was committed before a failure, and returns whether it
+    /// was.
     #[cfg(feature = "fault")]
     pub(super) fn recover(&self, schema: &Schema, n_samples: usize) -> bool {
         let finished = self.format.finished(&Create {
@@ -169,7 +169,7 @@ impl<'a> Bench<'a> {
         is_finished
     }
 
-    /// Writes all samples and checks what the writer says about them.
+    /// Writes all samples and checks the writer's results.
     pub(super) fn write(&self, schema: &Schema, samples: &[Sample<Encoded>]) {
         let summary = self.try_write(schema, samples, false).unwrap();
         assert_eq!(summary.samples, samples.len() as u64);
@@ -187,7 +187,7 @@ impl<'a> Bench<'a> {
         self.format.open(&self.place()).unwrap()
     }
 
-    /// Asserts that the dataset holds these samples.
+    /// Asserts that the dataset contains these samples.
     pub(super) fn assert_holds(&self, schema: &Schema, samples: &[Sample<Encoded>]) {
         let reader = self.open();
         self.assert_schema(reader.schema(), schema);
@@ -219,19 +219,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Asserts that no file is there, finished or not.
+    /// Asserts that no file exists, finished or not.
     pub(super) fn assert_empty(&self) {
         let mut names: Vec<_> =
             fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
         if self.profile.location == Location::Store {
-            // Stores have no folders, and the server's may stay.
+            // Stores have no folders, and those of the server may stay.
             names.retain(|path| tree(path).keys().any(|name| !name.ends_with(b"/")));
         }
         assert!(names.is_empty(), "left behind: {names:?}");
         self.assert_nothing_outside();
     }
 
-    /// Asserts that all files carry the name of the output, and none lies elsewhere.
+    /// Asserts that all files have the name of the output, and none is elsewhere.
     pub(super) fn assert_nothing_outside(&self) {
         for entry in fs::read_dir(self.folder()).unwrap() {
             let name = entry.unwrap().file_name();
@@ -242,7 +242,7 @@ impl<'a> Bench<'a> {
         assert_eq!(n_entries, 1, "a file outside of the output's folder");
     }
 
-    /// Images of the fixtures that the format can hold.
+    /// Returns images of the fixtures that the format can hold.
     pub(super) fn images(&self) -> Vec<Encoded> {
         let held = fixtures::images().into_iter().filter(|(header, _)| self.format.holds(header));
         let images: Vec<_> = held.map(|(_, image)| image).collect();
@@ -254,24 +254,25 @@ impl<'a> Bench<'a> {
         self.profile.kinds.contains(kind)
     }
 
-    /// An image (if the format has them), a label with class names, and samples of them.
+    /// Returns a schema of an image (if the format has them) and a label with class names, and
+    /// samples.
     pub(super) fn labelled(&self, n_samples: usize, seed: u64) -> (Schema, Vec<Sample<Encoded>>) {
         let class_names: [String; 3] = ["ant", "bee", "cat"].map(str::to_owned);
         let schema = self.with_image(FieldSpec::label("label", class_names.into()));
         let mut samples = fixtures::samples(&schema, &self.images(), n_samples, seed);
-        // Not in the order of the keys, where that is not lost anyway.
+        // Not in key order, in case keys are kept.
         samples.reverse();
         (schema, samples)
     }
 
-    /// A schema of an image (if the format has them) and this field.
+    /// Returns a schema of an image (if the format has them) and this field.
     pub(super) fn with_image(&self, field: FieldSpec) -> Schema {
         let image = self.has(&Kind::Image).then(|| FieldSpec::new("image", Kind::Image));
         Schema::new(image.into_iter().chain([field]).collect()).unwrap()
     }
 }
 
-/// Values are the same to the bit, except that one NaN is as good as another.
+/// Asserts that values are identical bit for bit, except that all NaNs are equal.
 pub(super) fn assert_same_values(found: &Sample<Encoded>, expected: &Sample<Encoded>) {
     assert_eq!(found.values.len(), expected.values.len(), "sample `{}`", expected.key);
     for (found, wanted) in found.values.iter().zip(&expected.values) {

@@ -10,10 +10,10 @@ use std::{
     path::Path,
 };
 
-/// Positions damaged outside of the profile's ranges.
+/// Number of positions damaged outside the profile's ranges.
 const N_ELSEWHERE: u64 = 100;
 
-/// A file that was cut short gives an error or well-formed samples, never a panic.
+/// A truncated file gives an error or well-formed samples, never a panic.
 ///
 /// # Panics
 /// When it does.
@@ -45,7 +45,7 @@ pub fn bit_flips(format: &dyn Format, profile: &Profile) {
         let whole = fs::read(path).unwrap();
         for &at in &positions(profile, path, whole.len() as u64) {
             let byte = whole[at as usize];
-            // A file of megabytes is looked through for every one of them.
+            // A file of megabytes is read completely for each bit.
             let bits = if whole.len() < LARGE { 0..8 } else { at % 8..at % 8 + 1 };
             let flipped = bits.map(|bit| byte ^ 1 << bit);
             let mut others: BTreeSet<u8> = flipped.chain([0, 0xff, byte.wrapping_add(1)]).collect();
@@ -59,11 +59,11 @@ pub fn bit_flips(format: &dyn Format, profile: &Profile) {
     });
 }
 
-/// Returns what is wrong for a while, such as a page that could not be read, is not held against an
-/// open dataset once it is right again.
+/// Temporary damage, such as a page that could not be read, has no effect on an open dataset once
+/// it is gone.
 ///
 /// # Panics
-/// When it is, or when no damage at all was noticed of a dataset with checksums.
+/// When it has, or when no damage at all was noticed in a dataset with checksums.
 pub fn healing(format: &dyn Format, profile: &Profile) {
     let n_noticed = Cell::new(0);
     let has_checksums = Cell::new(false);
@@ -82,10 +82,10 @@ pub fn healing(format: &dyn Format, profile: &Profile) {
     assert!(n_noticed.get() > 0 || !has_checksums.get(), "no damage was noticed");
 }
 
-/// Opening a dataset for each byte takes its time.
+/// Limits the time: a dataset is opened for each byte.
 const HEALED_STEP: usize = 13;
 
-/// Of a file that is larger only one bit of each byte is flipped.
+/// Only one bit of each byte is flipped in a file larger than this.
 const LARGE: usize = 1 << 20;
 
 /// Calls `damage` for every file of a small dataset with every kind of the profile.
@@ -110,7 +110,7 @@ fn positions(profile: &Profile, path: &Path, len: u64) -> BTreeSet<u64> {
     ranges.into_iter().flatten().chain(elsewhere).filter(|&at| at < len).collect()
 }
 
-/// Reads and verifies all there is, and tells whether anything complained.
+/// Reads and verifies everything, and returns whether there was no error.
 fn survives(bench: &Bench<'_>, what: &str) -> bool {
     let read = AssertUnwindSafe(|| {
         let Ok(reader) = bench.format.open(&bench.out()) else { return true };

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use fdconvert_core::{Encoded, FieldSpec, Format, Kind, Reader, Sample, Value};
 use std::{fs, path::PathBuf};
 
-/// Entry points come back with the images they were written with, or the format says that it stores
-/// none; damaged ones are an error; and those of no image change nothing.
+/// Entry points are read back with their images, or the format declares that it stores none;
+/// damaged ones are an error; and those of no image change nothing.
 ///
 /// # Panics
 /// When that does not hold.
@@ -52,7 +52,7 @@ pub fn entry_points(format: &dyn Format, profile: &Profile) {
     without(format, profile);
 }
 
-/// Returns what samples are written without is not made up by the reader.
+/// The reader does not invent entry points for samples without.
 fn without(format: &dyn Format, profile: &Profile) {
     let bench = Bench::new(format, profile);
     let (schema, samples) = bench.labelled(3, 1);
@@ -65,7 +65,7 @@ fn without(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// One flipped bit: an error, or what was written; and the images are as they were.
+/// One flipped bit gives an error, or the original entry points; the images are unchanged.
 fn damage(
     bench: &Bench<'_>,
     path: &PathBuf,
@@ -94,7 +94,7 @@ fn damage(
     fs::write(path, whole).unwrap();
 }
 
-/// The sample, its images with these entry points.
+/// Returns the sample with these entry points for its images.
 fn with(sample: &Sample<Encoded>, entry_points: &[Option<Bytes>]) -> Sample<Encoded> {
     let mut given = entry_points.iter();
     let mut sample = sample.clone();
@@ -106,7 +106,7 @@ fn with(sample: &Sample<Encoded>, entry_points: &[Option<Bytes>]) -> Sample<Enco
     sample
 }
 
-/// Bytes like those of entry points for some of the JPEGs of a sample.
+/// Returns random bytes as entry points for some of the JPEGs of a sample.
 fn made_up(i: u64, sample: &Sample<Encoded>) -> Vec<Option<Bytes>> {
     let mut random = Random::new(i);
     let images = sample.values.iter().filter_map(|value| match value {
@@ -122,8 +122,8 @@ fn image_fields(reader: &dyn Reader) -> Vec<usize> {
     fields.filter(|(_, field)| field.kind == Kind::Image).map(|(at, _)| at).collect()
 }
 
-/// Returns where the samples are in the dataset, by their images: not every format keeps order and
-/// keys.
+/// Returns the positions of the samples in the dataset, found by their images, because not every
+/// format keeps order and keys.
 fn positions(reader: &dyn Reader, samples: &[Sample<Encoded>]) -> Vec<u64> {
     if reader.get(0).unwrap().key == samples[0].key {
         return (0..samples.len() as u64).collect();
@@ -133,7 +133,7 @@ fn positions(reader: &dyn Reader, samples: &[Sample<Encoded>]) -> Vec<u64> {
     samples.iter().enumerate().map(|(i, sample)| position(sample).unwrap_or(i) as u64).collect()
 }
 
-/// The file of a dataset that has these bytes, and where.
+/// Returns the file of a dataset that contains these bytes, and their position.
 fn find(out: PathBuf, bytes: &[u8]) -> (PathBuf, usize) {
     let files: Vec<PathBuf> = if out.is_dir() {
         let names = tree(&out).into_keys();

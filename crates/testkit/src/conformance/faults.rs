@@ -3,11 +3,11 @@ use fdconvert_core::{Error, FieldSpec, Format};
 use fdconvert_storage::fault::{Armed, Operation, arm, arm_once};
 use std::{io::ErrorKind, path::Path};
 
-/// A full disk is an `Io` error at whatever byte it comes, and nothing is left behind but whole
-/// shards, from which the dataset can be completed.
+/// A full disk is an `Io` error at any byte, and leaves nothing but whole shards, from which the
+/// dataset can be completed.
 ///
 /// # Panics
-/// When it is not, or something is.
+/// When it is not, or leaves anything else.
 pub fn full_disk(format: &dyn Format, profile: &Profile) {
     let mut n_failed = 0;
     let mut succeeded = false;
@@ -19,7 +19,8 @@ pub fn full_disk(format: &dyn Format, profile: &Profile) {
         after_bytes += 1 + after_bytes / 8;
     }
     assert!(n_failed > 20, "only {n_failed} writes could fail");
-    // One write that fails, late, and all others fit: what is buffered last is easily forgotten.
+    // One late write fails, and all others succeed: errors of the last buffered bytes are easily
+    // ignored.
     for after_bytes in (after_bytes / 2..after_bytes).step_by(509) {
         run_with(format, profile, after_bytes, arm_once);
     }
@@ -29,7 +30,8 @@ type Arm = fn(&Path, Operation, u64, ErrorKind) -> Armed;
 
 fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64, arm: Arm) -> bool {
     let bench = Bench::new(format, profile);
-    // One field more than the name of the class says, so that all there is gets written.
+    // One field besides the label with its class names, so that every part of the format is
+    // written.
     let (mut schema, mut samples) = bench.labelled(12, 9);
     schema.fields.push(FieldSpec::new("number", fdconvert_core::Kind::Int));
     samples.iter_mut().for_each(|sample| sample.values.push(fdconvert_core::Value::Int(1)));
@@ -42,7 +44,7 @@ fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64, arm: Arm) 
         Err(Error::Io { source, .. }) => {
             assert_eq!(source.kind(), ErrorKind::StorageFull);
             drop(armed);
-            // A shard that was committed stays, for the next run to go on from.
+            // A committed shard stays, for the next run to resume.
             if bench.recover(&schema, samples.len()) {
                 bench.assert_holds(&schema, &samples);
             } else {
@@ -54,7 +56,7 @@ fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64, arm: Arm) 
     }
 }
 
-/// A disk that cannot be read gives errors, never a panic, and harms nothing.
+/// A disk that cannot be read gives errors, never a panic, and causes no damage.
 ///
 /// # Panics
 /// When that does not hold.

@@ -2,7 +2,7 @@ use super::{Keys, Profile, bench::Bench};
 use crate::compare::{assert_same_tree, tree};
 use fdconvert_core::{Error, Format, Value};
 
-/// Odd keys come back, or are refused one by one, and never lead to a file elsewhere.
+/// Odd keys are read back, or refused one by one, and never lead to a file elsewhere.
 ///
 /// # Panics
 /// When that does not hold.
@@ -41,7 +41,7 @@ pub fn keys(format: &dyn Format, profile: &Profile) {
             !accepted || !comes_back || found.contains(&key),
             "key {key:?} became one of {found:?}"
         );
-        // Ordinary names, in whatever language, are nothing to refuse.
+        // Ordinary names, in any language, are accepted.
         let ordinary = ["x.png", "a.b.c/d.e.f.png", "ünï/cödé 图\u{1f600}.png", "00000012"];
         let ordinary = ordinary.iter().any(|known| known.replace(".png", &suffix) == key);
         assert!(accepted || !ordinary, "refused the key {key:?}");
@@ -120,7 +120,7 @@ fn duplicate_keys(format: &dyn Format, profile: &Profile) {
     bench.assert_holds(&schema, &samples);
 }
 
-/// The same samples give the same bytes, under the same names.
+/// Equal samples give equal bytes, under the same names.
 ///
 /// # Panics
 /// When they do not.
@@ -134,7 +134,7 @@ pub fn determinism(format: &dyn Format, profile: &Profile) {
     assert_same_tree(&write().folder(), &write().folder());
 }
 
-/// A shard of fewer samples than were planned has the bytes of a plan that knew, where the format says
+/// A shard with fewer samples than planned has the bytes of an exact plan, if the format declares
 /// so.
 ///
 /// # Panics
@@ -155,7 +155,7 @@ pub fn fewer_samples(format: &dyn Format, profile: &Profile) {
     assert_same_tree(&write(7).folder(), &write(5000).folder());
 }
 
-/// A writer that is dropped leaves nothing, at any time before its end.
+/// A dropped writer leaves nothing, at any time before its end.
 ///
 /// # Panics
 /// When it does.
@@ -165,7 +165,7 @@ pub fn dropped(format: &dyn Format, profile: &Profile) {
         let (schema, samples) = bench.labelled(6, 3);
         let mut writer = bench.create(&schema, 6, false).unwrap();
         samples.iter().take(n_written).for_each(|sample| writer.write(sample).unwrap());
-        // A folder of shards is there from the start, and is not a dataset before its end.
+        // A folder of shards exists from the start, but is no dataset before its end.
         let is_there =
             if format.is_sharded() { format.detect(&bench.out()) } else { bench.out().exists() };
         assert!(!is_there, "an unfinished output has its final name");
@@ -174,8 +174,8 @@ pub fn dropped(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// An existing output is refused and stays as it is; with `overwrite` it is replaced at the very
-/// end, or refused, as the profile says.
+/// An existing output is refused and does not change; with `overwrite` it is replaced at the very
+/// end, or refused, according to the profile.
 ///
 /// # Panics
 /// When that does not hold.
@@ -188,7 +188,7 @@ pub fn existing_output(format: &dyn Format, profile: &Profile) {
     let (_, others) = bench.labelled(4, 9);
     let refused = |overwrite| {
         let created = bench.create(&schema, 4, overwrite);
-        // A folder says nothing of its run: its files are compared.
+        // A folder has no record of its run: its files are compared.
         let result = created.and_then(|mut writer| writer.write(&others[0]));
         assert!(matches!(result, Err(Error::Usage { .. })), "an existing output: {result:?}");
         assert!(before == tree(&bench.folder()), "a refused run changed the output");
@@ -202,7 +202,7 @@ pub fn existing_output(format: &dyn Format, profile: &Profile) {
     writer.write(&other[0]).unwrap();
     let mut during = tree(&bench.out());
     if format.is_sharded() {
-        // Unfinished shards lie beside the finished ones.
+        // Unfinished shards are next to the finished ones.
         let known = output(&bench, &before);
         during.retain(|path, _| known.contains_key(path));
     }
@@ -213,7 +213,7 @@ pub fn existing_output(format: &dyn Format, profile: &Profile) {
     bench.assert_holds(&schema, &other);
 }
 
-/// The part of the folder's tree that is the output itself.
+/// Returns the part of the folder's tree that belongs to the output.
 fn output(
     bench: &Bench<'_>,
     folder: &std::collections::BTreeMap<Vec<u8>, Vec<u8>>,

@@ -3,8 +3,8 @@ use fdconvert_core::{Error, Format, Reader, Value};
 use std::{fs::File, os::unix::fs::FileExt};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Groups of samples hold every sample once, and the file that is said to hold the bytes of an
-/// image holds exactly those.
+/// Groups contain every sample once, and the file reported for the bytes of an image contains
+/// exactly those.
 ///
 /// # Panics
 /// When that does not hold.
@@ -31,7 +31,7 @@ fn strata(reader: &dyn Reader) {
         positions.map(|(stratum, position)| reader.stratum_sample(stratum, position)).collect();
     found.sort_unstable();
     assert!(found.iter().copied().eq(0..reader.len()), "not each sample once: {found:?}");
-    // Any number will do, as long as there is one.
+    // Any number is fine, but no panic.
     let beyond = [(0, reader.len()), (0, u64::MAX), (strata.len(), 0), (usize::MAX, u64::MAX)];
     for (stratum, position) in beyond {
         reader.stratum_sample(stratum, position);

@@ -2,7 +2,7 @@ use super::{Profile, bench::Bench};
 use fdconvert_core::{Error, Format, Image, Sample};
 use std::thread;
 
-/// `read`, `get`, `get_many` and `key` agree, and what does not exist is asked for in vain.
+/// `read`, `get`, `get_many` and `key` agree, and refuse what does not exist.
 ///
 /// # Panics
 /// When that does not hold.
@@ -33,7 +33,7 @@ pub fn reader_contract(format: &dyn Format, profile: &Profile) {
         assert!(usage(reader.read(index).map(drop)), "read({index}) of 9 samples");
         assert!(usage(reader.verify_sample(index)), "verify_sample({index}) of 9 samples");
         assert!(reader.get_many(&[0, index])[1].is_err());
-        // For messages: any text will do, as long as there is one.
+        // For messages: any text is fine, but no panic.
         let _ = reader.key(index);
     }
 
@@ -47,7 +47,7 @@ pub fn reader_contract(format: &dyn Format, profile: &Profile) {
     assert_ne!(reader.fingerprint(), other.open().fingerprint());
 }
 
-/// Eight threads read what one does.
+/// Eight threads read the same as one.
 ///
 /// # Panics
 /// When they do not.
@@ -70,7 +70,7 @@ pub fn concurrency(format: &dyn Format, profile: &Profile) {
     });
 }
 
-/// Returns what was just written verifies.
+/// A dataset verifies directly after writing.
 ///
 /// # Panics
 /// When it does not.

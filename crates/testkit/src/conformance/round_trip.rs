@@ -6,7 +6,7 @@ use fdconvert_core::{
     Skipped, Value,
 };
 
-/// Images and labels come back: one sample, several, and with further images.
+/// Images and labels are read back: one sample, several, and with further images.
 ///
 /// # Panics
 /// When they do not.
@@ -27,7 +27,7 @@ pub fn round_trip(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// Every kind of the profile comes back, alone beside an image and all together.
+/// Every kind of the profile is read back, alone with an image and all together.
 ///
 /// # Panics
 /// When one does not.
@@ -48,13 +48,13 @@ pub fn every_kind(format: &dyn Format, profile: &Profile) {
         .map(|(i, kind)| FieldSpec::new(format!("{} {i}", kind.name()), (*kind).clone()))
         .collect();
     if bench.has(&Kind::Image) {
-        // Not first: formats must not count on that.
+        // Not first: formats must not rely on that.
         fields.insert(fields.len() / 2, FieldSpec::new("picture", Kind::Image));
     }
     check(&Schema::new(fields).unwrap());
 }
 
-/// The smallest, largest and oddest values of every kind come back.
+/// The smallest, largest and oddest values of every kind are read back.
 ///
 /// # Panics
 /// When one does not.
@@ -98,7 +98,7 @@ pub fn sizes(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// The profile's kinds with arrays of every element type and a few shapes.
+/// Returns the profile's kinds, with arrays of every element type and a few shapes.
 fn with_arrays(profile: &Profile) -> Vec<Kind> {
     let image = profile.kinds.iter().filter(|kind| **kind == Kind::Image).cloned();
     let array = |dtype, shape| Kind::Array(ArraySpec { dtype, shape, torch: false });
@@ -107,7 +107,8 @@ fn with_arrays(profile: &Profile) -> Vec<Kind> {
     image.chain(types).chain(shapes.map(|shape| array(DType::U8, shape))).collect()
 }
 
-/// Images of one pixel and of the largest side come back; those of one byte do or are refused.
+/// Images of one pixel and of the largest side are read back; those of one byte are, or are
+/// refused.
 ///
 /// # Panics
 /// When that does not hold.
@@ -138,8 +139,8 @@ pub fn image_sizes(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// A sample that does not fit the schema or the format is refused as such, and the others are not
-/// harmed.
+/// A sample that does not fit the schema or the format is refused as such, without affecting
+/// others.
 ///
 /// # Panics
 /// When that does not hold.
@@ -153,7 +154,7 @@ pub fn bad_samples(format: &dyn Format, profile: &Profile) {
     if profile.kinds.contains(&Kind::Image) {
         must_refuse(&|_, sample| sample.values[0] = Value::Bytes(Bytes::new()));
         for (header, image) in fixtures::images() {
-            // Codecs that are not held at all; finer distinctions take pixels to tell.
+            // Unsupported codecs only; finer distinctions need pixels.
             let codec = |codec: Codec| format.holds(&ImageHeader { codec, ..header });
             let gray = fixtures::images()
                 .into_iter()
@@ -165,7 +166,7 @@ pub fn bad_samples(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// Samples that are left out leave no gap, and no sample at all is an error.
+/// Skipped samples leave no gap, and an output without samples is an error.
 ///
 /// # Panics
 /// When that does not hold.
@@ -197,7 +198,7 @@ pub fn skips(format: &dyn Format, profile: &Profile) {
         (0..n_skipped).for_each(|index| writer.skip(skipped(index)).unwrap());
         let result = writer.finish();
         if format.is_sharded() {
-            // Readers stumble over empty shards: there is only the record, and no dataset.
+            // Readers fail on empty shards: there is only the record, and no dataset.
             assert_eq!(result.unwrap().samples, 0);
             assert!(!format.detect(&bench.out()));
             continue;
@@ -207,8 +208,8 @@ pub fn skips(format: &dyn Format, profile: &Profile) {
     }
 }
 
-/// Writes a sample as it is and one changed by `change` between good ones: it comes back or is
-/// refused as a sample. Tells whether it was accepted.
+/// Writes a sample unchanged and one changed by `change` between good ones: it is read back or
+/// refused. Returns whether it was accepted.
 fn one_odd(
     format: &dyn Format,
     profile: &Profile,

@@ -1,36 +1,35 @@
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Faults of a server, and their shares.
+/// Faults of a server, and their frequencies.
 #[derive(Debug, Clone, Default)]
 pub struct Faults {
-    /// Which requests it is that something goes wrong with.
+    /// Seed of the choice of requests that fail.
     pub seed: u64,
-    /// Before every answer.
+    /// Wait before every response.
     pub latency: Duration,
     /// Shares of requests, each with its fault.
     pub shares: Vec<(f64, Fault)>,
 }
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
-    /// The connection ends before the answer.
+    /// The connection ends before the response.
     Reset,
-    /// The request is carried out, and the connection ends before the answer.
+    /// The request is executed, and the connection ends before the response.
     Lost,
-    /// The body ends after that share of its bytes.
+    /// The body ends after this share of its bytes.
     Cut(f64),
-    /// The answer is this status.
+    /// The response has this status.
     Status(u16),
-    /// The answer takes that much longer.
+    /// The response takes this much longer.
     Stall(Duration),
-    /// The entity tag is another one.
+    /// The entity tag is changed.
     Tag,
 }
 
 impl Faults {
-    /// The fault of a request, if it has one.
     pub(super) fn of(&self, number: u64) -> Option<Fault> {
         let hash = xxh3_64_with_seed(&number.to_le_bytes(), self.seed);
         let (mut drawn, part) = ((hash >> 11) as f64 / (1_u64 << 53) as f64, hash & 0x7ff);

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a store needs.
+//! The part of HTTP/1.1 that a store needs.
 use chrono::{DateTime, Utc};
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,18 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A request.
 pub(super) struct Request {
     pub(super) method: String,
-    /// Decoded, without the slash at its start.
+    /// Decoded, without the initial slash.
     pub(super) path: String,
     /// Decoded.
     pub(super) query: BTreeMap<String, String>,
-    /// By small letters.
+    /// By lower-case names.
     headers: BTreeMap<String, String>,
     pub(super) body: Vec<u8>,
 }
 
-/// Prefix of the headers that name attributes kept with an object.
+/// Prefix of the headers for attributes of an object.
 const ATTRIBUTE: &str = "x-amz-meta-";
 
 pub(super) struct Response {
@@ -34,7 +33,7 @@ pub(super) struct Response {
 }
 
 impl Request {
-    /// The next request of a connection; `None` when it is over.
+    /// Reads the next request of a connection; `None` when it has ended.
     pub(super) fn read(reader: &mut impl BufRead) -> Option<Self> {
         let first = line(reader)?;
         let mut words = first.split(' ');
@@ -61,7 +60,6 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// Returns the attributes to keep with the object.
     pub(super) fn attributes(&self) -> Vec<(String, String)> {
         let kept = self.headers.iter().filter(|(name, _)| name.starts_with(ATTRIBUTE));
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -73,8 +71,7 @@ fn line(reader: &mut impl BufRead) -> Option<String> {
     (reader.read_line(&mut line).ok()? > 0).then(|| line.trim_end().to_owned())
 }
 
-/// The entity tag of a file: other bytes have another one.
-/// When a file was written, as a store says it: to the second.
+/// Returns when a file was written, as a store reports it: to the second.
 pub(super) fn modified(file: &fs::Metadata) -> DateTime<Utc> {
     let since = file.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
     DateTime::from_timestamp(since.as_secs() as i64, 0).unwrap()
@@ -86,7 +83,7 @@ pub(super) fn tag_of(path: &Path) -> Option<String> {
 
 fn tag(metadata: &fs::Metadata) -> String {
     let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
-    // The clock of files stands still for milliseconds, but a new file has another number.
+    // The clock of files may stand still for milliseconds, but a new file has another inode.
     let stamp = [metadata.len(), modified.as_nanos() as u64, metadata.ino()];
     format!("\"{:016x}\"", xxh3_64(&stamp.map(u64::to_le_bytes).concat()))
 }
@@ -111,7 +108,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A file, or the part of it that was asked for, with what is kept with it.
+/// Returns a file, or the requested range of it, with its attributes.
 pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, String)>) -> Response {
     let path = root.join(&request.path);
     if request.path.split('/').any(|part| part == "..") || !path.is_file() {
@@ -123,7 +120,7 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     }
     let Ok(mut file) = fs::File::open(&path) else { return Response::plain(404, "NoSuchKey") };
     let metadata = file.metadata().unwrap();
-    // Of this very file: another may have got its name since.
+    // From the open file, because the name may belong to another by now.
     let tag = tag(&metadata);
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return Response::plain(412, "PreconditionFailed");
@@ -159,7 +156,7 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     Response { status, headers, body }
 }
 
-/// The bytes of a `Range` header, empty for those that a file does not have.
+/// Returns the bytes of a `Range` header, empty for those beyond the file.
 fn parse_range(header: &str, len: u64) -> Option<Range<u64>> {
     let (start, end) = header.strip_prefix("bytes=")?.split_once('-')?;
     if start.is_empty() {
@@ -171,7 +168,7 @@ fn parse_range(header: &str, len: u64) -> Option<Range<u64>> {
 }
 
 impl Response {
-    /// An error as S3 tells it.
+    /// Returns an error in the form of S3.
     pub(super) fn plain(status: u16, code: &str) -> Self {
         Self::xml(status, &format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>"))
     }
@@ -184,7 +181,7 @@ impl Response {
         Self { status, headers, body: text.into() }
     }
 
-    /// An answer without a body.
+    /// Returns a response without a body.
     pub(super) fn empty(status: u16, headers: Vec<(&str, String)>) -> Self {
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
         let length = ("Content-Length".to_owned(), "0".to_owned());
@@ -201,8 +198,8 @@ impl Response {
         }
     }
 
-    /// Sends it, or only that share of its body; returns how many bytes of the body were sent,
-    /// `None` when the connection is over.
+    /// Sends the response, or only this share of its body; returns the number of sent bytes of the
+    /// body, or `None` when the connection has ended.
     pub(super) fn send(
         &self,
         request: &Request,

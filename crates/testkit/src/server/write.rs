@@ -1,4 +1,4 @@
-//! Writing: objects as a whole, in parts, and deleting them.
+//! Writing objects, whole or in parts, and deleting them.
 use super::http::{Request, Response, tag_of};
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Attributes of objects, counts of their writes, and uploads that are not yet objects.
+/// Attributes of objects, counts of their writes, and unfinished uploads.
 #[derive(Default)]
 pub(super) struct Written {
     /// Attributes of each object, by its path.
@@ -47,13 +47,13 @@ impl Written {
         self.uploads.clear();
     }
 
-    /// Uploads that were begun and neither completed nor given up: their objects' paths.
+    /// Returns the paths of objects with uploads that are neither completed nor aborted.
     pub(super) fn open(&self) -> Vec<String> {
         self.uploads.values().map(|upload| upload.path.clone()).collect()
     }
 }
 
-/// Answers what changes something; one such request at a time.
+/// Executes a request that changes something, one at a time.
 pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -> Response {
     let mut written = written.lock().unwrap();
     let upload = request.query.get("uploadId");
@@ -77,7 +77,7 @@ pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -
     }
 }
 
-/// S3's list of uploads that are under way in a bucket.
+/// Returns S3's list of unfinished uploads in a bucket.
 pub(super) fn uploads(request: &Request, written: &Mutex<Written>) -> Response {
     let bucket = request.path.trim_end_matches('/').to_owned() + "/";
     let prefix = request.query.get("prefix").map_or("", String::as_str);
@@ -111,7 +111,6 @@ fn put(root: &Path, request: &Request, written: &mut Written) -> Response {
     store(root, &request.path, &request.body, request.attributes(), written)
 }
 
-/// Deletes the objects that a document names.
 fn delete(root: &Path, request: &Request, written: &mut Written) -> Response {
     let bucket = request.path.trim_end_matches('/');
     let text = String::from_utf8_lossy(&request.body);
@@ -151,12 +150,12 @@ fn part(request: &Request, id: &str, written: &mut Written) -> Response {
     }
 }
 
-/// As stores do: of equal bytes, the same.
+/// Returns equal tags for equal bytes, as stores do.
 fn part_tag(bytes: &[u8]) -> String {
     format!("\"{:016x}\"", xxh3_64(bytes))
 }
 
-/// Makes an object of the parts that the request names, in their order; others are dropped.
+/// Makes an object of the parts in the request, in their order; other parts are dropped.
 fn complete(root: &Path, request: &Request, id: &str, written: &mut Written) -> Response {
     let Some(upload) = written.uploads.get(id) else {
         return Response::plain(404, "NoSuchUpload");
@@ -177,7 +176,7 @@ fn complete(root: &Path, request: &Request, id: &str, written: &mut Written) -> 
         if number <= last {
             return Response::plain(400, "InvalidPartOrder");
         }
-        // All but the last have the least size that S3 allows.
+        // All except the last have S3's minimum size.
         if is_last {
             return Response::plain(400, "EntityTooSmall");
         }
@@ -202,7 +201,7 @@ fn complete(root: &Path, request: &Request, id: &str, written: &mut Written) -> 
     }
 }
 
-/// Puts the whole object there at once.
+/// Stores the whole object atomically.
 fn store(
     root: &Path,
     path: &str,

@@ -1,4 +1,4 @@
-//! The facts of a few samples, by one thread or by several.
+//! The facts of a block of samples, collected by one thread or by several.
 use super::Facts;
 use crate::worker;
 use rayon::{ThreadPool, prelude::*};
@@ -7,23 +7,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A sample for which a file is opened takes longer, and one from a table some half a microsecond:
-/// dozens of these take no longer than it takes to wake a thread.
+/// Time per sample above which a block is slow. A sample with a separate file takes longer, and one
+/// in a table some half a microsecond: dozens of these take less than waking a thread.
 const SLOW: Duration = Duration::from_micros(8);
 
-/// So many slow blocks in a row are not the noise of a busy machine.
+/// Slow blocks in a row that are no longer noise of a busy machine.
 const IN_A_ROW: u32 = 3;
 
-/// Looks at blocks of samples, one block after the other.
+/// Collects facts, one block of samples after the other.
 #[derive(Default)]
 pub(super) struct Blocks {
-    /// Made when some blocks were slow; without it the thread at hand does all.
+    /// Created after several slow blocks; without it the calling thread does everything.
     pool: Option<ThreadPool>,
     n_slow: u32,
 }
 
 impl Blocks {
-    /// Hands the facts of the samples to `take`, in their order, whichever threads found them.
+    /// Passes the facts of the samples to `take`, in order, whichever threads collected them.
     pub(super) fn each(
         &mut self,
         block: Range<u64>,
@@ -39,7 +39,7 @@ impl Blocks {
         block.for_each(|index| take(facts(index)));
         let most = SLOW.saturating_mul(u32::try_from(n_samples).unwrap_or(u32::MAX));
         self.n_slow = if began.elapsed() > most { self.n_slow.saturating_add(1) } else { 0 };
-        // Where there cannot be one it is tried once.
+        // If it cannot be created, it is not tried again.
         if self.n_slow == IN_A_ROW {
             self.pool = worker::pool("catalog");
         }

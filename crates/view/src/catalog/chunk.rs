@@ -1,4 +1,4 @@
-//! Columns of the catalog, for samples one after the other.
+//! Columns of the catalog, for consecutive samples.
 use super::{
     facts::{Cell, Facts},
     texts::{NO_TEXT, Texts},
@@ -7,16 +7,16 @@ use crate::fields::{Field, Further};
 use fdconvert_core::Codec;
 use std::sync::OnceLock;
 
-/// No label, or one that has no place in 32 bits.
+/// Value of a missing label, and of one that does not fit 32 bits.
 pub(crate) const NO_LABEL: i32 = i32::MIN;
-/// No integer.
+/// Value of a missing integer.
 pub(crate) const NO_INT: i64 = i64::MIN;
-/// No image.
+/// Value of a missing image.
 const NO_CODEC: u8 = u8::MAX;
-/// A sample that cannot be read.
+/// Value of a sample that cannot be read.
 const UNREADABLE: u8 = u8::MAX - 1;
 
-/// Columns that never change once they are published.
+/// Columns that are immutable once published.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     pub(crate) start: u64,
@@ -27,24 +27,23 @@ pub(crate) struct Chunk {
     pub(crate) heights: Vec<u32>,
     pub(crate) bytes: Vec<u32>,
     pub(crate) further: Vec<Cells>,
-    /// The least and the largest number of each column of numbers, once someone has asked for it.
+    /// Least and greatest number of each numeric column, computed on first use.
     pub(crate) spans: Vec<OnceLock<Option<[f64; 2]>>>,
 }
 
-/// Columns of numbers beside those of further fields: width, height, bytes, aspect.
+/// Number of numeric columns before those of further fields: width, height, bytes, aspect.
 pub(crate) const N_SIZES: usize = 4;
 
-/// The column of a further field.
 #[derive(Debug)]
 pub(crate) enum Cells {
     Ints(Vec<i64>),
-    /// Not a number where there is none.
+    /// NaN if missing.
     Floats(Vec<f64>),
-    /// Numbers of texts.
+    /// Numbers of interned texts.
     Texts(Vec<u32>),
 }
 
-/// The position of a codec in [`Codec::ALL`].
+/// Returns the position of a codec in [`Codec::ALL`].
 fn codec_number(codec: Codec) -> u8 {
     let position = Codec::ALL.iter().position(|other| *other == codec);
     position.map_or(NO_CODEC, |at| at as u8)
@@ -65,7 +64,7 @@ impl Chunk {
         self.labels.len()
     }
 
-    /// The number behind that of its last sample.
+    /// Returns the number after that of the last sample.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len() as u64
     }
@@ -98,8 +97,8 @@ impl Chunk {
         }
     }
 
-    /// The facts of a sample, as it was when it was scanned; `None` for one that is not here, or
-    /// that cannot be read.
+    /// Returns the facts of a sample at the time of the scan; `None` for one outside the chunk, or
+    /// one that cannot be read.
     pub(crate) fn facts(&self, index: u64) -> Option<Facts> {
         let at = usize::try_from(index.checked_sub(self.start)?).ok()?;
         let codec = *self.codecs.get(at)?;
@@ -116,7 +115,7 @@ impl Chunk {
         })
     }
 
-    /// Width divided by height; NaN for samples without an image.
+    /// Returns width divided by height; NaN for samples without an image.
     pub(crate) fn aspect(&self, at: usize) -> f64 {
         match (self.widths.get(at), self.heights.get(at)) {
             (Some(&width), Some(&height)) if width > 0 && height > 0 => {

@@ -1,9 +1,9 @@
-//! What the catalog knows of one sample, and how it is found without decoding.
+//! The facts of a sample in the catalog, collected without decoding.
 use crate::fields::Field;
 use fdconvert_core::{Codec, Encoded, Reader, Result, Sample, Value};
 use fdconvert_storage::sigbus;
 
-/// Facts of a sample. What is not known is 0 or missing.
+/// Facts of a sample. Unknown ones are 0 or missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Facts {
     pub(crate) label: Option<i64>,
@@ -15,7 +15,6 @@ pub(crate) struct Facts {
     pub(super) further: Vec<Cell>,
 }
 
-/// The value of a further field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Missing,
@@ -24,20 +23,20 @@ pub(super) enum Cell {
     Text(String),
 }
 
-/// Method of finding facts.
+/// Method of collecting facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// Samples are taken as they are stored; of most formats that touches their tables alone.
+    /// From the stored samples, which for most formats reads only their tables.
     Stored,
-    /// From names and tables alone: of images that are drawn, and of large datasets in stores, which
-    /// would have to be fetched as a whole. Sizes and further fields mostly stay unknown.
+    /// From names and tables alone: for drawn images, and for large datasets in stores, which would
+    /// otherwise be fetched as a whole. Sizes and further fields mostly stay unknown.
     Tables {
-        /// Labels take no request of their own.
+        /// True if reading labels needs no separate request.
         labels: bool,
     },
 }
 
-/// Images in a store that are fetched to learn their sizes, all together.
+/// Total size of images in a store that are fetched to find their sizes.
 const AFFORDABLE: u64 = 64 << 20;
 
 impl How {
@@ -51,7 +50,6 @@ impl How {
         Self::Tables { labels: reader.has_checksums() || reader.knows_plain_values() }
     }
 
-    /// The facts of a sample.
     pub(crate) fn facts(self, reader: &dyn Reader, index: u64, fields: &[Field]) -> Result<Facts> {
         match self {
             Self::Stored => sigbus::caught(|| {
@@ -107,7 +105,7 @@ fn of_tables(reader: &dyn Reader, index: u64, labels: bool, fields: &[Field]) ->
         ..Facts::default()
     };
     if let Some(drawn) = reader.drawn() {
-        // They are shown as PNG, and stored as nothing.
+        // They are shown as PNG, though nothing is stored.
         facts.codec = Some(Codec::Png);
         (facts.width, facts.height) = (drawn.side, drawn.side);
     }

@@ -1,10 +1,10 @@
-//! Label, codec and sizes of every sample, and its numbers and short texts, in columns.
+//! Columns with label, codec and sizes of every sample, and its numbers and short texts.
 //!
-//! One thread collects them, in the order of the samples, while requests are answered: those see the
-//! chunks that are complete. Where looking at a sample takes long, as each file of a folder has to be
-//! opened, other threads help it. A chunk is published when it is full or a fifth of a second old, so
-//! that a slow dataset shows how far it is. Nothing is kept on disk: of a million samples it takes
-//! about a second, and what is not written need not be invalidated.
+//! One thread collects them, in sample order, while requests are answered from the complete chunks.
+//! If a sample takes long, as when each file of a folder must be opened, other threads help. A
+//! chunk is published when it is full or a fifth of a second old, so that a slow dataset shows
+//! progress. Nothing is stored on disk: a million samples take about a second, and no cache has to
+//! be invalidated.
 
 mod block;
 mod chunk;
@@ -24,29 +24,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Samples of a full chunk.
+/// Number of samples in a full chunk.
 pub(crate) const CHUNK: usize = 1 << 14;
 
-/// A chunk that has taken so long is published as it is.
+/// Time after which an incomplete chunk is published.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Samples between two looks at the clock, which are also announced together.
+/// Number of samples between checks of the clock; they are also announced together.
 const BLOCK: u64 = 64;
 
-/// Facts that were collected so far.
 pub(crate) struct Catalog {
     fields: Vec<Field>,
-    /// Samples that it will have; filters hold positions in 32 bits.
+    /// Final number of samples; filters hold 32-bit positions.
     len: u64,
     how: OnceLock<How>,
     published: RwLock<Published>,
 }
 
-/// The chunks that are complete.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Published {
     chunks: Vec<Arc<Chunk>>,
-    /// One for each further field; only those of texts are used.
+    /// One for each further field; used for text fields only.
     texts: Vec<Arc<Texts>>,
 }
 
@@ -66,22 +64,21 @@ impl Catalog {
         &self.fields
     }
 
-    /// Samples that it will have in the end.
+    /// Returns the final number of samples.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The chunks that are complete by now.
     pub(crate) fn published(&self) -> Published {
         self.read().clone()
     }
 
-    /// The facts of a sample that was scanned.
+    /// Returns the facts of a scanned sample.
     pub(crate) fn facts(&self, index: u64) -> Option<Facts> {
         self.read().chunk_of(index)?.facts(index)
     }
 
-    /// The same of a sample that was not scanned yet, or could not be read then.
+    /// Reads the facts of a sample that was not scanned yet, or could not be read then.
     pub(crate) fn look(&self, reader: &dyn Reader, index: u64) -> fdconvert_core::Result<Facts> {
         self.how(reader).facts(reader, index, &self.fields)
     }
@@ -94,7 +91,7 @@ impl Catalog {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Collects all samples, unless the server ends before.
+    /// Collects all samples, unless the server ends earlier.
     pub(crate) fn scan(&self, reader: &dyn Reader, ended: &Cancel) {
         let how = self.how(reader);
         let announces = how == How::Stored && reader.reads_ahead();
@@ -138,7 +135,7 @@ impl Catalog {
 }
 
 impl Published {
-    /// Samples that were scanned: those below this number.
+    /// Returns the number of scanned samples, which are the first ones.
     pub(crate) fn scanned(&self) -> u64 {
         self.chunks.last().map_or(0, |chunk| chunk.end())
     }
@@ -147,12 +144,10 @@ impl Published {
         &self.chunks
     }
 
-    /// The texts of a further field.
     pub(crate) fn texts(&self, field: usize) -> Option<&Texts> {
         self.texts.get(field).map(|texts| &**texts)
     }
 
-    /// The chunk that has a sample.
     pub(crate) fn chunk_of(&self, index: u64) -> Option<&Arc<Chunk>> {
         let at = self.chunks.partition_point(|chunk| chunk.end() <= index);
         self.chunks.get(at)

@@ -1,13 +1,13 @@
-//! Texts of a field, each once.
+//! Interned texts of a field.
 use std::{collections::BTreeMap, sync::Arc};
 
-/// More different texts than this are names or captions, and nothing to choose by.
+/// Limit of different texts. Beyond it they are names or captions, useless for filtering.
 const MOST: usize = 10_000;
 
-/// The same of longer texts, in bytes.
+/// Limit of the length in bytes, for the same reason.
 const LONGEST: usize = 256;
 
-/// No text: the sample cannot be read, or the field was given up.
+/// Value of a sample that cannot be read, or of a field that was given up.
 pub(crate) const NO_TEXT: u32 = u32::MAX;
 
 /// The different texts of a field, by number.
@@ -19,7 +19,6 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// The number of a text.
     pub(super) fn intern(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -34,12 +33,12 @@ impl Texts {
         number
     }
 
-    /// The texts in the order of their numbers.
+    /// Returns the texts in the order of their numbers.
     pub(crate) fn all(&self) -> &[Arc<str>] {
         &self.texts
     }
 
-    /// There are too many, or they are too long: numbers mean nothing.
+    /// Returns whether there are too many texts, or too long ones, so that numbers are invalid.
     pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up
     }

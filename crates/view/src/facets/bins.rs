@@ -1,20 +1,18 @@
-//! Numbers in at most 24 bins, the same ones whatever the filters keep.
+//! Histograms of numbers in at most 24 bins, independent of the filters.
 use serde_json::{Map, Value as Json, json};
 
-/// Bins of a histogram.
+/// Largest number of bins.
 const MOST: usize = 24;
 
-/// Numbers that are above others by this factor are shown on a scale of factors.
+/// Ratio of numbers above which a logarithmic scale is used.
 const WIDE: f64 = 30.0;
 
-/// The span of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     least: f64,
     most: f64,
 }
 
-/// Counts by bin.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Numbers {
     span: Span,
@@ -25,7 +23,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The span of all chunks; `None` where nothing is known.
+    /// Returns the span of all chunks; `None` if nothing is known.
     pub(super) fn spanning(spans: impl Iterator<Item = Option<[f64; 2]>>) -> Option<Span> {
         let join = |one: [f64; 2], other: [f64; 2]| [one[0].min(other[0]), one[1].max(other[1])];
         spans.flatten().reduce(join).map(|[least, most]| Span { least, most })
@@ -39,12 +37,12 @@ impl Numbers {
         }
     }
 
-    /// The facet, without its name.
+    /// Returns the facet as JSON, without its name.
     pub(super) fn document(&self) -> Map<String, Json> {
         let ends = self.edges.iter().zip(self.edges.iter().skip(1)).zip(&self.counts);
         let last = self.counts.len().saturating_sub(1);
         let bins = ends.enumerate().map(|(at, ((from, to), n))| {
-            // Both ends are included: of whole numbers the last one below the edge.
+            // Both ends are included: for whole numbers, the last one below the edge.
             let to = match self.is_whole {
                 true => to - 1.0,
                 false if at == last => self.span.most,
@@ -61,17 +59,17 @@ impl Numbers {
     }
 }
 
-/// Whole numbers without a point.
+/// Formats whole numbers without a decimal point.
 fn number(value: f64) -> Json {
     const EXACT: f64 = 9e15;
     if value.fract() == 0.0 && value.abs() < EXACT { json!(value as i64) } else { json!(value) }
 }
 
 impl Span {
-    /// Bins over the span. Where there are few whole numbers each has its own.
+    /// Divides the span into bins. If there are few whole numbers, each has a bin.
     pub(super) fn bins(self, is_whole: bool) -> Numbers {
         let Self { least, most } = self;
-        // The last edge lies behind the largest number.
+        // The last edge is above the largest number.
         let end = if is_whole { most + 1.0 } else { most };
         let n_bins = if is_whole && end - least < MOST as f64 { end - least } else { MOST as f64 };
         let is_wide = least > 0.0 && most / least > WIDE;
@@ -89,7 +87,7 @@ impl Span {
         if let Some(last) = edges.last_mut() {
             *last = end;
         }
-        // Several edges of small whole numbers fall together.
+        // Several edges of small whole numbers may coincide.
         edges.dedup();
         if edges.len() < 2 {
             edges = vec![least, end];

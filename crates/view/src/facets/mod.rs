@@ -1,7 +1,7 @@
-//! The counts beside the filters: for each facet, of the samples that all other filters keep.
+//! The counts next to the filters: for each facet, over the samples that all other filters keep.
 //!
-//! One pass over the columns serves all facets: a sample that fails no condition counts everywhere,
-//! and one that fails a single one counts in that one's facet.
+//! One pass over the columns serves all facets: a sample that passes all conditions counts
+//! everywhere, and one that fails a single condition counts in the facet of that one.
 
 mod bins;
 mod values;
@@ -24,22 +24,22 @@ use std::{
 };
 use values::Values;
 
-/// The shape of images in an expression.
+/// The aspect of images, as an expression.
 const ASPECT: &str = "width / height";
 
-/// Answers that are remembered: a page asks for them again whenever one goes back.
+/// Number of cached responses: the page requests them again on every way back.
 const REMEMBERED: usize = 8;
 
-/// The last few answers, by all that they depend on.
+/// The last few responses, by everything that they depend on.
 #[derive(Debug, Default)]
 pub(crate) struct FacetCache(Mutex<VecDeque<(String, Json)>>);
 
-/// One facet, while it is counted.
+/// A facet being counted.
 struct Facet {
-    /// As it stands in an expression.
+    /// Name in expressions.
     name: String,
     title: String,
-    /// The number of its condition in the filter.
+    /// Number of its condition in the filter.
     condition: Option<u16>,
     counts: Counts,
 }
@@ -67,7 +67,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     let dataset = shared.dataset(asked)?;
     let filter = Filter::parse(asked, dataset)?;
     let published = dataset.catalog.published();
-    // What is found by keys or by checksums is a list; all else are conditions of the pass.
+    // Keys and checksums give lists; all others are conditions of the pass.
     let base = Filter { conditions: Vec::new(), ..filter.clone() };
     let base = dataset.select(&base);
     let scanned = published.scanned().min(base.scanned);
@@ -122,7 +122,6 @@ fn count(
     facets
 }
 
-/// The facets that a dataset has.
 fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
     let schema = dataset.schema();
     let is_drawn = dataset.reader().drawn().is_some();
@@ -139,7 +138,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         facets.extend(name.map(|name| Facet { name, title: title.to_owned(), condition, counts }));
     };
     if let Some(label) = schema.label().and_then(|label| schema.fields.get(label)) {
-        // What a formula draws is called by its category.
+        // Drawn images are named by their category.
         let title = if is_drawn { "category" } else { &label.name };
         add(title, Counts::Classes(Values::default()));
     }
@@ -147,7 +146,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         add("split", Counts::Splits(Values::default()));
     }
     let mut numbers = vec![];
-    // Images that are drawn have one codec and one size.
+    // Drawn images have one codec and one size.
     if schema.first_image().is_some() && !is_drawn {
         add("codec", Counts::Codecs(Values::default()));
         numbers.extend([
@@ -182,7 +181,7 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
 }
 
 impl Number {
-    /// The numbers of a chunk that are known.
+    /// Passes the known numbers of a chunk to `see`.
     fn each(self, chunk: &Chunk, places: std::ops::Range<usize>, mut see: impl FnMut(usize, f64)) {
         let known = |value: u32| if value > 0 { f64::from(value) } else { f64::NAN };
         let mut see_all = |value: &dyn Fn(usize) -> f64| {
@@ -212,7 +211,6 @@ impl Number {
         }
     }
 
-    /// The least and the largest number of a chunk.
     fn span(self, chunk: &Chunk) -> Option<[f64; 2]> {
         let column = match self {
             Self::Width => 0,
@@ -235,7 +233,7 @@ impl Number {
 }
 
 impl Counts {
-    /// The columns that a condition of this facet looks at.
+    /// Returns the columns that a condition of this facet uses.
     fn columns(&self) -> Vec<Column> {
         match self {
             Self::Classes(_) => vec![Column::Label],
@@ -325,10 +323,10 @@ impl Facet {
     }
 }
 
-/// Names values; those that stand for nothing have no name.
+/// Returns the names of a value; `None` for placeholder values.
 type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
 
-/// A value as it stands in an expression, and as people read it.
+/// A value as written in expressions, and as displayed.
 struct Named {
     value: String,
     title: String,
@@ -339,7 +337,7 @@ fn class_named(dataset: &Dataset, class: i64) -> Option<Named> {
         let name = dataset.class_name(class)?;
         return Some(Named { value: quoted(name), title: name.to_owned() });
     }
-    // No label at all.
+    // A missing label.
     let class = i32::try_from(class).ok().filter(|class| *class != crate::catalog::NO_LABEL)?;
     Some(Named { value: class.to_string(), title: class.to_string() })
 }

@@ -1,15 +1,14 @@
-//! How often each value comes.
+//! Frequencies of values.
 use super::Named;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Values that are listed, the most frequent ones.
+/// Number of listed values, the most frequent ones.
 const LISTED: usize = 200;
 
-/// Small numbers, which most classes are, are counted in a list.
+/// Small numbers, including most classes, are counted in a list.
 const SMALL: usize = 1 << 16;
 
-/// Counts by value.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     small: Vec<u64>,
@@ -17,7 +16,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Counts the values whose place counts.
+    /// Counts the values at positions that count.
     pub(super) fn add(
         &mut self,
         values: impl Iterator<Item = i64>,
@@ -38,8 +37,8 @@ impl Values {
         }
     }
 
-    /// The most frequent values by count, then by value, and how many others there are. Values
-    /// without a name are none.
+    /// Returns the most frequent values by count, then by value, and the number of others. Values
+    /// without a name are ignored.
     pub(super) fn document(&self, named: &dyn Fn(i64) -> Option<Named>) -> (Vec<Json>, usize) {
         let small = self.small.iter().enumerate().map(|(value, n)| (value as i64, *n));
         let all = small.chain(self.others.iter().map(|(value, n)| (*value, *n)));

@@ -1,8 +1,9 @@
-//! Which samples a request is about.
+//! The samples to which a request applies.
 //!
-//! A filter is evaluated piece by piece, as far as what it needs is known, and is taken up there by
-//! the next request: so it keeps up with the catalog, with the check of checksums, and with a search
-//! of keys, which takes half a second at a time. The last few are remembered.
+//! A filter is evaluated piece by piece, as far as the columns that it needs are known, and the
+//! next request continues there: so it keeps up with the catalog, with the check of checksums, and
+//! with a search of keys, which takes up to half a second per request. The last few filters are
+//! cached.
 
 mod names;
 mod verdict;
@@ -18,27 +19,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Filters that are remembered, four bytes for each sample that they keep.
+/// Number of cached filters; each takes four bytes per kept sample.
 const REMEMBERED: usize = 8;
 
 /// Longest time for which one request searches keys.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Parameters that are about something else.
+/// Parameters with another purpose.
 const OTHERS: [&str; 6] = ["set", "start", "count", "sample", "side", "object"];
 
 /// Conditions that all must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Filter {
-    /// The check found the sample damaged.
+    /// True to keep only samples found damaged by the check.
     pub(crate) damaged: bool,
     /// Conditions on keys.
     pub(crate) searches: Vec<Condition>,
-    /// All others, one for each set of columns.
+    /// All other conditions, one for each set of columns.
     pub(crate) conditions: Vec<Condition>,
 }
 
-/// The parts of an expression that look at the same columns.
+/// The parts of an expression that use the same columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Condition {
     pub(crate) columns: Vec<Column>,
@@ -46,10 +47,10 @@ pub(crate) struct Condition {
 }
 
 impl Filter {
-    /// The filter that a request asks for.
+    /// Parses the filter of a request.
     ///
     /// # Errors
-    /// For an expression that means nothing in this dataset, and for unknown parameters.
+    /// For an expression that is invalid for this dataset, and for unknown parameters.
     pub(crate) fn parse(asked: &Asked, dataset: &Dataset) -> Result<Self, Failure> {
         let known = |name: &str| OTHERS.contains(&name) || name == "where" || name == "damaged";
         if let Some((name, _)) = asked.parameters().find(|(name, _)| !known(name)) {
@@ -100,7 +101,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Tells one filter from another.
+    /// Returns a text that identifies the filter.
     pub(crate) fn key(&self) -> String {
         format!("{self:?}")
     }
@@ -109,30 +110,28 @@ impl Filter {
         *self == Self::default()
     }
 
-    /// Returns whether the columns of the catalog are needed.
     fn needs_catalog(&self) -> bool {
         let all = self.searches.iter().chain(&self.conditions);
         let mut columns = all.flat_map(|condition| &condition.columns);
         columns.any(|column| !matches!(column, Column::Key | Column::Split | Column::Index))
     }
 
-    /// The part that is about keys.
+    /// Returns only the conditions on keys.
     fn search(&self) -> Self {
         Self { searches: self.searches.clone(), ..Self::default() }
     }
 }
 
-/// The samples that a filter keeps.
 #[derive(Debug, Clone)]
 pub(crate) enum Kept {
     All,
     These(Arc<Vec<u32>>),
 }
 
-/// Samples that a filter keeps, as far as they are known.
+/// Samples that a filter keeps, as far as known.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
-    /// Samples that were looked at: those below this number.
+    /// Number of evaluated samples, which are the first ones.
     pub(crate) scanned: u64,
     pub(crate) kept: Kept,
     samples: u64,
@@ -146,7 +145,7 @@ impl Selection {
         }
     }
 
-    /// The samples from the place `start` on, at most `count`.
+    /// Returns the samples from the position `start` on, at most `count`.
     pub(crate) fn page(&self, start: u64, count: u64) -> Vec<u64> {
         let end = start.saturating_add(count).min(self.len());
         match &self.kept {
@@ -161,7 +160,6 @@ impl Selection {
         }
     }
 
-    /// The place of a sample.
     pub(crate) fn position(&self, sample: u64) -> Option<u64> {
         match &self.kept {
             Kept::All => (sample < self.samples).then_some(sample),
@@ -172,13 +170,11 @@ impl Selection {
         }
     }
 
-    /// Returns whether nothing is to be added any more.
     pub(crate) fn is_complete(&self) -> bool {
         self.scanned >= self.samples
     }
 }
 
-/// Progress of evaluating a filter.
 #[derive(Debug, Default)]
 struct Progress {
     scanned: u64,
@@ -190,7 +186,7 @@ struct Progress {
 pub(crate) struct Selections(Mutex<VecDeque<(String, Arc<Mutex<Progress>>)>>);
 
 impl Selections {
-    /// The progress of a filter, which becomes the latest.
+    /// Returns the progress of a filter, which becomes the most recent.
     fn progress(&self, filter: &Filter) -> Arc<Mutex<Progress>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = filter.key();
@@ -204,7 +200,7 @@ impl Selections {
 }
 
 impl Dataset {
-    /// The samples that a filter keeps, as far as it can be said now.
+    /// Returns the samples that a filter keeps, as far as known now.
     pub(crate) fn select(&self, filter: &Filter) -> Selection {
         let samples = self.len();
         if filter.is_everything() {
@@ -216,7 +212,7 @@ impl Dataset {
         Selection { scanned: progress.scanned, kept: Kept::These(progress.kept.clone()), samples }
     }
 
-    /// Looks at the samples that nothing was said of yet.
+    /// Evaluates the samples that are not evaluated yet.
     fn extend(&self, filter: &Filter, progress: &mut Progress) {
         let began = Instant::now();
         let published = self.catalog.published();
@@ -225,7 +221,8 @@ impl Dataset {
         if needs_catalog {
             limit = limit.min(published.scanned());
         }
-        // The search alone is remembered, too: it takes longest, and other filters change more often.
+        // The search alone is cached, too: it takes longest, and other conditions change more
+        // often.
         let is_search = *filter == filter.search();
         let found =
             (!is_search && !filter.searches.is_empty()).then(|| self.select(&filter.search()));
@@ -255,14 +252,14 @@ impl Dataset {
                 return;
             }
         }
-        // What lies behind the last position of 32 bits is never looked at.
+        // Samples after the last 32-bit position are never evaluated.
         if progress.scanned >= self.catalog.len() {
             progress.scanned = self.len();
         }
     }
 }
 
-/// Waits until a filter is complete, for what is of no use before.
+/// Waits until a filter is complete, for uses that need all of it.
 pub(crate) fn complete(
     shared: &Shared,
     dataset: &Dataset,

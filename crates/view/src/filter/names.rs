@@ -1,4 +1,4 @@
-//! The names of expressions, as `pack --where` has them, over the columns of the catalog.
+//! The names of expressions, as in `pack --where`, over the columns of the catalog.
 use super::Piece;
 use crate::{
     catalog::{Cells, Chunk, NO_INT, NO_LABEL, Published},
@@ -8,18 +8,18 @@ use crate::{
 use fdconvert_core::{Codec, Schema};
 use fdconvert_pipeline::{Meaning, Scalar, Type};
 
-/// Words that mean something else, in an expression or in an address of the page.
+/// Words with another meaning, in an expression or in a URL of the page.
 const WORDS: [&str; 8] =
     ["in", "contains", "starts_with", "ends_with", "at", "set", "from", "damaged"];
 
-/// Property of samples that an expression can look at.
+/// A property of samples for expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Column {
     Key,
     Split,
     Index,
     Label,
-    /// The number of the label, where its field has another name.
+    /// Number of the label, if its field has another name.
     Class,
     Codec,
     Width,
@@ -29,7 +29,7 @@ pub(crate) enum Column {
     Further(usize),
 }
 
-/// Every name with its type, and the columns of the same places.
+/// Every name with its type, and the columns in the same order.
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(super) typed: Vec<(String, Type)>,
@@ -63,7 +63,7 @@ impl Names {
         Self { typed, columns }
     }
 
-    /// The name of a column as it stands in an expression; `None` for one that cannot stand there.
+    /// Returns the name of a column in expressions; `None` if it cannot be used there.
     pub(crate) fn term(&self, column: Column) -> Option<String> {
         let at = self.columns.iter().position(|other| *other == column)?;
         let (name, _) = self.typed.get(at)?;
@@ -79,13 +79,13 @@ impl Names {
     }
 }
 
-/// A text as it stands in an expression.
+/// Returns a text as an expression.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 impl Column {
-    /// The value of a sample of a piece; `None` where it has none, or it is not known.
+    /// Returns the value of a sample of a piece; `None` if it is missing or unknown.
     pub(super) fn value(
         self,
         piece: &Piece,
@@ -105,7 +105,7 @@ impl Column {
             _ => {}
         }
         let (chunk, at) = (piece.columns.as_deref()?, piece.offset + at);
-        // What is 0 is not known.
+        // 0 means unknown.
         let size = |column: &[u32]| {
             column.get(at).filter(|size| **size > 0).map(|size| Scalar::Int(i64::from(*size)))
         };
@@ -134,7 +134,7 @@ impl Column {
         }
     }
 
-    /// A number that stands for the value, of columns in which the same few come again and again.
+    /// Returns a number for the value, in columns where few values repeat often.
     pub(super) fn code(self, piece: &Piece, at: usize, dataset: &Dataset) -> Option<i64> {
         if self == Self::Split {
             return split_of(dataset, piece.start + at as u64).map(|at| at as i64);
@@ -156,7 +156,6 @@ fn label(chunk: &Chunk, at: usize) -> Option<i64> {
     chunk.labels.get(at).filter(|label| **label != NO_LABEL).map(|label| i64::from(*label))
 }
 
-/// The position of the split that a sample is in.
 pub(crate) fn split_of(dataset: &Dataset, index: u64) -> Option<usize> {
     dataset.splits().iter().position(|(_, range)| range.contains(&index))
 }

@@ -1,4 +1,4 @@
-//! How many conditions each sample of a piece fails.
+//! Number of failed conditions of each sample of a piece.
 use super::{Column, Condition};
 use crate::{
     catalog::{CHUNK, Chunk, Published},
@@ -6,21 +6,21 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Codes of values for which a verdict is remembered, the small ones.
+/// Number of value codes, the small ones, with cached verdicts.
 const CODES: usize = 1 << 16;
 
-/// Samples one after the other, with their columns where those are needed.
+/// Consecutive samples, with their columns if needed.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
-    /// The first sample.
+    /// Number of the first sample.
     pub(crate) start: u64,
-    /// Place of that sample in the columns.
+    /// Position of that sample in the columns.
     pub(crate) offset: usize,
     pub(crate) len: usize,
     pub(crate) columns: Option<Arc<Chunk>>,
 }
 
-/// Of each sample of a piece, how many conditions it fails, and the number of the last one.
+/// For each sample of a piece, the number of failed conditions, and the position of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     failed: Vec<u16>,
@@ -28,7 +28,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Piece {
-    /// The piece that begins at `start`, and ends before `limit`.
+    /// Returns the piece that begins at `start`, and ends before `limit`.
     pub(crate) fn at(start: u64, limit: u64, published: Option<&Published>) -> Option<Self> {
         let end = start.saturating_add(CHUNK as u64).min(limit);
         let columns = match published {
@@ -45,14 +45,14 @@ impl Piece {
         self.start + self.len as u64
     }
 
-    /// The part of a column that belongs to it.
+    /// Returns its part of a column.
     pub(crate) fn part<'a, T>(&self, column: &'a [T]) -> &'a [T] {
         column.get(self.offset..).and_then(|rest| rest.get(..self.len)).unwrap_or_default()
     }
 }
 
 impl Verdicts {
-    /// Judges the samples of a piece.
+    /// Evaluates the samples of a piece.
     pub(crate) fn of(
         piece: &Piece,
         conditions: &[Condition],
@@ -84,12 +84,11 @@ impl Verdicts {
         verdicts
     }
 
-    /// Returns whether a sample is kept.
     pub(crate) fn keeps(&self, at: usize) -> bool {
         self.failed.get(at) == Some(&0)
     }
 
-    /// Returns whether a sample is kept by all conditions but that one, if there is one.
+    /// Returns whether a sample is kept by all conditions except this one, if given.
     pub(crate) fn keeps_but(&self, at: usize, condition: Option<u16>) -> bool {
         match self.failed.get(at) {
             Some(0) => true,

@@ -1,4 +1,4 @@
-//! A server at a free port, a client of a few lines, and datasets to show.
+//! A server at a free port, a small client, and datasets to show.
 use fdconvert::{
     Encoded, Error, FieldSpec, Image, Kind, Pack, PackOptions, Reader, Result, Sample,
 };
@@ -28,10 +28,9 @@ pub(crate) struct Viewer {
     serving: Option<JoinHandle<()>>,
 }
 
-/// What came back.
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// By names in lower case.
+    /// By lower-case names.
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
 }
@@ -79,7 +78,7 @@ impl Viewer {
         Self { host, token, is_over, serving: Some(thread::spawn(serve)) }
     }
 
-    /// Sends a request as it is written here.
+    /// Sends a literal request.
     pub(crate) fn send(&self, request: &str) -> Reply {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
@@ -96,7 +95,7 @@ impl Viewer {
         Reply { status, headers: lines.map(header).collect(), body: bytes[end + 4..].to_vec() }
     }
 
-    /// Asks with further headers, each with its end of line.
+    /// Sends a request with additional headers, each with its line end.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str) -> Reply {
         let (host, token) = (&self.host, &self.token);
         self.send(&format!(
@@ -120,7 +119,7 @@ impl Viewer {
         self.ok(path).json()
     }
 
-    /// The cause of a failure.
+    /// Returns the cause of a failure.
     #[track_caller]
     pub(crate) fn fails(&self, status: u16, path: &str) -> String {
         let reply = self.get(path);
@@ -128,7 +127,7 @@ impl Viewer {
         reply.json()["error"].as_str().unwrap().to_owned()
     }
 
-    /// Asks until an answer is complete: one number has reached another.
+    /// Repeats a request until its response is complete.
     #[track_caller]
     pub(crate) fn until(&self, path: &str, is_complete: impl Fn(&Json) -> bool) -> Json {
         let began = Instant::now();
@@ -142,14 +141,14 @@ impl Viewer {
         }
     }
 
-    /// Waits for the catalog, and returns the facets. The filter is an expression.
+    /// Waits for the catalog, and returns the facets for a filter expression.
     #[track_caller]
     pub(crate) fn facets(&self, filter: &str) -> Json {
         let path = format!("api/facets?{}", by(filter));
         self.until(&path, |it| it["scanned"] == it["samples"])["facets"].clone()
     }
 
-    /// The numbers of the samples of which an expression holds.
+    /// Returns the numbers of the samples that an expression keeps.
     #[track_caller]
     pub(crate) fn kept(&self, filter: &str) -> Vec<u64> {
         self.facets("");
@@ -185,7 +184,7 @@ pub(crate) fn photos(root: &Path) -> PathBuf {
     photos
 }
 
-/// The same packed.
+/// Packs the same images.
 pub(crate) fn packed(root: &Path, format: &str) -> PathBuf {
     let (photos, out) = (photos(root), root.join(format!("photos.{format}")));
     let options = PackOptions::default().format(format);
@@ -193,14 +192,14 @@ pub(crate) fn packed(root: &Path, format: &str) -> PathBuf {
     out
 }
 
-/// A dataset without files, whose samples may be anything.
+/// A dataset in memory with arbitrary samples.
 pub(crate) struct Memory {
     pub(crate) schema: Schema,
     pub(crate) samples: Vec<Sample<Encoded>>,
     /// Samples that cannot be read.
     pub(crate) damaged: Vec<u64>,
     pub(crate) splits: Vec<(String, std::ops::Range<u64>)>,
-    /// What each look at a sample takes.
+    /// Duration of each read of a sample.
     pub(crate) slowness: Duration,
 }
 
@@ -274,7 +273,7 @@ impl Reader for Memory {
     }
 }
 
-/// Width, height and channels of a PNG.
+/// Decodes width, height, channels and pixels of a PNG.
 pub(crate) fn png(bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
     let mut data = vec![0; reader.output_buffer_size().unwrap()];
@@ -283,7 +282,7 @@ pub(crate) fn png(bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
     (info.width, info.height, info.color_type.samples() as u8, data)
 }
 
-/// The parameter of an expression.
+/// Returns the parameter for an expression.
 pub(crate) fn by(expression: &str) -> String {
     form_urlencoded::Serializer::new(String::new()).append_pair("where", expression).finish()
 }

@@ -52,7 +52,8 @@ fn samples_of_both_are_matched_and_compared() {
     assert_eq!(viewer.json(&format!("api/samples?{hundred}"))["total"], json!(0));
 }
 
-/// The rows of some states are those of all rows that have them, with their total and their pages.
+/// The rows with some states are those among all rows that have them, with their total and their
+/// pages.
 fn states_are_a_filter(viewer: &Viewer, all: &[Json]) {
     let state = |row: &Json| match (&row["a"], &row["b"], &row["same"]) {
         (Json::Null, _, _) => "only_b",

@@ -1,4 +1,4 @@
-//! Samples that are damaged: what is told of them, and what is not sent.
+//! Damaged samples: their description, and what is not sent.
 use crate::common::{Memory, Viewer, by, packed, sample};
 use fdconvert::{Kind, Value};
 use fdconvert_testkit::fixtures;
@@ -24,7 +24,7 @@ fn a_changed_byte_is_told_and_the_image_is_not_sent() {
     let row = viewer.json("api/samples?start=7&count=1")["samples"][0].clone();
     assert!(row["error"].is_null(), "its row is sound: {row}");
 
-    // Nothing is found before it was asked for.
+    // Nothing is found before the check was requested.
     let before = viewer.json("api/samples?damaged=1");
     assert_eq!((&before["scanned"], &before["total"]), (&json!(0), &json!(0)));
     let damage = viewer.until("api/damage", |it| it["checked"] == it["samples"]);
@@ -51,7 +51,7 @@ fn many_damaged_samples_are_counted_and_the_first_told() {
     assert_eq!(told[999]["sample"], json!(1099));
     assert_eq!(viewer.json("api/samples?damaged=1&count=1")["total"], json!(1300));
     assert!(viewer.fails(400, "sheet.png?count=1000&side=512").contains("too many"));
-    // A batch of them is black, and says so.
+    // A batch of them is black, and has their errors.
     let batch = viewer.json("api/batch?rows=64&side=16");
     let failed = batch["rows"].as_array().unwrap().iter().filter(|row| row["failed"] == true);
     assert!(failed.count() > 32, "{batch}");

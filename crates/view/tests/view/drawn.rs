@@ -1,4 +1,4 @@
-//! Recipes: images that are drawn when they are looked at, by the category they are of.
+//! Recipes: images drawn on request, by category.
 use crate::common::{Viewer, by, png};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -22,11 +22,11 @@ fn the_categories_of_a_recipe_are_a_facet() {
     let values: Vec<Json> =
         names.iter().map(|it| json!({"value": it.to_string(), "title": it, "n": n_each})).collect();
     assert_eq!((&facet["values"], &facet["more"]), (&json!(values), &json!(0)));
-    // All have one codec and one size, which there is nothing to choose by.
+    // All have one codec and one size, useless for filtering.
     let others: Vec<_> = facets.as_array().unwrap().iter().map(|it| &it["name"]).collect();
     assert_eq!(others, ["label"]);
 
-    // The samples of a category are side by side, and all of them.
+    // The samples of a category are consecutive and complete.
     for class in 0..5_u64 {
         let kept = viewer.kept(&format!("label == {}", names[class as usize]));
         assert_eq!(kept, (class * n_each..(class + 1) * n_each).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What is taken along: keys and sheets.
+//! Exports: keys and sheets.
 use crate::common::{Memory, Viewer, by, packed, png, sample};
 use fdconvert::{Kind, Pack, PackOptions, Value};
 use fdconvert_testkit::fixtures;
@@ -34,7 +34,7 @@ fn a_sheet_shows_the_first_samples() {
     // Four images, two by two.
     let (width, height, channels, data) = png(&reply.body);
     assert_eq!((width, height, channels), (4 + 2 * 44, 4 + 2 * 44, 3));
-    // Images stand in the middle of their places.
+    // Images are in the middle of their places.
     let (gap, at) = ([48, 64, 96], |x: usize, y: usize| &data[(92 * y + x) * 3..][..3]);
     assert!(at(0, 0) == gap && at(24, 4) == gap && at(24, 24) != gap && at(68, 68) != gap);
     let reply = viewer.ok("sheet.html?count=3&side=40");

@@ -1,10 +1,9 @@
-//! Which samples the filters keep, and what the facets count.
+//! Samples kept by filters, and counts of facets.
 use crate::common::{Memory, Viewer, by, packed, sample};
 use fdconvert::{Kind, Pack, PackOptions, Value};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// A facet by its name.
 #[track_caller]
 fn facet<'a>(facets: &'a Json, name: &str) -> &'a Json {
     let facets = facets.as_array().unwrap();
@@ -56,7 +55,7 @@ fn every_filter_keeps_what_it_says() {
         let both = of(&|row| row["label"] == 0 && width(row) >= 45 && key(row).contains("cat"));
         let all = r#"label == "cat" && width >= 45 && key contains "cat""#;
         assert_eq!(viewer.kept(all), both);
-        // Columns of several names, and keys among them.
+        // Columns of several names, including keys.
         let wide = of(&|row| width(row) >= 50 || row["label"] == 1);
         assert_eq!(viewer.kept(r#"width >= 50 || label == "dog""#), wide);
         assert_eq!(viewer.kept(r#"width >= 50 || key contains "dog""#), wide);
@@ -64,7 +63,7 @@ fn every_filter_keeps_what_it_says() {
     }
 }
 
-/// What the page shows is what packing takes.
+/// The page shows the samples that packing takes.
 #[test]
 fn an_expression_keeps_what_packing_keeps() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +82,7 @@ fn an_expression_keeps_what_packing_keeps() {
         let options = PackOptions::default().format("wds").r#where(expression);
         let out = folder.path().join(format!("{at}.wds"));
         let packed = Pack::new([&path], out).options(options).run();
-        // Nothing to pack is an error there.
+        // Packing nothing is an error.
         assert_eq!(packed.map_or(0, |report| report.samples), kept, "{expression}");
     }
 }
@@ -99,13 +98,13 @@ fn what_means_nothing_is_refused() {
             "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
         ),
         (by("width"), "the whole has to be true or false"),
-        (by("width > 3") + "&" + &by("width < 5"), "`where` is there twice"),
+        (by("width > 3") + "&" + &by("width < 5"), "`where` is given twice"),
         ("colour=red".into(), "there is no parameter `colour`"),
         ("damaged=yes".into(), "it is 1 or not there"),
         ("start=-1".into(), "`start=-1` is not a number that fits"),
         ("count=0".into(), "`count=0` is not within 1 to 1000"),
         ("count=1001".into(), "is not within 1 to 1000"),
-        ("count=1&count=2".into(), "`count` is there twice"),
+        ("count=1&count=2".into(), "`count` is given twice"),
         ("set=c".into(), "`set=c` is neither a nor b"),
     ] {
         let said = viewer.fails(400, &format!("api/samples?{wrong}"));
@@ -152,7 +151,7 @@ fn facets_count_what_the_other_filters_keep() {
     assert_eq!(bins.len(), 12);
     assert!(bins.iter().all(|bin| bin["n"] == 1 && bin["from"] == bin["to"]), "{width}");
 
-    // The class alone does not narrow its own facet.
+    // A class does not narrow its own facet.
     let facets = viewer.facets("label == 'cat'");
     assert_eq!(counts(facet(&facets, "label")).len(), 3);
     assert_eq!(counts(facet(&facets, "codec")), [(json!("\"png\""), 4)]);
@@ -161,7 +160,7 @@ fn facets_count_what_the_other_filters_keep() {
     assert_eq!(narrow, [(cat, 2), (dog.clone(), 1), (fox, 1)]);
     let n_widths = facet(&facets, "width")["bins"].as_array().unwrap().iter();
     assert_eq!(n_widths.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 4);
-    // Nor does the shape.
+    // Nor does the aspect.
     let facets = viewer.facets("width / height < 1.5");
     let shapes = facet(&facets, "width / height")["bins"].as_array().unwrap().iter();
     assert_eq!(shapes.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 12);
@@ -170,7 +169,7 @@ fn facets_count_what_the_other_filters_keep() {
     assert_eq!(counts(facet(&facets, "label")), [(dog, 4)]);
 }
 
-/// Samples with an int, a float, a text, and a text that is never the same.
+/// Samples with an int, a float, a text, and a unique text.
 fn numbers(n_samples: u64) -> Memory {
     let fields = vec![
         ("label", Kind::Int),
@@ -224,7 +223,7 @@ fn the_catalog_grows_while_requests_are_answered_and_is_complete_in_the_end() {
     let zeros = format!("api/samples?{}", by("label == 0"));
     let first = viewer.json(&zeros);
     assert!(first["scanned"].as_u64().unwrap() < 400, "{first}");
-    // Rows do not wait.
+    // Requests for rows do not wait.
     let rows = viewer.json("api/samples?start=390&count=10");
     assert_eq!(rows["samples"].as_array().unwrap().len(), 10);
     assert_eq!((&rows["total"], &rows["samples"][0]["label"]), (&json!(400), &json!(0)));

@@ -1,4 +1,4 @@
-//! Datasets that were made to hurt those who look at them.
+//! Malicious datasets.
 use crate::common::{Memory, Viewer, by, sample};
 use fdconvert::{Codec, Encoded, Kind, Value};
 use fdconvert_testkit::fixtures;
@@ -24,7 +24,7 @@ fn hostile() -> Memory {
     ];
     let images = [
         fixtures::png(4, 4, 1),
-        // What they say they are is not what they are.
+        // The declared kind differs from the content.
         Encoded::new(Codec::Jpeg, 4, 4, HTML.into()),
         Encoded::new(Codec::Png, 4, 4, SVG.into()),
         Encoded::new(Codec::Gif, 4, 4, fixtures::png(4, 4, 1).bytes),
@@ -94,7 +94,7 @@ fn names_are_texts_wherever_they_stand() {
     assert!(!page.contains("<b>memory") && page.contains("a&quot;b&#39;c&amp;d.png"), "{page}");
     let said = viewer.fails(422, "keys.txt");
     assert!(said.contains("the key of sample 3 has a line break"), "{said}");
-    // A field is named by what it is called, and by nothing of a path.
+    // A field is addressed by its name only, never by a path.
     viewer.fails(404, "field/0/..%2Fpage");
 }
 
@@ -115,6 +115,6 @@ fn requests_that_were_made_to_hurt_are_refused() {
     }
     let long = viewer.get(&"a".repeat(100_000));
     assert!([404, 414, 431].contains(&long.status), "{}", long.status);
-    // The server is there as before.
+    // The server still works.
     assert_eq!(viewer.json("api/dataset")["samples"], json!(KEYS.len()));
 }

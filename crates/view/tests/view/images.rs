@@ -1,4 +1,4 @@
-//! Images as they are stored and smaller, masks, and batches.
+//! Stored and smaller images, masks, and batches.
 use crate::common::{Memory, Viewer, packed, photos, png, sample};
 use fdconvert::{Codec, Encoded, Kind, Pack, PackOptions, Pixels, Value};
 use fdconvert_codec::{Encoder, JpegOptions};
@@ -6,7 +6,7 @@ use fdconvert_testkit::fixtures;
 use serde_json::json;
 use std::fs;
 
-/// A JPEG that is worth making smaller.
+/// Returns a JPEG that is worth making smaller.
 fn large_jpeg(width: u32, height: u32) -> Encoded {
     let pixels = fixtures::pixels(width, height, 3, 1);
     Encoder::new().encode("large", &pixels, Codec::Jpeg, &JpegOptions::default(), None).unwrap()
@@ -82,9 +82,9 @@ fn large_images_are_made_smaller_where_that_spares_much() {
     let tag = format!("If-None-Match: {}\r\n", reply.headers["etag"]);
     assert_eq!(viewer.ask("GET", "image/0?side=256", &tag).status, 304);
     assert_eq!(viewer.ask("GET", "image/0?side=128", &tag).status, 200);
-    // Again, from memory.
+    // The second time from the cache.
     assert!(viewer.ok("image/0?side=256").body == reply.body);
-    // At half its size, or more, it is sent as it is; and so is a small one.
+    // At half its size or more it is sent as stored, as is a small one.
     assert!(viewer.ok("image/0?side=600").body == large.bytes);
     assert!(viewer.ok("image/1?side=16").body == small.bytes);
     let alpha = viewer.ok("image/2?side=100");
@@ -129,7 +129,7 @@ fn masks_are_coloured_and_nothing_is_transparent() {
     assert_eq!(alpha, [0, 255, 0, 0].repeat(3));
     assert!(viewer.fails(404, "mask/0/objects?object=1").contains("no mask of run lengths"));
     viewer.fails(400, "mask/0/objects");
-    // Colours are no labels.
+    // Colours are not labels.
     let said = viewer.fails(422, "mask/0/image");
     assert!(said.contains("channel"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! As many samples as ImageNet has: how long one waits. Run by hand, as its figures are read.
+//! As many samples as ImageNet: waiting times. Run by hand, to read its figures.
 use crate::common::{Viewer, by};
 use fdconvert::{FieldSpec, Image, Kind, Pack, PackOptions, Pixels, Result, Sample};
 use fdconvert::{Schema, Source, Value};
@@ -40,7 +40,7 @@ impl Source for Dots {
     }
 }
 
-/// Kilobytes that the process has in memory.
+/// Returns the memory of the process in kilobytes.
 fn resident(name: &str) -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
@@ -48,7 +48,7 @@ fn resident(name: &str) -> String {
 
 #[test]
 #[ignore = "its figures are to be read: cargo test --release -p fdconvert-view --test view -- --ignored --nocapture"]
-#[allow(clippy::print_stdout, reason = "the figures are what it is for")]
+#[allow(clippy::print_stdout, reason = "it exists to print figures")]
 fn a_million_samples() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dots.beton");

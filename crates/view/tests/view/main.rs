@@ -1,4 +1,4 @@
-//! The server as a browser meets it: requests over HTTP, on small datasets.
+//! The server from a browser's view: requests over HTTP, on small datasets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What is told of a dataset and of one sample.
+//! Descriptions of a dataset and of one sample.
 use crate::common::{Memory, Viewer, packed, sample};
 use fdconvert::{Codec, Encoded, Kind, Value};
 use fdconvert_core::{ArraySpec, DType};
@@ -98,7 +98,7 @@ fn values_of_every_kind_are_told() {
 
 #[test]
 fn a_camera_s_notes_are_told() {
-    // An orientation of 6, in an EXIF of its own.
+    // An orientation of 6, in a separate EXIF.
     let tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
     let jpeg = fixtures::JPEG_420;
     let mut bytes = jpeg[..2].to_vec();

@@ -1,4 +1,4 @@
-//! Who is answered, and what every answer has.
+//! Access control, and headers of every response.
 use crate::common::{Viewer, packed};
 
 const PATHS: [&str; 14] = [

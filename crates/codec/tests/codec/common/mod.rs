@@ -1,4 +1,4 @@
-//! What the tests share: fake formats, and pictures.
+//! Shared by the tests: fake formats, and pictures.
 #![allow(dead_code, clippy::unwrap_used, reason = "tests")]
 
 use fdconvert_codec::{Encoder, JpegOptions};
@@ -19,7 +19,7 @@ pub(crate) const JPEG_OR_RAW: Fake = Fake::new(
     Codec::Raw,
 );
 
-/// A picture stored in that codec.
+/// Returns a picture stored in this codec.
 pub(crate) fn file(width: u32, height: u32, channels: u8, codec: Codec) -> Encoded {
     let pixels = picture(width, height, channels);
     Encoder::new().encode("k", &pixels, codec, &JpegOptions::default(), None).unwrap()
@@ -55,14 +55,13 @@ pub(crate) fn kodak() -> Vec<(String, Encoded)> {
     files(&fdconvert_testkit::fixtures::kodak())
 }
 
-/// Every image file below a folder, by name.
 pub(crate) fn files(folder: &Path) -> Vec<(String, Encoded)> {
     let paths = fdconvert_testkit::workload::files_below(folder).unwrap();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), encoded(std::fs::read(path).unwrap()))).collect()
 }
 
-/// An image as a source hands it on: labelled by its content, as far as that can be told.
+/// Returns an image as from a source: labelled by its content, as far as known.
 pub(crate) fn encoded(bytes: Vec<u8>) -> Encoded {
     let header = fdconvert_core::probe::probe(&bytes);
     let (codec, width, height) = header.map_or_else(
@@ -83,7 +82,7 @@ pub(crate) fn picture(width: u32, height: u32, channels: u8) -> Pixels {
     Pixels { width, height, channels, data: (0..length).map(value).collect() }
 }
 
-/// A small image of every codec that is both read and written here.
+/// Returns a small image of every codec that is both read and written here.
 pub(crate) fn small_images() -> Vec<Encoded> {
     use fdconvert_codec::{Encoder, JpegOptions};
     let mut encoder = Encoder::new();

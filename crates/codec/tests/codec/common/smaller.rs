@@ -1,9 +1,9 @@
-//! Photographs as training sets have them: smaller, and re-encoded.
+//! Photographs as in training sets: smaller, and re-encoded.
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Size};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
 use std::error::Error;
 
-/// A square of 224 pixels out of the middle of a JPEG, or all of it with another long side.
+/// Returns a square of 224 pixels from the middle of a JPEG, or all of it with another long side.
 pub(crate) fn smaller(image: &Encoded, side: u32, quality: u8) -> Result<Encoded, Box<dyn Error>> {
     let pixels = Decoder::new().decode("", image, &Limits::DEFAULT)?.pixels;
     let size = if side == 224 { Size::ShortSide(side) } else { Size::MaxSide(side) };

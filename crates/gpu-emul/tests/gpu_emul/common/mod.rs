@@ -1,4 +1,4 @@
-//! JPEGs of all sorts, and what libjpeg-turbo makes of them.
+//! JPEGs of all kinds, and libjpeg-turbo's pixels of them.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
@@ -14,7 +14,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A JPEG, and what it is, for messages.
+/// A JPEG with a description for messages.
 pub(crate) type Named = (String, Vec<u8>);
 
 pub(crate) const SIZES: [(u32, u32); 11] = [
@@ -31,7 +31,7 @@ pub(crate) const SIZES: [(u32, u32); 11] = [
     (129, 64),
 ];
 
-/// All samplings, sizes that leave parts of blocks, tables and restarts.
+/// Small images: all samplings, sizes with partial blocks, tables and restarts.
 pub(crate) fn small() -> Vec<Named> {
     let mut made: Vec<Named> = [("420", JPEG_420), ("444", JPEG_444), ("gray", JPEG_GRAY)]
         .into_iter()
@@ -48,7 +48,7 @@ pub(crate) fn small() -> Vec<Named> {
     made
 }
 
-/// One image in every sampling, with several qualities, tables and restarts.
+/// Encodes one image in every sampling, with several qualities, tables and restarts.
 pub(crate) fn encodings(image: &Pixels, name: &str) -> Vec<Named> {
     let mut made = Vec::new();
     for subsampling in [Subsampling::S420, Subsampling::S422, Subsampling::S444] {
@@ -59,7 +59,7 @@ pub(crate) fn encodings(image: &Pixels, name: &str) -> Vec<Named> {
             made.push((format!("{name} {options:?}"), turbo(image, &options)));
         }
     }
-    // An encoder that knows 4:4:0, and restarts anywhere in a row.
+    // An encoder with 4:4:0, and restarts anywhere in a row.
     for sampling in [SamplingFactor::F_1_1, SamplingFactor::F_1_2, SamplingFactor::F_2_1] {
         for (quality, restart_interval) in [(50, 0), (90, 1), (90, 3)] {
             let mut bytes = Vec::new();
@@ -83,7 +83,7 @@ fn turbo(image: &Pixels, options: &JpegOptions) -> Vec<u8> {
     Encoder::new().encode("", image, Codec::Jpeg, options, None).unwrap().bytes.to_vec()
 }
 
-/// The same data, said to be red, green and blue: an Adobe marker instead of the JFIF marker.
+/// Declares the same data to be red, green and blue: an Adobe marker instead of the JFIF marker.
 fn as_rgb(jpeg: &[u8]) -> Vec<u8> {
     let jfif_bytes = 2 + usize::from(u16::from_be_bytes([jpeg[4], jpeg[5]]));
     assert_eq!(&jpeg[..4], [0xFF, 0xD8, 0xFF, 0xE0]);
@@ -103,12 +103,12 @@ pub(crate) fn photographs(n: usize) -> Vec<Named> {
     made
 }
 
-/// The JPEGs in the repository, of encoders of other people.
+/// The JPEGs in the repository, from other encoders.
 pub(crate) fn of_all_sorts() -> Vec<Named> {
     named(&photos())
 }
 
-/// Originals of ImageNet, which lie beside the repository.
+/// Originals of ImageNet, from the folder next to the repository.
 pub(crate) fn originals() -> Vec<Named> {
     named(&shared().join("data/images"))
 }
@@ -118,8 +118,8 @@ fn named(folder: &Path) -> Vec<Named> {
     files_below(folder).unwrap().into_iter().map(named).collect()
 }
 
-/// Returns what libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer
-/// samplings than the library itself; for the others its program is asked, where `FDCONVERT_DJPEG`
+/// Decodes with libjpeg-turbo: accurate DCT, fancy upsampling. Its interface supports fewer
+/// samplings than the library itself; the others are decoded by its program, if `FDCONVERT_DJPEG`
 /// names it.
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Pixels> {
     let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.to_vec().into());
@@ -136,7 +136,7 @@ fn by_program(bytes: &[u8]) -> Option<Pixels> {
     let mut djpeg = Command::new(std::env::var_os("FDCONVERT_DJPEG")?);
     djpeg.args(["-pnm", "-dct", "int"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut running = djpeg.spawn().unwrap();
-    // Small enough for a pipe, as are the images here.
+    // Small enough for a pipe, like all images here.
     running.stdin.take().unwrap().write_all(bytes).unwrap();
     let output = running.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", output.status);

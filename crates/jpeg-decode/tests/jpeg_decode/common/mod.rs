@@ -1,4 +1,4 @@
-//! JPEGs of all sorts, and what libjpeg-turbo makes of them.
+//! JPEGs of all kinds, and libjpeg-turbo's pixels of them.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
 
 pub(crate) mod turbo;
@@ -9,17 +9,16 @@ use fdconvert_jpeg_decode::Instructions;
 use fdconvert_testkit::{fixtures::kodak, workload::files_below};
 use jpeg_encoder::{ColorType, SamplingFactor};
 
-/// One with each of the instruction sets that are here.
+/// Returns a decoder with each available instruction set.
 pub(crate) fn decoders() -> Vec<fdconvert_jpeg_decode::Decoder> {
     Instructions::ALL.into_iter().filter_map(fdconvert_jpeg_decode::Decoder::with).collect()
 }
 
 pub(crate) const QUALITIES: [u8; 4] = [10, 50, 90, 98];
 
-/// Ways to store an image, by number.
 pub(crate) const N_WAYS: usize = 14;
 
-/// Stores an image in one of the ways: every sampling, tables of its own, restarts, gray, RGB.
+/// Stores an image in one of the ways: every sampling, optimised tables, restarts, gray, RGB.
 pub(crate) fn stored(image: &Pixels, quality: u8, way: usize) -> Vec<u8> {
     use SamplingFactor::{F_1_1, F_1_2, F_2_1, F_2_2};
     use Subsampling::{S420, S422, S444};
@@ -52,8 +51,8 @@ fn turbo(
     Encoder::new().encode("", image, Codec::Jpeg, &options, None).unwrap().bytes.to_vec()
 }
 
-/// As 4:1:1, which libjpeg-turbo writes only where the source had it; the encoder of that source
-/// puts its components into several scans.
+/// Encodes as 4:1:1, which libjpeg-turbo writes only if the source has it; the encoder of that
+/// source puts its components into several scans.
 fn quarter(image: &Pixels, quality: u8) -> Vec<u8> {
     let source = other(image, 50, SamplingFactor::F_4_1, 0);
     let subsampling = Subsampling::Keep;
@@ -65,7 +64,7 @@ fn quarter(image: &Pixels, quality: u8) -> Vec<u8> {
     bytes
 }
 
-/// By an encoder that knows more samplings, and restarts anywhere in a row.
+/// Encodes with an encoder that has more samplings, and restarts anywhere in a row.
 fn other(image: &Pixels, quality: u8, sampling: SamplingFactor, restart_interval: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
@@ -76,7 +75,7 @@ fn other(image: &Pixels, quality: u8, sampling: SamplingFactor, restart_interval
     bytes
 }
 
-/// The same data, said to be red, green and blue: an Adobe marker instead of the JFIF marker.
+/// Declares the same data to be red, green and blue: an Adobe marker instead of the JFIF marker.
 fn as_rgb(jpeg: &[u8]) -> Vec<u8> {
     let jfif_bytes = 2 + usize::from(u16::from_be_bytes([jpeg[4], jpeg[5]]));
     assert_eq!(&jpeg[..4], [0xFF, 0xD8, 0xFF, 0xE0]);
@@ -102,7 +101,6 @@ pub(crate) fn photographs() -> Vec<Pixels> {
     files.into_iter().map(read).collect()
 }
 
-/// A part of a photograph.
 pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) -> Pixels {
     let row = |y: u32| {
         let start = ((y * image.width + at.0) * 3) as usize;
@@ -112,13 +110,13 @@ pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) 
     Pixels { width, height, channels: 3, data }
 }
 
-/// RGB by libjpeg-turbo; `None` when it has as much as a warning.
+/// Decodes RGB with libjpeg-turbo; `None` on any warning.
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let mut pixels = vec![0; (width * height * 3) as usize];
     turbo::Turbo::new().decode(bytes, 1, 3, &mut pixels).then_some(pixels)
 }
 
-/// The places of zigzag order: diagonals, up and down in turn.
+/// Returns the places in zigzag order: diagonals, alternating up and down.
 pub(crate) fn zigzag() -> Vec<usize> {
     let mut places: Vec<_> = (0..64).map(|place| (place / 8, place % 8)).collect();
     places.sort_by_key(|&(y, x)| (x + y, if (x + y) % 2 == 0 { x } else { y }));

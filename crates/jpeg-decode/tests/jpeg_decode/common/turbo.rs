@@ -1,4 +1,4 @@
-//! libjpeg-turbo, called as it is.
+//! Direct calls of libjpeg-turbo.
 #![allow(unsafe_code, dead_code, reason = "calls of C; each user takes a part")]
 
 use turbojpeg_sys as tj;
@@ -12,8 +12,8 @@ impl Turbo {
         Self(unsafe { tj::tj3Init(tj::TJINIT_TJINIT_DECOMPRESS as i32) })
     }
 
-    /// Decodes an image, made `shrink` (1, 2, 4 or 8) times smaller. Whether there was not even
-    /// a warning.
+    /// Decodes an image, reduced `shrink` (1, 2, 4 or 8) times. Returns whether there was no
+    /// warning.
     ///
     /// # Panics
     /// When `out` does not hold `n_channels` bytes for each pixel of the reduced image.
@@ -27,7 +27,7 @@ impl Turbo {
         self.decode_part(bytes, shrink, None, n_channels, out)
     }
 
-    /// As [`decode`](Self::decode), but a part of the reduced image: its left and upper edge (the
+    /// As [`decode`](Self::decode), for a part of the reduced image: its left and upper edge (the
     /// left one between MCUs), width and height.
     ///
     /// # Panics
@@ -52,7 +52,7 @@ impl Turbo {
             Some([_, _, width, height]) => (width * height) as usize,
         };
         assert_eq!(out.len(), n_pixels * n_channels);
-        // None of it: the whole image.
+        // No part: the whole image.
         let [x, y, w, h] = part.unwrap_or_default().map(|it| it as i32);
         let region = tj::tjregion { x, y, w, h };
         let format = if n_channels == 1 { tj::TJPF_TJPF_GRAY } else { tj::TJPF_TJPF_RGB };

@@ -1,4 +1,4 @@
-//! What the tests share: JPEGs of all sorts.
+//! Shared by the tests: JPEGs of all kinds.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
 
 pub(crate) mod synthetic;
@@ -12,13 +12,13 @@ use fdconvert_testkit::{
 use jpeg_encoder::{ColorType, SamplingFactor};
 use std::path::{Path, PathBuf};
 
-/// A JPEG, and what it is, for messages.
+/// A JPEG with a description for messages.
 pub(crate) type Named = (String, Vec<u8>);
 
 pub(crate) const SIZES: [(u32, u32); 7] =
     [(1, 1), (8, 8), (7, 5), (17, 9), (16, 33), (100, 75), (129, 64)];
 
-/// Small ones: all samplings, sizes that leave parts of blocks, tables and restarts.
+/// Small images: all samplings, sizes with partial blocks, tables and restarts.
 pub(crate) fn small() -> Vec<Named> {
     let mut made: Vec<Named> = [("420", JPEG_420), ("444", JPEG_444), ("gray", JPEG_GRAY)]
         .into_iter()
@@ -56,7 +56,7 @@ pub(crate) fn small() -> Vec<Named> {
     made
 }
 
-/// Made by an encoder in Rust, which knows 4:4:0 and restarts after any number of MCUs.
+/// Encodes with a Rust encoder, which supports 4:4:0 and restarts after any number of MCUs.
 pub(crate) fn other_encoder(
     image: &Pixels,
     sampling: SamplingFactor,
@@ -71,7 +71,7 @@ pub(crate) fn other_encoder(
     bytes
 }
 
-/// Photographs: those of the repository, encoded in several ways.
+/// The photographs of the repository, encoded in several ways.
 pub(crate) fn photographs() -> Vec<Named> {
     let mut files = files_below(&kodak()).unwrap();
     files.truncate(2);
@@ -101,12 +101,12 @@ pub(crate) fn photographs() -> Vec<Named> {
     made
 }
 
-/// The JPEGs in the repository, of encoders of other people.
+/// The JPEGs in the repository, from other encoders.
 pub(crate) fn of_all_sorts() -> Vec<Named> {
     named(&photos())
 }
 
-/// Originals of ImageNet, which lie beside the repository.
+/// Originals of ImageNet, from the folder next to the repository.
 pub(crate) fn originals() -> Vec<Named> {
     named(&shared().join("data/images"))
 }

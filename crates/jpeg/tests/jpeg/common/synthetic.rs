@@ -1,5 +1,5 @@
-//! JPEGs whose coefficients are known, because they are made up: any sampling, tables with short
-//! and with the longest codes, 8- and 16-bit quantisation, fill bytes, restarts.
+//! Synthetic JPEGs with known coefficients: any sampling, tables with short and with the longest
+//! codes, 8- and 16-bit quantisation, fill bytes, restarts.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -9,7 +9,6 @@
 use fdconvert_jpeg::{HuffmanTable, reference::Block};
 use fdconvert_testkit::fixtures::Random;
 
-/// What is made.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) width: u16,
@@ -17,7 +16,7 @@ pub(crate) struct Recipe {
     /// Horizontal and vertical factor of each component.
     pub(crate) sampling: Vec<(u8, u8)>,
     pub(crate) restart_interval: u16,
-    /// Values other than 0 in a block, at most.
+    /// Largest number of nonzero values in a block.
     pub(crate) n_values: u64,
     pub(crate) seed: u64,
 }
@@ -29,7 +28,7 @@ impl Recipe {
     }
 }
 
-/// The bytes of the file, and its blocks in the order of the scan.
+/// Returns the bytes of the file, and its blocks in scan order.
 pub(crate) fn jpeg(recipe: &Recipe) -> (Vec<u8>, Vec<Block>) {
     let mut random = Random::new(recipe.seed);
     let (dc, ac) = (dc_table(), ac_table());
@@ -113,7 +112,7 @@ fn ac_table() -> HuffmanTable {
     HuffmanTable { counts, values }
 }
 
-/// Values in the order they are stored in, and in natural order.
+/// Returns values in storage order, and in natural order.
 fn block(random: &mut Random, n_values: u64) -> ([i16; 64], Block) {
     let mut values = [0; 64];
     values[0] = random.below(2000) as i16 - 1000;
@@ -125,7 +124,7 @@ fn block(random: &mut Random, n_values: u64) -> ([i16; 64], Block) {
     values.iter_mut().skip(1).for_each(|value| *value = (*value).clamp(-1023, 1023));
     values[0] = values[0].clamp(-1000, 1000);
     let mut natural = [0; 64];
-    // Diagonals, up and down in turn.
+    // Diagonals, alternating up and down.
     let mut places: Vec<(usize, usize)> = (0..64).map(|place| (place / 8, place % 8)).collect();
     places.sort_by_key(|&(y, x)| (x + y, if (x + y) % 2 == 0 { x } else { y }));
     for (value, (y, x)) in values.iter().zip(places) {
