@@ -102,8 +102,8 @@ fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
 
 /// Says what would be done. The output is not opened.
 fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outcome> {
-    let dataset = samples.dataset();
-    let (source, plan, format) = (dataset.source, dataset.plan, dataset.format);
+    let job = samples.job();
+    let (source, plan, format) = (&*job.source, &job.plan, &*job.format);
     let schema = source.schema();
     if common.json {
         session.print_document(&samples.plan_document())?;
@@ -131,15 +131,15 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
         ));
     }
     text.push_str(&format!("  labels   {}\n", Shown(summary::labels(source))));
-    let notes = [samples.split_notes(), samples.choice_notes()].concat();
+    let notes = [&samples.split_notes(), samples.choice_notes()].concat();
     let notes = notes.iter().map(output::message);
     for note in notes.chain(summary::left_out(source, plan, samples.chosen_away())) {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }
-    if let Some(grid_bits) = dataset.jpeg_index {
+    if let Some(grid_bits) = job.jpeg_index {
         text.push_str(&format!("  jpeg-index entry points every {grid_bits} bits\n"));
     }
-    for (name, value) in dataset.policy.params().iter().chain(dataset.params) {
+    for (name, value) in job.policy.params().iter().chain(&job.params) {
         text.push_str(&format!("  {name:8} {}\n", Shown(value)));
     }
     session.print(&text)?;

@@ -1,10 +1,10 @@
 //! Two datasets compared, sample by sample.
 use crate::{
-    ByteCount, Context, Stage, document, options::from_object, pack::threads, sources::opening,
+    ByteCount, Context, Stage, document, options::from_object, sources::opening,
     verify::MAX_PROBLEMS,
 };
 use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::{Changed, Comparison};
+use fdconvert_pipeline::{Changed, Comparison, threads};
 use fdconvert_storage::sigbus;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -22,20 +22,20 @@ impl Samples {
     /// Returns what would be done.
     #[must_use]
     pub fn plan_document(&self) -> Value {
-        let dataset = self.dataset();
+        let job = self.job();
         let mut fields = Map::new();
-        fields.insert("samples".into(), json!(dataset.plan.len()));
-        fields.insert("shards".into(), json!(dataset.plan.shards.len()));
-        fields.insert("out".into(), json!(dataset.out.display().to_string()));
+        fields.insert("samples".into(), json!(job.plan.len()));
+        fields.insert("shards".into(), json!(job.plan.shards.len()));
+        fields.insert("out".into(), json!(job.out.display().to_string()));
         fields.insert("outputs".into(), outputs_json(&self.outputs()));
-        fields.insert("splits".into(), planned_json(dataset.plan));
-        fields.insert("source_splits".into(), json!(split_names(&dataset.source.splits())));
+        fields.insert("splits".into(), planned_json(&job.plan));
+        fields.insert("source_splits".into(), json!(split_names(&job.source.splits())));
         fields.insert("split_notes".into(), json!(self.split_notes()));
-        fields.insert("format".into(), json!(dataset.format.name()));
-        fields.insert("schema".into(), json!(dataset.source.schema()));
-        fields.insert("params".into(), json!(dataset.policy.params()));
-        fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
-        fields.insert("ignored".into(), json!(dataset.source.left_out()));
+        fields.insert("format".into(), json!(job.format.name()));
+        fields.insert("schema".into(), json!(job.source.schema()));
+        fields.insert("params".into(), json!(job.policy.params()));
+        fields.insert("jpeg_index".into(), json!(job.jpeg_index));
+        fields.insert("ignored".into(), json!(job.source.left_out()));
         fields.extend(self.chosen().document());
         document("plan", fields)
     }
@@ -43,7 +43,7 @@ impl Samples {
     /// The report of a run under the name of what was done: `packed` or `unpacked`.
     #[must_use]
     pub fn document(&self, what: &str, report: &Report) -> Value {
-        let dataset = self.dataset();
+        let job = self.job();
         let notes: Map<String, Value> =
             report.notes.iter().map(|(name, _, n)| ((*name).to_owned(), json!(n))).collect();
         let codecs: Map<String, Value> =
@@ -69,19 +69,19 @@ impl Samples {
             .collect();
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
-            "out": dataset.out.display().to_string(),
+            "out": job.out.display().to_string(),
             "outputs": outputs_json(&self.written(report)),
-            "format": dataset.format.name(),
+            "format": job.format.name(),
             "planned": report.planned,
             "samples": report.samples,
             "resumed": report.resumed,
             "checked_bytes": report.checked.bytes,
             "checked_seconds": report.checked.time.as_secs_f64(),
             "skipped": report.skipped,
-            "ignored": dataset.source.left_out(),
+            "ignored": job.source.left_out(),
             "left_out": self.n_left_out(),
             "splits": splits,
-            "source_splits": split_names(&dataset.source.splits()),
+            "source_splits": split_names(&job.source.splits()),
             "split_notes": self.split_notes(),
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
@@ -95,8 +95,8 @@ impl Samples {
             "seconds": report.elapsed.as_secs_f64(),
             "stage_seconds": times,
             "bottleneck": report.stages.bottleneck(report.elapsed),
-            "threads": self.threads().unwrap_or(1),
-            "params": dataset.policy.params(),
+            "threads": job.run.n_threads().unwrap_or(1),
+            "params": job.policy.params(),
         });
         match fields {
             Value::Object(mut fields) => {
@@ -109,10 +109,10 @@ impl Samples {
 
     /// Samples of the source that are not planned.
     fn n_left_out(&self) -> u64 {
-        let dataset = self.dataset();
-        match dataset.source.is_open() {
+        let job = self.job();
+        match job.source.is_open() {
             true => 0,
-            false => dataset.source.len().saturating_sub(dataset.plan.len()),
+            false => job.source.len().saturating_sub(job.plan.len()),
         }
     }
 }

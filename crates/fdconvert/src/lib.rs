@@ -29,6 +29,7 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod check;
 mod choose;
 mod chunk;
 mod classes;
@@ -43,19 +44,25 @@ mod inspect;
 mod keys;
 mod launcher;
 mod merge;
+mod notes;
 mod options;
 mod out;
+mod outcome;
 mod pack;
 mod page;
 mod planned;
+mod policy;
 mod prefix;
 mod profile;
 mod progress;
+mod provenance;
 mod ratio;
 mod relabel;
 mod replaced;
+mod request;
+mod resolve;
 mod root_hash;
-mod settings;
+mod samples;
 mod sheet;
 mod sources;
 mod splits;
@@ -75,13 +82,14 @@ pub use options::{
     Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
     Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
-pub use pack::{Pack, Prepared, Samples, threads, unpack};
+pub use pack::{Pack, Prepared, unpack};
 pub use planned::{Planned, check_plan_place, plan};
 pub use profile::{ProfileOptions, Search, Verify, measured_on, profile, profile_document};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use root_hash::{RootHash, root_hash};
+pub use samples::Samples;
 pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
-pub use sources::{open_recipe, resolve};
+pub use sources::{formula_of, open_recipe};
 pub use splits::SplitReport;
 pub use stats::{DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats};
 pub use temporary::{TemporaryDataset, fingerprint_of};
@@ -94,7 +102,8 @@ pub use fdconvert_core::{
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{
-    Cancel, Changed, Dataset, Difference, Observer, OnError, Part, PixelDifference, Plan, Report,
+    Cancel, Changed, Difference, Observer, OnError, PackJob, Part, PixelDifference, Plan, Report,
+    threads,
 };
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::{OpenOptions, formats, open_with};

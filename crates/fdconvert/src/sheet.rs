@@ -2,7 +2,6 @@
 use crate::{
     ByteCount, Context, Stage, document,
     options::from_object,
-    pack::threads,
     sources::opening,
     stats::{check_place, write},
 };
@@ -10,7 +9,7 @@ use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
     Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
 };
-use fdconvert_pipeline::{Condition, OnError};
+use fdconvert_pipeline::{Condition, OnError, threads};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde::Deserialize;

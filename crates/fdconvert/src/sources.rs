@@ -21,7 +21,7 @@ pub(crate) struct Opening<'a> {
 ///
 /// # Errors
 /// `Usage` for a recipe that means nothing, `Cancelled`.
-pub fn resolve(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
+pub fn formula_of(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
     let steps = context.progress.stage(Stage::Searching);
     steps.total(recipe.classes() as u64);
     recipe.resolve(&mut |n_found| {
@@ -34,10 +34,10 @@ pub fn resolve(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
 /// bytes.
 ///
 /// # Errors
-/// Those of [`resolve`].
+/// Those of [`formula_of`].
 pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
     let recipe = Recipe::parse(text)?;
-    FractalSource::new(resolve(&recipe, context)?, recipe.name())
+    FractalSource::new(formula_of(&recipe, context)?, recipe.name())
 }
 
 impl Opening<'_> {

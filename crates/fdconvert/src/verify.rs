@@ -1,7 +1,7 @@
 //! Looking for damage in a dataset.
 use crate::{
-    ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, pack::threads,
-    replaced::AsOpened, sources::opening,
+    ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, replaced::AsOpened,
+    sources::opening,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
@@ -9,6 +9,7 @@ use fdconvert_core::{
     named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
+use fdconvert_pipeline::threads;
 use fdconvert_reader::OpenOptions;
 use rayon::{ThreadPool, prelude::*};
 use serde::Deserialize;

@@ -25,11 +25,11 @@ pub use groups::{Group, Member};
 use crate::{
     ByteCount, Context, document,
     options::from_object,
-    pack::threads,
     sources::opening,
     stats::{check_place, write},
 };
 use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
+use fdconvert_pipeline::threads;
 use scan::Scan;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};

@@ -9,10 +9,10 @@ pub(crate) use count::{UNASKED, count};
 pub use pixels::PixelStats;
 
 use crate::{
-    ByteCount, Context, document, duplicates::count_exact, options::from_object, pack::threads,
-    sources::opening,
+    ByteCount, Context, document, duplicates::count_exact, options::from_object, sources::opening,
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
+use fdconvert_pipeline::threads;
 use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
