@@ -10,7 +10,6 @@ use crate::{
 };
 use fdconvert::{Pack, PackOptions, Part, Planned, Prepared, Samples};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
-use serde_json::Value;
 use std::env;
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
@@ -87,12 +86,8 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
 
 /// Refuses options that the plan has fixed: they would be ignored.
 fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
-    let [given, default] = [given, &PackOptions::default()].map(serde_json::to_value);
-    let (Ok(Value::Object(given)), Ok(Value::Object(default))) = (given, default) else {
-        return Ok(());
-    };
-    let mut names = given.iter().filter(|(name, value)| default.get(*name) != Some(value));
-    let Some((name, _)) = names.next() else { return Ok(()) };
+    let given = given.given()?;
+    let Some(name) = given.keys().next() else { return Ok(()) };
     let what = format!(
         "the plan fixes what shapes the output; give {} to `fdconvert plan`, and leave it out here",
         name.replace('_', "-")

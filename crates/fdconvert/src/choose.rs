@@ -122,13 +122,12 @@ impl Deduplicated {
 }
 
 impl Chosen {
-    /// Parameters to record, by name.
+    /// Parameters to record besides the expression, by name.
     pub(crate) fn params(&self) -> impl Iterator<Item = (String, String)> {
         let by = self.by_expression.as_ref();
         let dedup = self.dedup.as_ref();
         let pairs = dedup.filter(|dedup| dedup.left_out > 0);
         [
-            by.map(|by| ("where", by.expression.clone())),
             by.map(|by| ("where-left-out", format!("{} of {}", by.left_out, by.asked))),
             dedup.map(|dedup| {
                 (

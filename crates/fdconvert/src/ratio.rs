@@ -36,6 +36,17 @@ const COPY: &str = ".fdconvert/profile.json";
 /// Of a profile.
 const MAX_PROFILE_BYTES: u64 = 64 << 20;
 
+impl Settled {
+    /// The parameter to record of what was measured, by name.
+    pub(crate) fn param(&self) -> Option<(String, String)> {
+        let Balance { read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds } =
+            self.balance?;
+        let measured = [read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds];
+        let numbers = measured.map(|number| number.to_string()).join(",");
+        Some(("ratio-balance".to_owned(), numbers))
+    }
+}
+
 /// What is known of the option before a source is open.
 pub(crate) enum Given {
     Share(f64),

@@ -379,6 +379,21 @@ impl PackOptions {
         from_object(object)
     }
 
+    /// Options that differ from their defaults, by name, as JSON has them.
+    ///
+    /// # Errors
+    /// `Usage` for paths that are not UTF-8.
+    pub fn given(&self) -> Result<Map<String, Value>> {
+        let as_json = |options: &Self| match serde_json::to_value(options) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => Ok(Map::new()),
+            Err(cause) => Err(Error::usage("options", cause.to_string())),
+        };
+        let (mut given, default) = (as_json(self)?, as_json(&Self::default())?);
+        given.retain(|name, value| default.get(name) != Some(value));
+        Ok(given)
+    }
+
     /// Returns what no image may exceed.
     pub(crate) fn limits(&self) -> Limits {
         Limits { max_pixels: self.max_pixels, max_file_bytes: self.max_file_bytes.0 }
