@@ -8,7 +8,10 @@ use crate::{
     output, plan,
     summary::{self, Summary},
 };
-use fdconvert::{Pack, PackOptions, Part, Planned, Prepared, Samples};
+use fdconvert::{
+    Pack, PackOptions, Planned, Prepared,
+    plumbing::{Part, Samples},
+};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
 use std::env;
 

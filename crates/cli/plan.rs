@@ -5,7 +5,7 @@ use crate::{
     listen::Listener,
     output, summary,
 };
-use fdconvert::{Plan, check_plan_place};
+use fdconvert::{plumbing::check_plan_place, results::Plan};
 use fdconvert_core::{OptionValues, Result, Shown};
 
 /// Splits and outputs that a text lists; JSON has all.

@@ -1,6 +1,6 @@
 //! The closing summary of `pack` and `unpack`.
 use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
-use fdconvert::Samples;
+use fdconvert::plumbing::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
 use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};

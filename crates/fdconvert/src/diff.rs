@@ -1,6 +1,9 @@
 //! Two datasets compared, sample by sample.
 use crate::{
-    ByteCount, Context, Stage, document, options::from_object, sources::opening,
+    ByteCount, Context, Stage,
+    document::document,
+    options::{from_object, setters},
+    sources::opening,
     verify::MAX_PROBLEMS,
 };
 use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
@@ -42,6 +45,15 @@ impl Default for DiffOptions {
 }
 
 impl DiffOptions {
+    setters! {
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        pixels: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

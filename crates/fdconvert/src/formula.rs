@@ -1,5 +1,5 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
-use crate::{Context, document, sources::formula_of};
+use crate::{Context, document::document, sources::formula_of};
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Reader as _, Result, named};
 use fdconvert_formats::formula::FormulaReader;

@@ -1,6 +1,7 @@
 //! Parts of a dataset, made one.
 use crate::{
-    Context, Planned, document,
+    Context, Planned,
+    document::document,
     planned::{COPY, remove_copies},
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};

@@ -1,6 +1,6 @@
 //! Packing: sources and options become a dataset.
 use crate::{
-    ByteCount, Context, PackOptions, Samples,
+    ByteCount, Context, PackOptions,
     check::{Checked, check},
     formula::{self, FormulaOutput, FormulaReport},
     images,
@@ -11,6 +11,7 @@ use crate::{
     outcome::Outcome,
     request::plan_request,
     resolve::{Asked, Resolved, decided, resolve},
+    samples::Samples,
     sources::opening,
     splits,
 };

@@ -1,14 +1,16 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Samples,
+    Context, PackOptions,
     check::check,
-    document, find_part,
+    document::document,
+    launcher::{PartOf, find_part},
     notes::Notes,
     options::from_object,
     out,
     outcome::Outcome,
     pack::{run_from_json, run_setters},
     resolve::{Asked, Resolved, decided, resolve},
+    samples::Samples,
     sources::Opening,
     splits,
 };
@@ -207,10 +209,11 @@ impl Planned {
     }
 
     /// Restricts the run to the part that the launcher of this process has put into the
-    /// environment, see [`find_part`]; `parts` is their number, where it does not give it.
+    /// environment; `parts` is their number, where it does not give it.
     ///
     /// # Errors
-    /// As for [`find_part`].
+    /// `Usage` where no launcher that is known has started this process, or it does not say how many
+    /// parts there are.
     pub fn part_auto(mut self, parts: Option<u64>) -> Result<Self> {
         let found = find_part(parts, |name| std::env::var(name).ok())?;
         self.job.run.part = Some(found.part);

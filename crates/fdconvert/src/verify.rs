@@ -1,6 +1,10 @@
 //! Looking for damage in a dataset.
 use crate::{
-    ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, replaced::AsOpened,
+    ByteCount, Context, Stage,
+    chunk::Chunk,
+    document::document,
+    options::{from_object, setters},
+    replaced::AsOpened,
     sources::opening,
 };
 use fdconvert_codec::Decoder;
@@ -47,6 +51,15 @@ impl Default for VerifyOptions {
 }
 
 impl VerifyOptions {
+    setters! {
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        deep: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

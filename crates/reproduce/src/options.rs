@@ -124,7 +124,7 @@ impl ReproduceOptions {
     }
 
     pub(crate) fn n_threads(&self) -> Result<usize> {
-        fdconvert::threads(self.threads)
+        fdconvert::plumbing::threads(self.threads)
     }
 
     /// Images to make: those asked for, or a number for quick runs and one for others.

@@ -23,8 +23,9 @@ pub(crate) use exact::count as count_exact;
 pub use groups::{Group, Member};
 
 use crate::{
-    ByteCount, Context, document,
-    options::from_object,
+    ByteCount, Context,
+    document::document,
+    options::{from_object, setters},
     sources::opening,
     stats::{check_place, write},
 };
@@ -79,6 +80,18 @@ impl Default for DuplicatesOptions {
 }
 
 impl DuplicatesOptions {
+    setters! {
+        keys: Option<PathBuf>,
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        near: bool,
+        distance: u32,
+        overwrite: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

@@ -6,10 +6,12 @@
 //! is checked when a run begins.
 
 mod labels;
+mod setters;
 mod text;
 mod values;
 
 pub use labels::{Boxes, Classes};
+pub(crate) use setters::setters;
 pub use values::{
     ByteCount, ByteRate, Dedup, Encoding, JpegIndex, Pair, Per, Prefix, Ratio, Share, SplitShare,
     TimeSpan,
@@ -216,28 +218,6 @@ impl Default for PackOptions {
 /// True for the default, which plan files leave out, as those of earlier versions do.
 fn is_header(check: &Check) -> bool {
     *check == Check::Header
-}
-
-/// A setter for each field that takes a plain value, or the value of an option.
-macro_rules! setters {
-    ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
-        $(
-            #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
-            #[must_use]
-            pub fn $name(mut self, value: impl Into<Option<$of>>) -> Self {
-                self.$name = value.into();
-                self
-            }
-        )*
-        $(
-            #[doc = concat!("Sets [`", stringify!($plain), "`](field@Self::", stringify!($plain), ").")]
-            #[must_use]
-            pub fn $plain(mut self, value: $type) -> Self {
-                self.$plain = value;
-                self
-            }
-        )*
-    };
 }
 
 impl PackOptions {

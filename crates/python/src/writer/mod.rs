@@ -59,7 +59,7 @@ pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResul
 /// cause.
 #[pyfunction]
 pub(crate) fn left_files() -> Vec<String> {
-    fdconvert::left_files()
+    fdconvert::plumbing::left_files()
 }
 
 /// Return whether bytes start as those of an image file do.
