@@ -105,7 +105,7 @@ pub use fdconvert_loader::{
     Layout, Loader, Mix, Normalise, ObjectOptions, OnError as OnLoadError,
     Options as LoaderOptions, Output, Shuffle, State, World,
 };
-pub use fdconvert_pipeline::{Cancel, Observer, OnError, Report};
+pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::OpenOptions;
 
