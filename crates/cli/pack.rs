@@ -67,7 +67,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 .max_failures(args.max_failures)
                 .overwrite(args.overwrite);
             match pack.prepare(context)? {
-                Prepared::Samples(samples) => samples,
+                Prepared::Samples(samples) => *samples,
                 Prepared::Formula(formula) => {
                     return formula::run(args, &formula, context, session);
                 }

@@ -77,7 +77,11 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
     Err(Error::usage(option, what))
 }
 
-fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
+/// The format that an option names, or the extension of the output.
+///
+/// # Errors
+/// `Usage` where neither does.
+pub(crate) fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
     let formats = fdconvert_reader::formats();
     let names = || fdconvert_reader::names_of(&formats);
     let chosen = match &options.format {

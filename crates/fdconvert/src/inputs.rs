@@ -1,7 +1,7 @@
 //! What a run packs: paths that it opens, or a source that the program made.
 use crate::{
     Pack, PackOptions,
-    check::{Checked, check},
+    check::{Checked, check, format},
     drop_fields, out,
     outcome::Outcome,
     provenance,
@@ -138,8 +138,8 @@ impl Pack {
         let divides = options.shards.is_some() || options.shards_multiple_of > 1;
         // A ratio is drawn among all samples, or measured.
         let arranges = options.shuffle || !options.split.is_empty() || options.ratio.is_some();
-        let checked = check(options, Some(&self.out));
-        let counts_last = checked.is_ok_and(|it| it.format.capabilities().counts_last);
+        let format = format(options, Some(&self.out));
+        let counts_last = format.is_ok_and(|format| format.capabilities().counts_last);
         counts_last && !chooses && !divides && !arranges && !self.dry && !self.run.overwrite
     }
 

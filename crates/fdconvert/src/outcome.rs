@@ -2,8 +2,8 @@
 use crate::{choose::Chosen, keys::ListedKeys, ratio::Settled};
 use serde::{Deserialize, Serialize};
 
-/// Outcomes of options that needed a file or the source. Plan files keep them, so that nobody who
-/// carries a plan out has to look again.
+/// Outcomes of options that needed a file or the source. Plan files keep them, so that a run which
+/// carries a plan out need not look again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Outcome {

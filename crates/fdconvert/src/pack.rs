@@ -262,13 +262,13 @@ impl Pack {
             }
             let what = (&checked.policy, &plan_request(&self.options));
             let formula = formula::prepare(paths, &self.out, what, self.run.overwrite)?;
-            return Ok(Prepared::Formula(formula));
+            return Ok(Prepared::Formula(formula.into()));
         }
         let to = Destination { out: &self.out, run: &self.run, is_dry: self.dry };
         let asked = Asked::read(&self.options, checked, Some(to), context)?;
         let source = self.inputs.open(asked.opening())?;
         let Resolved { job, notes, .. } = resolve(asked, paths, source)?;
-        Samples::new(job, notes, &inputs).map(Prepared::Samples)
+        Ok(Prepared::Samples(Samples::new(job, notes, &inputs)?.into()))
     }
 
     /// The samples of one dataset on their way into one folder.
@@ -292,16 +292,16 @@ impl Pack {
         let nothing = Outcome::default();
         let job = decided((&self.options, &nothing), checked, source.into(), plan)?;
         let job = PackJob { out: self.out.clone(), run: self.run, ..job };
-        Samples::new(job, notes, &[dataset]).map(Prepared::Samples)
+        Ok(Prepared::Samples(Samples::new(job, notes, &[dataset])?.into()))
     }
 }
 
 /// Result of [`Pack::prepare`].
 pub enum Prepared {
     /// Samples that will be written.
-    Samples(Samples),
+    Samples(Box<Samples>),
     /// A source that will be written instead of its samples.
-    Formula(FormulaOutput),
+    Formula(Box<FormulaOutput>),
 }
 
 impl Prepared {
