@@ -34,7 +34,7 @@ pub(crate) fn formula_of(recipe: &Recipe, context: Context<'_>) -> Result<Formul
 /// bytes.
 ///
 /// # Errors
-/// Those of [`formula_of`].
+/// `Usage` for a recipe that means nothing, `Cancelled`.
 pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
     let recipe = Recipe::parse(text)?;
     FractalSource::new(formula_of(&recipe, context)?, recipe.name())

@@ -51,7 +51,7 @@ pub(crate) struct Packed {
 ///
 /// # Errors
 /// `Usage` for a policy or output that cannot be, `Sample`, `Limit` or `Io` for the first bad
-/// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. An output of one file then
+/// sample under [`OnError::Fail`](crate::OnError::Fail), `Io` when writing fails, `Cancelled`. An output of one file then
 /// does not exist and nothing of this run is left (of a large one in a store: what was sent, for the
 /// same run to continue); of a dataset of shards those that are finished
 /// stay, each with its record, and the same run continues after them.
