@@ -30,7 +30,9 @@ use crate::{
     view::ViewArgs,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use fdconvert::{Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Ratio, Share, SplitShare};
+use fdconvert::{
+    Alpha, ByteCount, Encoding, JpegIndex, Pair, Ratio, Share, SplitShare, plumbing::PartOf,
+};
 use std::path::PathBuf;
 
 /// Pack image datasets for fast training.

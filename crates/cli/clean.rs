@@ -1,7 +1,7 @@
 //! `fdconvert clean`: what killed runs have left in a store, where no list of objects shows it.
 use crate::{Outcome, Session, args::Common, output};
 use clap::Args;
-use fdconvert::TimeSpan;
+use fdconvert::plumbing::TimeSpan;
 use fdconvert_core::Result;
 use fdconvert_storage::place::abort_unfinished;
 use serde_json::{Map, json};

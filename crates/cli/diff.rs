@@ -7,7 +7,7 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{Changed, DiffOptions, Differences, diff};
+use fdconvert::{DiffOptions, Differences, diff, results::Changed};
 use fdconvert_core::{Result, Shown};
 use std::path::{Path, PathBuf};
 
@@ -32,12 +32,12 @@ pub(crate) struct DiffArgs {
 pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
     args.reading.check(args.pixels, "--pixels")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = DiffOptions::default();
-    options.pixels = args.pixels;
-    options.max_pixels = args.reading.max_pixels;
-    options.threads = args.reading.threads;
-    options.max_decompressed = args.reading.max_decompressed;
-    options.split = splits(&args.reading.split);
+    let options = DiffOptions::default()
+        .pixels(args.pixels)
+        .max_pixels(args.reading.max_pixels)
+        .threads(args.reading.threads)
+        .max_decompressed(args.reading.max_decompressed)
+        .split(splits(&args.reading.split));
     let datasets: [&Path; 2] = [&args.first, &args.second];
     let found = diff(datasets, &options, listener.context())?;
     if args.common.json {

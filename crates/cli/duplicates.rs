@@ -7,7 +7,10 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::{Args, value_parser};
-use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
+use fdconvert::{
+    Duplicates, DuplicatesOptions, find_duplicates,
+    results::{Group, Member},
+};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -45,14 +48,15 @@ pub(crate) struct DuplicatesArgs {
 pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
     args.reading.check(args.near, "--near")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = DuplicatesOptions::default();
-    (options.near, options.distance) = (args.near, args.distance);
-    options.keys.clone_from(&args.keys);
-    options.overwrite = args.overwrite;
-    options.max_pixels = args.reading.max_pixels;
-    options.threads = args.reading.threads;
-    options.max_decompressed = args.reading.max_decompressed;
-    options.split = splits(&args.reading.split);
+    let options = DuplicatesOptions::default()
+        .near(args.near)
+        .distance(args.distance)
+        .keys(args.keys.clone())
+        .overwrite(args.overwrite)
+        .max_pixels(args.reading.max_pixels)
+        .threads(args.reading.threads)
+        .max_decompressed(args.reading.max_decompressed)
+        .split(splits(&args.reading.split));
     let found = find_duplicates(&args.datasets, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.datasets, &options))?;

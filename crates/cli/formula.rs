@@ -1,6 +1,6 @@
 //! `fdconvert pack fractal:... OUT.formula`: the one format that keeps a source instead of samples.
 use crate::{Outcome, Session, args::PackArgs, output};
-use fdconvert::{Context, FormulaOutput};
+use fdconvert::{Context, plumbing::FormulaOutput};
 use fdconvert_core::Result;
 use serde_json::{Map, json};
 

@@ -3,7 +3,7 @@ use crate::{
     args::OptionArgs,
     choices::{ByArg, CheckArg, FilterArg, OnErrorArg, SubsamplingArg},
 };
-use fdconvert::{By, Check, Filter, OnError, PackOptions, Subsampling};
+use fdconvert::{By, Check, Filter, OnPackError, PackOptions, Subsampling};
 use fdconvert_core::OptionValues;
 
 impl OptionArgs {
@@ -75,7 +75,7 @@ impl From<CheckArg> for Check {
     }
 }
 
-impl From<OnErrorArg> for OnError {
+impl From<OnErrorArg> for OnPackError {
     fn from(arg: OnErrorArg) -> Self {
         match arg {
             OnErrorArg::Fail => Self::Fail,

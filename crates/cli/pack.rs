@@ -8,9 +8,11 @@ use crate::{
     output, plan,
     summary::{self, Summary},
 };
-use fdconvert::{Pack, PackOptions, Part, Planned, Prepared, Samples};
+use fdconvert::{
+    Pack, PackOptions, Planned, Prepared,
+    plumbing::{Part, Samples},
+};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
-use serde_json::Value;
 use std::env;
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 .max_failures(args.max_failures)
                 .overwrite(args.overwrite);
             match pack.prepare(context)? {
-                Prepared::Samples(samples) => samples,
+                Prepared::Samples(samples) => *samples,
                 Prepared::Formula(formula) => {
                     return formula::run(args, &formula, context, session);
                 }
@@ -87,12 +89,8 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
 
 /// Refuses options that the plan has fixed: they would be ignored.
 fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
-    let [given, default] = [given, &PackOptions::default()].map(serde_json::to_value);
-    let (Ok(Value::Object(given)), Ok(Value::Object(default))) = (given, default) else {
-        return Ok(());
-    };
-    let mut names = given.iter().filter(|(name, value)| default.get(*name) != Some(value));
-    let Some((name, _)) = names.next() else { return Ok(()) };
+    let given = given.given()?;
+    let Some(name) = given.keys().next() else { return Ok(()) };
     let what = format!(
         "the plan fixes what shapes the output; give {} to `fdconvert plan`, and leave it out here",
         name.replace('_', "-")
@@ -102,8 +100,8 @@ fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
 
 /// Says what would be done. The output is not opened.
 fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outcome> {
-    let dataset = samples.dataset();
-    let (source, plan, format) = (dataset.source, dataset.plan, dataset.format);
+    let job = samples.job();
+    let (source, plan, format) = (&*job.source, &job.plan, &*job.format);
     let schema = source.schema();
     if common.json {
         session.print_document(&samples.plan_document())?;
@@ -131,15 +129,15 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
         ));
     }
     text.push_str(&format!("  labels   {}\n", Shown(summary::labels(source))));
-    let notes = [samples.split_notes(), samples.choice_notes()].concat();
+    let notes = [&samples.split_notes(), samples.choice_notes()].concat();
     let notes = notes.iter().map(output::message);
     for note in notes.chain(summary::left_out(source, plan, samples.chosen_away())) {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }
-    if let Some(grid_bits) = dataset.jpeg_index {
+    if let Some(grid_bits) = job.jpeg_index {
         text.push_str(&format!("  jpeg-index entry points every {grid_bits} bits\n"));
     }
-    for (name, value) in dataset.policy.params().iter().chain(dataset.params) {
+    for (name, value) in job.policy.params().iter().chain(&job.params) {
         text.push_str(&format!("  {name:8} {}\n", Shown(value)));
     }
     session.print(&text)?;

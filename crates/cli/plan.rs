@@ -5,7 +5,7 @@ use crate::{
     listen::Listener,
     output, summary,
 };
-use fdconvert::{Plan, check_plan_place};
+use fdconvert::{plumbing::check_plan_place, results::Plan};
 use fdconvert_core::{OptionValues, Result, Shown};
 
 /// Splits and outputs that a text lists; JSON has all.
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     if args.common.json {
         session.print_document(&planned.document(&args.output, bytes))?;
     } else if !args.common.quiet {
-        let notes = [planned.split_notes(), planned.choice_notes()].concat();
+        let notes = [&planned.split_notes(), planned.choice_notes()].concat();
         let mut notes: Vec<_> = notes.iter().map(output::message).collect();
         let told = planned.chosen_away();
         notes.extend(summary::left_out(planned.source(), planned.plan(), told));

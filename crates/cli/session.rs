@@ -81,7 +81,7 @@ impl Session {
 
     /// Writes one document: what it is, its version, and its fields.
     pub(crate) fn print_json(&self, document: &str, fields: Map<String, Value>) -> Result<()> {
-        self.print_document(&fdconvert::document(document, fields))
+        self.print_document(&fdconvert::plumbing::document(document, fields))
     }
 
     /// Writes a document of the library.

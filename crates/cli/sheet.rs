@@ -47,15 +47,17 @@ pub(crate) struct SheetArgs {
 
 pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = SheetOptions::default();
-    (options.count, options.side) = (args.count, args.side);
-    (options.columns, options.seed) = (args.columns, args.seed);
-    options.r#where.clone_from(&args.r#where);
-    options.overwrite = args.overwrite;
-    options.max_pixels = args.reading.max_pixels;
-    options.threads = args.reading.threads;
-    options.max_decompressed = args.reading.max_decompressed;
-    options.split = splits(&args.reading.split);
+    let options = SheetOptions::default()
+        .count(args.count)
+        .side(args.side)
+        .columns(args.columns)
+        .seed(args.seed)
+        .r#where(args.r#where.clone())
+        .overwrite(args.overwrite)
+        .max_pixels(args.reading.max_pixels)
+        .threads(args.reading.threads)
+        .max_decompressed(args.reading.max_decompressed)
+        .split(splits(&args.reading.split));
     let made = sheet(&args.dataset, &args.out, &options, listener.context())?;
     if args.common.json {
         session.print_document(&made.document(&args.dataset, &args.out))?;

@@ -7,7 +7,12 @@ use crate::{
     reading::{ReadingArgs, splits},
 };
 use clap::Args;
-use fdconvert::{DatasetStats, PixelStats, Stats, StatsOptions, spread, stats};
+use fdconvert::{
+    DatasetStats, StatsOptions,
+    plumbing::spread,
+    results::{PixelStats, Stats},
+    stats,
+};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
@@ -42,14 +47,14 @@ pub(crate) struct StatsArgs {
 pub(crate) fn run(args: &StatsArgs, session: &Session) -> Result<Outcome> {
     args.reading.check(args.pixels, "--pixels")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = StatsOptions::default();
-    options.pixels = args.pixels;
-    options.html.clone_from(&args.html);
-    options.overwrite = args.overwrite;
-    options.max_pixels = args.reading.max_pixels;
-    options.threads = args.reading.threads;
-    options.max_decompressed = args.reading.max_decompressed;
-    options.split = splits(&args.reading.split);
+    let options = StatsOptions::default()
+        .pixels(args.pixels)
+        .html(args.html.clone())
+        .overwrite(args.overwrite)
+        .max_pixels(args.reading.max_pixels)
+        .threads(args.reading.threads)
+        .max_decompressed(args.reading.max_decompressed)
+        .split(splits(&args.reading.split));
     let found = stats(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset))?;

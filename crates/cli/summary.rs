@@ -1,6 +1,6 @@
 //! The closing summary of `pack` and `unpack`.
 use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
-use fdconvert::Samples;
+use fdconvert::plumbing::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
 use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};
@@ -129,7 +129,7 @@ pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) ->
 
 impl Summary<'_> {
     fn text(&self, verbose: bool) -> String {
-        let (dataset, report) = (self.samples.dataset(), self.report);
+        let (job, report) = (self.samples.job(), self.report);
         let seconds = report.elapsed.as_secs_f64();
         let mut text = String::new();
         let mut line = |name: &str, what: String| {
@@ -137,10 +137,10 @@ impl Summary<'_> {
             let _ = writeln!(text, "  {name:9} {}", Shown(what));
         };
         let by_default = if self.samples.is_default_format() { " (by default)" } else { "" };
-        line("format", format!("{}{by_default}", dataset.format.name()));
+        line("format", format!("{}{by_default}", job.format.name()));
         let splits = self.samples.splits(report);
         let is_plain = match &splits[..] {
-            [only] => only.name == Shard::DEFAULT_SPLIT && dataset.source.splits().is_empty(),
+            [only] => only.name == Shard::DEFAULT_SPLIT && job.source.splits().is_empty(),
             _ => false,
         };
         for split in splits.iter().filter(|_| !is_plain) {
@@ -152,12 +152,11 @@ impl Summary<'_> {
             line(&split.name, format!("{n} {place}"));
         }
         if self.verb == PACKED {
-            line("labels", labels(dataset.source));
+            line("labels", labels(&*job.source));
         }
-        let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
+        let notes = [&self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
-        for note in notes.chain(left_out(dataset.source, dataset.plan, self.samples.chosen_away()))
-        {
+        for note in notes.chain(left_out(&*job.source, &job.plan, self.samples.chosen_away())) {
             line("note", note);
         }
         let was_complete = report.was_complete();
@@ -206,12 +205,12 @@ impl Summary<'_> {
         }
         let (n, before, after) = report.fell_back;
         if n > 0 {
-            let codec = dataset.format.fallback();
+            let codec = job.format.fallback();
             let hint = if codec == Codec::Raw { "; --encode jpeg is smaller" } else { "" };
             let what = format!(
                 "{} that a {} cannot hold as they are became lossless {}: {}, {} before{hint}",
                 output::count(n),
-                dataset.format.name(),
+                job.format.name(),
                 codec.extension(),
                 output::size(after),
                 output::size(before)
@@ -233,7 +232,7 @@ impl Summary<'_> {
                 let name = name.replace('_', " ");
                 line(&name, format!("{:.3} s", time.as_secs_f64()));
             }
-            for (name, value) in dataset.policy.params() {
+            for (name, value) in job.policy.params() {
                 line("param", format!("{name} = {value}"));
             }
         }
@@ -246,8 +245,8 @@ impl Summary<'_> {
             }
             if report.skipped.len() > LISTED {
                 let places = self.samples.outputs();
-                let first = places.first().map_or(dataset.out, PathBuf::as_path);
-                let each = if dataset.out == first { "" } else { ", and each of the others," };
+                let first = places.first().unwrap_or(&job.out);
+                let each = if job.out == *first { "" } else { ", and each of the others," };
                 line("", format!("... `fdconvert inspect {}`{each} lists all", first.display()));
             }
         }

@@ -29,12 +29,12 @@ const SHOWN: usize = 100;
 pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     args.reading.check(args.deep, "--deep")?;
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = VerifyOptions::default();
-    options.deep = args.deep;
-    options.max_pixels = args.reading.max_pixels;
-    options.threads = args.reading.threads;
-    options.max_decompressed = args.reading.max_decompressed;
-    options.split = splits(&args.reading.split);
+    let options = VerifyOptions::default()
+        .deep(args.deep)
+        .max_pixels(args.reading.max_pixels)
+        .threads(args.reading.threads)
+        .max_decompressed(args.reading.max_decompressed)
+        .split(splits(&args.reading.split));
     let found = verify(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document(&args.dataset, &options))?;

@@ -2,11 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{fails, names, ok, tree};
-use fdconvert_codec::Policy;
-use fdconvert_formats::folder::Folder;
-use fdconvert_pipeline::{Dataset, OnError, Plan, PlanRequest, Run, ShardBy, Sharding, pack};
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -86,7 +83,7 @@ fn folders_called_train_and_val_are_splits() {
 }
 
 #[test]
-fn shards_of_one_split_are_called_after_it_unless_they_were_begun_before() {
+fn shards_of_one_split_are_called_after_it() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("images/val");
     tree(&root, &["a/1.png", "a/2.png", "b/3.png"]);
@@ -95,36 +92,6 @@ fn shards_of_one_split_are_called_after_it_unless_they_were_begun_before() {
     ok(&[&"pack", &root, &out, &format, &wds, &count, &two]);
     assert_eq!(class_names(&out), serde_json::json!(["a", "b"]));
     assert!(names(&out).contains(&"val-000001.tar".to_owned()), "{:?}", names(&out));
-
-    // As it was called before, and interrupted after a shard.
-    let out = folder.path().join("old.wds");
-    let source = Folder::default().open_folder(&root).unwrap();
-    let options = fdconvert_core::OptionValues::default();
-    let format_of = |name: &str| {
-        let formats = fdconvert_reader::formats();
-        formats.into_iter().find(|it| it.name() == name).unwrap().with_options(&options).unwrap()
-    };
-    let wds_format = format_of("wds");
-    let sharding = Sharding { by: ShardBy::Count(2), multiple_of: 1 };
-    let request = PlanRequest { sharding, ..PlanRequest::default() };
-    let plan = Plan::new(&source, &Policy::default(), &*wds_format, &request).unwrap();
-    let dataset = Dataset {
-        source: &source,
-        policy: &Policy::default(),
-        format: &*wds_format,
-        out: &out,
-        plan: &plan,
-        params: &BTreeMap::new(),
-        jpeg_index: None,
-        on_error: OnError::Fail,
-    };
-    let run = Run { part: Some(fdconvert_pipeline::Part { index: 0, of: 2 }), ..Run::default() };
-    pack(&dataset, &run, &fdconvert_pipeline::Cancel::default(), &mut ()).unwrap();
-    assert!(names(&out).contains(&"train-000000.tar".to_owned()));
-    let said = ok(&[&"pack", &root, &out, &format, &wds, &count, &two]);
-    assert!(said.contains("2 samples were already stored"), "{said}");
-    let tars: Vec<_> = names(&out).into_iter().filter(|name| name.ends_with(".tar")).collect();
-    assert_eq!(tars, ["train-000000.tar", "train-000001.tar"]);
 }
 
 #[test]

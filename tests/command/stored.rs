@@ -382,7 +382,8 @@ fn outputs_that_cannot_be_are_refused() {
     assert!(said.contains("written into folders only") && said.contains("--format wds"), "{said}");
     let said = stage.fails(&[&"pack", &photos, &"s3://missing/a.beton"]);
     assert!(said.contains("there is no such bucket"), "{said}");
-    let said = stage.fails(&[&"pack", &photos, &"s3://bucket/m", &"--ratio", &"auto"]);
+    let [ratio, auto, format, mixed] = ["--ratio", "auto", "--format", "mixed"];
+    let said = stage.fails(&[&"pack", &photos, &"s3://bucket/m", &ratio, &auto, &format, &mixed]);
     assert!(said.contains("the disk of OUT is what it measures"), "{said}");
 }
 

@@ -4,7 +4,7 @@ use crate::{
     profile::args::{images_per_s, seconds},
 };
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
-use fdconvert::{ByteCount, ByteRate, TimeSpan};
+use fdconvert::{ByteCount, ByteRate, plumbing::TimeSpan};
 use fdconvert_loader::{Augment, DType, Layout};
 use std::path::PathBuf;
 

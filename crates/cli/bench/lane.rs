@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Session;
 use cpu_time::ProcessTime;
-use fdconvert::threads;
+use fdconvert::plumbing::threads;
 use fdconvert_core::{Codec, Error, Result, Shown, SplitChoice};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{

@@ -7,7 +7,7 @@ mod text;
 
 use crate::{Outcome, Session, progress::steps};
 use args::{BenchArgs, CacheArg, DTypeArg};
-use fdconvert::{ByteRate, threads};
+use fdconvert::{ByteRate, plumbing::threads};
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::Access;
 use fdconvert_storage::replace;

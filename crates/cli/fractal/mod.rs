@@ -27,7 +27,7 @@ pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
 /// The dataset of a recipe or of a file.
 fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
     if Recipe::is_recipe(source) {
-        return fdconvert::open_recipe(source, Listener::new(session, quiet).context());
+        return fdconvert::plumbing::open_recipe(source, Listener::new(session, quiet).context());
     }
     if Path::new(source).is_dir() {
         let what = format!(

@@ -40,11 +40,12 @@ pub(crate) struct InspectArgs {
 
 pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
-    let mut options = InspectOptions::default();
-    (options.samples, options.stats) = (args.samples, args.stats);
-    options.hash = args.hash;
-    options.max_decompressed = args.max_decompressed;
-    options.split = splits(&args.split);
+    let options = InspectOptions::default()
+        .samples(args.samples)
+        .stats(args.stats)
+        .hash(args.hash)
+        .max_decompressed(args.max_decompressed)
+        .split(splits(&args.split));
     let found = inspect(&args.dataset, &options, listener.context())?;
     if args.common.json {
         session.print_document(&found.document())?;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
 }
 
 fn as_text(args: &InspectArgs, found: &Inspected) -> String {
-    let (reader, stats) = (&*found.reader, found.stats.as_ref());
+    let (reader, stats) = (&*found.dataset, found.stats.as_ref());
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
         // Writing to a string cannot fail. Whatever names say, this is one line.

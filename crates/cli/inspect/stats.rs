@@ -1,6 +1,6 @@
 //! What the samples of a dataset are, in lines for people.
 use crate::{output, stats::depth};
-use fdconvert::{Stats, spread};
+use fdconvert::{plumbing::spread, results::Stats};
 
 /// Classes that are listed one by one; JSON has all.
 const CLASSES_SHOWN: usize = 20;

@@ -4,30 +4,34 @@ mod text;
 
 use crate::{Outcome, Session, listen::Listener};
 use args::{ProfileArgs, Search};
-use fdconvert::{ProfileOptions, profile, profile_document, threads};
+use fdconvert::{
+    ProfileOptions,
+    plumbing::{profile_document, threads},
+    profile,
+};
 use fdconvert_core::{Result, Shown};
 
 /// `fdconvert profile`
 pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
-    let mut options = ProfileOptions::default();
-    options.target.clone_from(&args.target);
-    options.formats.clone_from(&args.formats);
-    options.threads = args.threads;
-    options.queue_depth = args.queue_depth;
-    options.cache = args.cache;
-    options.throttle_read = args.throttle_read;
-    options.consumer_rate = args.consumer_rate;
-    options.samples = args.samples;
-    options.seed = args.seed;
-    options.verify = args.verify.into();
-    options.runs = args.runs;
-    options.seconds = args.seconds;
-    options.search = args.search.map(|Search::Paper| fdconvert::Search::Paper);
-    options.output.clone_from(&args.output);
-    options.report.clone_from(&args.report);
-    options.overwrite = args.overwrite;
-    session.command().clone_into(&mut options.command);
+    let options = ProfileOptions::default()
+        .target(args.target.clone())
+        .formats(args.formats.clone())
+        .threads(args.threads)
+        .queue_depth(args.queue_depth)
+        .cache(args.cache)
+        .throttle_read(args.throttle_read)
+        .consumer_rate(args.consumer_rate)
+        .samples(args.samples)
+        .seed(args.seed)
+        .verify(args.verify.into())
+        .runs(args.runs)
+        .seconds(args.seconds)
+        .search(args.search.map(|Search::Paper| fdconvert::Search::Paper))
+        .output(args.output.clone())
+        .report(args.report.clone())
+        .overwrite(args.overwrite)
+        .command(session.command().to_owned());
     let listener = Listener::new(session, quiet);
     let report = profile(&args.source, &options, listener.context())?;
     if !args.common.quiet {

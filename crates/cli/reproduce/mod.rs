@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ReproduceArgs, session: &Session) -> Result<Outcome> {
     };
     let listener = Listener::new(session, quiet);
     let findings = reproduce(args.paper, &options, listener.context())?;
-    let json = fdconvert::document("reproduce", fields(&findings)?);
+    let json = fdconvert::plumbing::document("reproduce", fields(&findings)?);
     let text = format!("{json:#}\n");
     replace(&page, to_html(&findings).as_bytes())?;
     replace(&document, text.as_bytes())?;

@@ -39,8 +39,7 @@ fn main() {
     println!("| distance | found | of 1000 | other pairs | of the pairs found |");
     println!("|---|---|---|---|---|");
     for distance in [0, 2, 4, 7, 10, 15] {
-        let mut options = DuplicatesOptions::default();
-        (options.near, options.distance) = (true, distance);
+        let options = DuplicatesOptions::default().near(true).distance(distance);
         let found =
             find_duplicates(std::slice::from_ref(&planted), &options, Context::default()).unwrap();
         let (mut right, mut wrong) = (0_u64, 0_u64);
@@ -161,9 +160,8 @@ fn timed(photos: &dyn Reader, side: u32, root: &Path) {
     }
     let packed = root.join(format!("timed-{side}.beton"));
     Pack::new([&folder], &packed).options(PackOptions::default()).run().unwrap();
-    let mut options = DuplicatesOptions::default();
     // Copies are told from each other by their bytes, and are not looked at a second time.
-    (options.near, options.threads) = (true, Some(1));
+    let options = DuplicatesOptions::default().near(true).threads(1);
     let mut rates: Vec<f64> = (0..5)
         .map(|_| {
             let began = Instant::now();

@@ -16,10 +16,11 @@
     reason = "a measurement ends where something is wrong"
 )]
 use bytes::Bytes;
-use fdconvert::{Datasets, Loader, LoaderOptions, Pack, PackOptions, Pixels, Reader, Value};
+use fdconvert::{
+    Crop, Datasets, Label, Loader, LoaderOptions, Pack, PackOptions, Pixels, Reader, Value,
+};
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Limits};
-use fdconvert_loader::{Crop, Label};
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,7 +1,7 @@
 //! The options `where` and `dedup`: samples that are chosen by what they are, and a record of it.
-use crate::{Context, PackOptions, Stage, Steps, settings::Settings};
+use crate::{Context, PackOptions, Stage, Steps};
 use fdconvert_core::{Message, Result, Shown, Source, message, named, shell_word};
-use fdconvert_pipeline::{Condition, Deduped, dedup};
+use fdconvert_pipeline::{Condition, Deduped, PlanRequest, dedup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,11 +42,12 @@ pub(crate) struct Deduplicated {
     pub(crate) first: Vec<(String, String)>,
 }
 
-/// Lets the settings take the samples that the options choose, and gives what is recorded of it.
-pub(crate) fn settle(
+/// Takes of the samples that a plan lists, or of all, those that the options choose; returns what is
+/// recorded of it.
+pub(crate) fn choose(
     options: &PackOptions,
     source: &dyn Source,
-    settings: &mut Settings,
+    request: &mut PlanRequest,
     context: Context<'_>,
 ) -> Result<Option<Chosen>> {
     if options.r#where.is_none() && options.dedup.is_none() {
@@ -55,9 +56,9 @@ pub(crate) fn settle(
     let mut chosen = Chosen::default();
     let condition = options.r#where.as_ref();
     let condition = condition.map(|text| Condition::parse(text, source)).transpose()?;
-    let listed = settings.plan.selection.listed.take();
+    let listed = request.selection.listed.take();
     let mut indices = listed.unwrap_or_else(|| (0..source.len()).collect());
-    let on_error = settings.plan.on_error;
+    let on_error = request.on_error;
     if let (Some(condition), Some(text)) = (condition, &options.r#where) {
         let asked = indices.len() as u64;
         let steps = context.progress.stage(Stage::Choosing);
@@ -75,8 +76,7 @@ pub(crate) fn settle(
         chosen.dedup = Some(Deduplicated::new(source, hashed, &found));
         indices = found.kept;
     }
-    settings.plan.selection.listed = Some(indices);
-    settings.record_choice(chosen.clone());
+    request.selection.listed = Some(indices);
     Ok(Some(chosen))
 }
 
@@ -122,13 +122,12 @@ impl Deduplicated {
 }
 
 impl Chosen {
-    /// Parameters to record, by name.
+    /// Parameters to record besides the expression, by name.
     pub(crate) fn params(&self) -> impl Iterator<Item = (String, String)> {
         let by = self.by_expression.as_ref();
         let dedup = self.dedup.as_ref();
         let pairs = dedup.filter(|dedup| dedup.left_out > 0);
         [
-            by.map(|by| ("where", by.expression.clone())),
             by.map(|by| ("where-left-out", format!("{} of {}", by.left_out, by.asked))),
             dedup.map(|dedup| {
                 (

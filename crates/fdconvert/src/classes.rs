@@ -28,15 +28,16 @@ pub(crate) fn list(options: &PackOptions) -> Result<Option<ClassList>> {
     }
 }
 
-/// What is recorded of them.
-pub(crate) fn param(options: &PackOptions) -> Option<String> {
+/// The parameter to record, by name.
+pub(crate) fn param(options: &PackOptions) -> Option<(String, String)> {
     let Some(Classes::Names(names)) = &options.classes else { return None };
     let mut hash = Xxh3::new();
     for name in names {
         hash.update(name.as_bytes());
         hash.update(b"\n");
     }
-    Some(format!("{} names, xxh3 {:032x}", names.len(), hash.digest128()))
+    let value = format!("{} names, xxh3 {:032x}", names.len(), hash.digest128());
+    Some(("classes".to_owned(), value))
 }
 
 /// Says which classes of a source people would read as one.

@@ -1,10 +1,13 @@
 //! Two datasets compared, sample by sample.
 use crate::{
-    ByteCount, Context, Stage, document, options::from_object, pack::threads, sources::opening,
+    ByteCount, Context, Stage,
+    document::document,
+    options::{from_object, setters},
+    sources::opening,
     verify::MAX_PROBLEMS,
 };
 use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
-use fdconvert_pipeline::{Changed, Comparison};
+use fdconvert_pipeline::{Changed, Comparison, threads};
 use fdconvert_storage::sigbus;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -42,6 +45,15 @@ impl Default for DiffOptions {
 }
 
 impl DiffOptions {
+    setters! {
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        pixels: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
-use crate::{Context, document, pack::How, settings::Settings, sources::resolve};
+use crate::{Context, document::document, sources::formula_of};
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Reader as _, Result, named};
 use fdconvert_formats::formula::FormulaReader;
@@ -23,8 +23,8 @@ pub struct FormulaOutput {
 pub(crate) fn prepare(
     sources: &[PathBuf],
     out: &Path,
-    settings: &Settings,
-    how: &How,
+    options: (&Policy, &PlanRequest),
+    overwrite: bool,
 ) -> Result<FormulaOutput> {
     let [path] = sources else {
         let what = "a formula keeps one recipe; pack several into another format";
@@ -39,31 +39,26 @@ pub(crate) fn prepare(
         );
         return Err(Error::usage(named::FORMAT.with("formula"), what));
     };
-    refuse_what_needs_images(settings)?;
+    refuse_what_needs_images(options)?;
     let recipe = Recipe::parse(text)?;
     let provenance = Provenance {
         tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
         source: recipe.name(),
         ..Provenance::default()
     };
-    let mut formula = FormulaOutput {
-        out: out.to_owned(),
-        recipe,
-        provenance,
-        overwrite: how.overwrite,
-        there: None,
-    };
-    if !how.overwrite && place::exists(out)? {
+    let out = out.to_owned();
+    let mut formula = FormulaOutput { out, recipe, provenance, overwrite, there: None };
+    if !overwrite && place::exists(&formula.out)? {
         // The file depends on the recipe and the version alone, and its own checksums say that it
         // is whole: the same command has written it.
-        match FormulaReader::open(out) {
+        match FormulaReader::open(&formula.out) {
             Ok(found)
                 if found.provenance() == Some(&formula.provenance)
                     && found.verify_layout().is_empty() =>
             {
                 formula.there = Some(found);
             }
-            _ => return Err(Error::exists("output", out)),
+            _ => return Err(Error::exists("output", &formula.out)),
         }
     }
     Ok(formula)
@@ -90,7 +85,7 @@ impl FormulaOutput {
     pub fn run(&self, dry: bool, context: Context<'_>) -> Result<FormulaReport> {
         let formula = match &self.there {
             Some(there) => there.fractals().formula().clone(),
-            None => resolve(&self.recipe, context)?,
+            None => formula_of(&self.recipe, context)?,
         };
         let (samples, classes) = (formula.len(), formula.categories.len() as u64);
         let bytes = if self.is_complete() {
@@ -138,12 +133,11 @@ impl FormulaOutput {
 }
 
 /// Options that would have to change images or their order.
-fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
+fn refuse_what_needs_images((policy, plan): (&Policy, &PlanRequest)) -> Result<()> {
     let refuse = |what: &str| {
         let what = format!("a formula keeps no images, so none can be {what}");
         Err(Error::usage(named::FORMAT.with("formula"), what))
     };
-    let policy = &settings.policy;
     if policy.encode != Encode::Keep || policy.size.is_some() {
         return refuse("encoded or resized; say size= in the recipe");
     }
@@ -156,7 +150,7 @@ fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
         return refuse("stripped of metadata");
     }
     // A seed alone changes nothing.
-    let (plan, none) = (&settings.plan, PlanRequest::default());
+    let none = PlanRequest::default();
     if plan.selection != none.selection
         || plan.shuffle.is_some()
         || !plan.splits.is_empty()

@@ -1,7 +1,11 @@
 //! What a run packs: paths that it opens, or a source that the program made.
 use crate::{
-    Pack, PackOptions, drop_fields, out, pack::threads, settings::Settings, sources::Opening,
-    unused,
+    Pack, PackOptions,
+    check::{Checked, check, format},
+    drop_fields, out,
+    outcome::Outcome,
+    provenance,
+    sources::Opening,
 };
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
@@ -81,19 +85,16 @@ impl Pack {
     /// `Usage`, as [`run`](Self::run) has it; `Io`.
     pub fn check(&self) -> Result<()> {
         let (inputs, out, overwrite) =
-            (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
+            (self.inputs.paths(), self.out.as_path(), self.run.overwrite);
         out::check_place("output", out, inputs.iter(), overwrite)?;
-        let settings = Settings::new(&self.options, None, Some(out))?;
-        unused::refuse(&self.options, &settings.policy)?;
-        unused::refuse_limit(&self.how)?;
-        let format = &*settings.format;
-        out::check_name(out, format)?;
-        settings.policy.check_format(format)?;
-        threads(self.how.threads)?;
+        let checked = check(&self.options, Some(out))?;
+        let format = &*checked.format;
+        checked.policy.check_format(format)?;
+        self.run.check()?;
         if format.capabilities().formulas_only {
             return Err(no_recipe(out));
         }
-        if overwrite || self.may_have_made(out, &settings) {
+        if overwrite || self.may_have_made(out, &checked)? {
             return Ok(());
         }
         let is_file = format.capabilities().layout == Layout::File;
@@ -108,19 +109,20 @@ impl Pack {
     }
 
     /// Returns whether a dataset is there that this version has made with the same options.
-    fn may_have_made(&self, out: &Path, settings: &Settings) -> bool {
-        if !settings.format.detect(out) {
-            return false;
+    fn may_have_made(&self, out: &Path, checked: &Checked) -> Result<bool> {
+        let Checked { format, policy } = checked;
+        if !format.detect(out) {
+            return Ok(false);
         }
-        let Ok(reader) = settings.format.open(out) else { return false };
+        let Ok(reader) = format.open(out) else { return Ok(false) };
         let jpeg_index = self.options.jpeg_index.bits();
-        let (policy, format) = (&settings.policy, &*settings.format);
-        let params = recorded_params(policy, format, jpeg_index, &settings.params);
-        reader.provenance().is_some_and(|made| {
+        let params = provenance::params(&self.options, &Outcome::default(), &**format)?;
+        let params = recorded_params(policy, &**format, jpeg_index, &params);
+        Ok(reader.provenance().is_some_and(|made| {
             // What is chosen of the samples is recorded as well, and not known yet.
             let has = |(name, value)| made.params.get(name) == Some(value);
             made.tool == TOOL && params.iter().all(has)
-        })
+        }))
     }
 
     /// Returns whether samples of an [open](Source::is_open) source can be packed as they arrive. This
@@ -136,9 +138,9 @@ impl Pack {
         let divides = options.shards.is_some() || options.shards_multiple_of > 1;
         // A ratio is drawn among all samples, or measured.
         let arranges = options.shuffle || !options.split.is_empty() || options.ratio.is_some();
-        let settings = Settings::new(options, None, Some(&self.out));
-        let counts_last = settings.is_ok_and(|it| it.format.capabilities().counts_last);
-        counts_last && !chooses && !divides && !arranges && !self.dry && !self.how.overwrite
+        let format = format(options, Some(&self.out));
+        let counts_last = format.is_ok_and(|format| format.capabilities().counts_last);
+        counts_last && !chooses && !divides && !arranges && !self.dry && !self.run.overwrite
     }
 
     /// The codec that an image becomes which is `stored` as such in the source, or that is made of
@@ -148,14 +150,14 @@ impl Pack {
     /// # Errors
     /// `Usage` for options that cannot be.
     pub fn likely_codec(&self, stored: Option<Codec>) -> Result<Codec> {
-        let settings = Settings::new(&self.options, None, Some(&self.out))?;
-        let codec = match settings.policy.encode {
+        let Checked { format, policy } = check(&self.options, Some(&self.out))?;
+        let codec = match policy.encode {
             Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => Codec::Jpeg,
             Encode::Png => Codec::Png,
             Encode::Bmp => Codec::Bmp,
             Encode::Webp => Codec::Webp,
             Encode::Raw => Codec::Raw,
-            Encode::Keep => stored.unwrap_or_else(|| settings.format.fallback()),
+            Encode::Keep => stored.unwrap_or_else(|| format.fallback()),
         };
         Ok(if codec == Codec::Raw { Codec::Png } else { codec })
     }

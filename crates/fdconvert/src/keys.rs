@@ -1,8 +1,8 @@
 //! The option `keys`: a list in a file, which becomes samples of the source and a record of the list.
-use crate::{PackOptions, settings::Settings};
-use fdconvert_core::{Result, Source};
+use crate::PackOptions;
+use fdconvert_core::{Message, Result, Source, message, named};
 use fdconvert_formats::folder::normal_name;
-use fdconvert_pipeline::KeyList;
+use fdconvert_pipeline::{FoundKeys, KeyList};
 use fdconvert_storage::place;
 use serde::{Deserialize, Serialize};
 
@@ -21,22 +21,36 @@ pub(crate) fn read(options: &PackOptions) -> Result<Option<KeyList>> {
     KeyList::parse(&place::whole(file)?, &file.display().to_string()).map(Some)
 }
 
-/// Lets the settings take the listed samples of the source, and gives what is recorded of the list.
-pub(crate) fn settle(
-    list: &KeyList,
-    source: &dyn Source,
-    settings: &mut Settings,
-) -> Result<ListedKeys> {
-    let found = list.find(source, normal_name)?;
-    settings.without_extension = found.without_extension;
-    settings.look_alikes = found.look_alikes;
-    settings.plan.selection.listed = Some(found.indices);
-    let listed = ListedKeys { n_keys: list.len(), xxh3: format!("{:032x}", list.hash()) };
-    settings.record_keys(&listed);
-    Ok(listed)
+/// Looks for the keys of a list in the source.
+pub(crate) fn find(list: &KeyList, source: &dyn Source) -> Result<FoundKeys> {
+    list.find(source, normal_name)
+}
+
+/// What to tell of keys that are not as the source has them.
+pub(crate) fn notes(found: &FoundKeys) -> Vec<Message> {
+    let n = found.without_extension;
+    let without = (n > 0).then(|| {
+        let (keys, name) =
+            if n == 1 { ("key", "names a sample") } else { ("keys", "name samples") };
+        message!("{n} {keys} of {} {name} without the extension", named::KEYS)
+    });
+    let n = found.look_alikes;
+    let look_alike = (n > 0).then(|| {
+        let (keys, are) = if n == 1 { ("key", "is") } else { ("keys", "are") };
+        message!(
+            "{n} {keys} of {} {are} written with other forms of accented letters than the source \
+             has (NFC and NFD)",
+            named::KEYS
+        )
+    });
+    without.into_iter().chain(look_alike).collect()
 }
 
 impl ListedKeys {
+    pub(crate) fn new(list: &KeyList) -> Self {
+        Self { n_keys: list.len(), xxh3: format!("{:032x}", list.hash()) }
+    }
+
     /// The parameter to record, by name.
     pub(crate) fn param(&self) -> (String, String) {
         ("keys".to_owned(), format!("{} keys, xxh3 {}", self.n_keys, self.xxh3))

@@ -49,7 +49,8 @@ impl PartOf {
     /// `lookup` reads a variable of the environment.
     ///
     /// # Errors
-    /// `Usage` as for [`find_part`], and where the number of parts is given twice.
+    /// `Usage` where no launcher says it, where what one says cannot be, and where the number of parts
+    /// is missing or given twice.
     pub fn find(
         self,
         parts: Option<u64>,
@@ -120,7 +121,10 @@ const LAUNCHERS: [Launcher; 6] = [
 /// # Errors
 /// `Usage` where no launcher says anything, where what it says cannot be, and where the number of
 /// parts is missing or another one.
-pub fn find_part(parts: Option<u64>, lookup: impl Fn(&str) -> Option<String>) -> Result<FoundPart> {
+pub(crate) fn find_part(
+    parts: Option<u64>,
+    lookup: impl Fn(&str) -> Option<String>,
+) -> Result<FoundPart> {
     let lookup: Lookup<'_> = &|name| lookup(name).filter(|value| !value.trim().is_empty());
     let mut single = None;
     for launcher in &LAUNCHERS {

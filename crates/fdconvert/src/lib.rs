@@ -3,11 +3,12 @@
 //!
 //! A source is a folder of images, a packed dataset, or a recipe for fractals
 //! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset as [`PackOptions`]
-//! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
-//! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
-//! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
-//! come one after another, by a [`TemporaryDataset`]. [`inspect`](fn@inspect), [`stats`](fn@stats),
-//! [`sheet`](fn@sheet) and [`find_duplicates`] describe a dataset.
+//! say; [`open`] reads a [`Dataset`]; a [`Loader`] makes batches of it as [`LoaderOptions`] say.
+//! [`plan`], [`Planned`] and [`merge`] write one with several machines; [`profile`](fn@profile) finds
+//! the share of BMP images that a machine reads fastest. What is not a path is packed by
+//! [`Pack::from_source`]: any [`Source`], or samples that come one after another, by a
+//! [`TemporaryDataset`]. [`inspect`](fn@inspect), [`stats`](fn@stats), [`sheet`](fn@sheet) and
+//! [`find_duplicates`] describe a dataset; each takes options that are made as those of packing.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -15,7 +16,7 @@
 //! # std::fs::create_dir_all(&photos)?;
 //! # std::fs::write(photos.join("1.png"), fdconvert_testkit::fixtures::png(64, 48, 1).bytes)?;
 //! # let (photos, packed) = (folder.path().join("photos"), folder.path().join("photos.beton"));
-//! use fdconvert::{Pack, PackOptions, Reader, Source};
+//! use fdconvert::{Pack, PackOptions};
 //!
 //! let options = PackOptions::default().jpeg_quality(90).max_side(32);
 //! let report = Pack::new([&photos], &packed).options(options).run()?;
@@ -29,9 +30,11 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod check;
 mod choose;
 mod chunk;
 mod classes;
+mod dataset;
 mod diff;
 mod document;
 mod drop_fields;
@@ -43,103 +46,95 @@ mod inspect;
 mod keys;
 mod launcher;
 mod merge;
+mod notes;
 mod options;
 mod out;
+mod outcome;
 mod pack;
 mod page;
 mod planned;
+mod policy;
 mod prefix;
 mod profile;
 mod progress;
+mod provenance;
 mod ratio;
 mod relabel;
 mod replaced;
+mod request;
+mod resolve;
 mod root_hash;
-mod settings;
+mod samples;
 mod sheet;
 mod sources;
 mod splits;
 mod stats;
+mod stores;
 mod temporary;
 mod unused;
 mod verify;
 
+pub use dataset::{Dataset, open, open_with};
 pub use diff::{DiffOptions, Differences, diff};
-pub use document::document;
-pub use duplicates::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates};
-pub use formula::{FormulaOutput, FormulaReport};
+pub use duplicates::{Duplicates, DuplicatesOptions, find_duplicates};
 pub use inspect::{InspectOptions, Inspected, inspect};
-pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge};
 pub use options::{
     Boxes, ByteCount, ByteRate, Classes, Dedup, Encoding, JpegIndex, PackOptions, Pair, Per,
-    Prefix, Ratio, Share, SplitShare, TimeSpan,
+    Prefix, Ratio, Share, SplitShare,
 };
-pub use pack::{Pack, Prepared, Samples, threads, unpack};
-pub use planned::{Planned, check_plan_place, plan};
-pub use profile::{ProfileOptions, Search, Verify, measured_on, profile, profile_document};
+pub use pack::{Pack, Prepared, unpack};
+pub use planned::{Planned, plan};
+pub use profile::{ProfileOptions, Search, Verify, profile};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use root_hash::{RootHash, root_hash};
-pub use sheet::{Sheet, SheetOptions, sheet, thumbnail};
-pub use sources::{open_recipe, resolve};
-pub use splits::SplitReport;
-pub use stats::{DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats};
+pub use sheet::{Sheet, SheetOptions, sheet};
+pub use sources::source;
+pub use stats::{DatasetStats, StatsOptions, stats};
+pub use stores::set_store_options;
 pub use temporary::{TemporaryDataset, fingerprint_of};
-pub use verify::{Problem, Verified, VerifyOptions, verify};
+pub use verify::{Verified, VerifyOptions, verify};
 
-pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
+pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Subsampling};
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, SplitChoice, Value,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Reader, Result, Sample, Schema, Skipped,
+    Source, SplitChoice, Value,
 };
-pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
-pub use fdconvert_pipeline::{
-    Cancel, Changed, Dataset, Difference, Observer, OnError, Part, PixelDifference, Plan, Report,
+pub use fdconvert_loader::{
+    Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,
+    Layout, Loader, Mix, Normalise, ObjectOptions, OnError as OnLoadError,
+    Options as LoaderOptions, Output, Shuffle, State, World,
 };
+pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;
-pub use fdconvert_reader::{OpenOptions, formats, open_with};
+pub use fdconvert_reader::OpenOptions;
 
-pub use fdconvert_storage::{left_files, place::ReadingStopped};
-use std::path::Path;
-
-/// Opens a packed dataset, a folder of images, or the fractals of a recipe.
-///
-/// # Errors
-/// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
-/// says.
-pub fn open(dataset: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
-    fdconvert_reader::open(dataset)
+/// Parts of what functions return, for programs that name their types.
+pub mod results {
+    pub use crate::{
+        duplicates::{Group, Member},
+        stats::{MetadataCounts, PixelStats, Stats},
+        verify::Problem,
+    };
+    pub use fdconvert_core::Ignored;
+    pub use fdconvert_pipeline::{Changed, Checked, Difference, PixelDifference, Plan};
 }
 
-/// Sets options of the stores that URLs lead to, for the process as a whole: `endpoint`, `region`,
-/// `access_key_id`, `skip_signature`, `account_name` and so on, as the crate `object_store` calls
-/// them. They come on top of what the environment says. Stores that were used already keep theirs,
-/// so call this first.
-///
-/// # Errors
-/// `Usage` for a name that no store has, and in builds without the feature `stores`.
-pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
-    fdconvert_storage::place::set_store_options(options)
-}
-
-/// As long as the result lives nothing is read from stores, in this process: requests end with
-/// `Cancelled`. For those who have cancelled a run and wait for it, so that a server that is silent
-/// does not keep them.
-pub fn stop_reading() -> ReadingStopped {
-    fdconvert_storage::place::stop_reading()
-}
-
-/// Opens sources as [`Pack`] does: joined, with the tables, pairs and limits of `options`.
-///
-/// # Errors
-/// Those of the sources; `Usage` where they have different fields.
-pub fn source<P: AsRef<Path>>(
-    paths: impl IntoIterator<Item = P>,
-    options: &PackOptions,
-) -> Result<Box<dyn Source>> {
-    let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-    let cancel = Cancel::default();
-    let context = Context { cancel: &cancel, progress: &() };
-    let options = classes::resolved(options, context)?;
-    sources::Opening { options: &options, context }.open(&paths)
+/// What the command and the Python package need besides, and other programs do not.
+#[doc(hidden)]
+pub mod plumbing {
+    pub use crate::{
+        document::document,
+        formula::FormulaOutput,
+        launcher::PartOf,
+        options::TimeSpan,
+        planned::check_plan_place,
+        profile::{measured_on, profile_document},
+        samples::Samples,
+        sheet::thumbnail,
+        sources::open_recipe,
+        stats::spread,
+    };
+    pub use fdconvert_pipeline::{PackJob, Part, threads};
+    pub use fdconvert_storage::{left_files, place::stop_reading};
 }

@@ -1,11 +1,11 @@
 //! Parts of a dataset, made one.
 use crate::{
-    Context, Planned, document,
-    pack::How,
+    Context, Planned,
+    document::document,
     planned::{COPY, remove_copies},
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
-use fdconvert_pipeline::{Checked, OnError};
+use fdconvert_pipeline::Checked;
 use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -67,11 +67,9 @@ pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Me
         return Err(Error::usage("output", what));
     }
     let planned = Planned::load(&file, context)?;
-    let how = How { on_error: OnError::Fail, ..How::default() };
-    let samples = planned.samples(out, how)?;
-    let dataset = samples.dataset();
-    let (shards, checked) = dataset.finished_shards()?;
-    let files = dataset.complete(&shards)?;
+    let samples = planned.at(out)?;
+    let (shards, checked) = samples.job().finished_shards()?;
+    let files = samples.job().complete(&shards)?;
     remove_copies(out)?;
     Ok(Merged { shards, files, checked })
 }

@@ -1,6 +1,7 @@
 //! Where an output may lie, and what its name may say.
 use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
 use fdconvert_fractal::Recipe;
+use fdconvert_pipeline::Run;
 use fdconvert_storage::{
     place::{self, is_url},
     refuse_special,
@@ -9,6 +10,15 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
+
+/// Place and manner of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a> {
+    pub(crate) out: &'a Path,
+    pub(crate) run: &'a Run,
+    /// Nothing is written.
+    pub(crate) is_dry: bool,
+}
 
 /// Refuses names that look like something that is not done.
 pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
@@ -48,7 +58,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
 pub(crate) fn check_each(
     outputs: &[PathBuf],
     out: &Path,
-    inputs: &[PathBuf],
+    inputs: &[&PathBuf],
     format: &dyn Format,
     overwrite: bool,
 ) -> Result<()> {
@@ -56,7 +66,7 @@ pub(crate) fn check_each(
         check_kind(output, format)?;
         // Files of splits have names of their own, which sources may have, too.
         if output != out {
-            check_place("output", output, inputs.iter(), overwrite)?;
+            check_place("output", output, inputs.iter().copied(), overwrite)?;
         }
     }
     Ok(())

@@ -1,28 +1,27 @@
 //! Packing: sources and options become a dataset.
 use crate::{
-    ByteCount, Context, PackOptions, Stage,
-    choose::{self, Chosen},
-    classes,
+    ByteCount, Context, PackOptions,
+    check::{Checked, check},
     formula::{self, FormulaOutput, FormulaReport},
     images,
     inputs::{Inputs, no_recipe},
-    keys,
+    notes::Notes,
     options::from_object,
-    out, page, ratio,
-    settings::{Settings, refuse_without_images},
-    sources::Opening,
-    splits::{self, SplitReport},
-    unused,
+    out::{self, Destination},
+    outcome::Outcome,
+    request::plan_request,
+    resolve::{Asked, Resolved, decided, resolve},
+    samples::Samples,
+    sources::opening,
+    splits,
 };
-use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
+use fdconvert_core::{Error, Result, Source, SplitChoice, split_names};
 use fdconvert_formats::folder::Folder;
-use fdconvert_pipeline::{Dataset, OnError, Part, Plan, Report, Run, outputs};
-use serde::Deserialize;
+use fdconvert_pipeline::{OnError, PackJob, Plan, Report, Run};
 use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
 };
 
 /// A dataset to be packed: from where, to where, and how.
@@ -41,87 +40,37 @@ pub struct Pack {
     pub(crate) inputs: Inputs,
     pub(crate) out: PathBuf,
     pub(crate) options: PackOptions,
-    pub(crate) how: How,
+    pub(crate) run: Run,
     pub(crate) dry: bool,
     /// Splits of the dataset that is unpacked.
     unpacks: Option<SplitChoice>,
 }
 
-/// Options for packing a dataset: nothing here shapes a byte of it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default)]
-pub(crate) struct How {
-    pub(crate) threads: Option<usize>,
-    pub(crate) buffer: Option<ByteCount>,
-    pub(crate) on_error: OnError,
-    pub(crate) max_failures: Option<u64>,
-    pub(crate) overwrite: bool,
-    #[serde(skip)]
-    pub(crate) part: Option<Part>,
-}
+/// Fields of [`Run`] as names of options.
+const RUN: [&str; 5] = ["threads", "buffer", "on_error", "max_failures", "overwrite"];
 
-/// Fields of [`How`] as names of options.
-const HOW: [&str; 5] = ["threads", "buffer", "on_error", "max_failures", "overwrite"];
-
-impl Default for How {
-    fn default() -> Self {
-        Self {
-            threads: None,
-            buffer: None,
-            on_error: OnError::Fail,
-            max_failures: None,
-            overwrite: false,
-            part: None,
-        }
+/// Takes out of a JSON object how a job runs.
+pub(crate) fn run_from_json(object: &mut Map<String, Value>) -> Result<Run> {
+    let mut run = Map::new();
+    for name in RUN {
+        run.extend(object.remove(name).map(|value| (name.to_owned(), value)));
     }
-}
-
-impl How {
-    pub(crate) fn run(&self) -> Result<Run> {
-        let threads = threads(self.threads)?;
-        Ok(Run {
-            threads,
-            budget_bytes: self.buffer.map_or_else(|| buffer(threads), |bytes| bytes.0),
-            ahead_bytes: self.buffer.map_or(AHEAD_BYTES, |bytes| bytes.0 / 2),
-            overwrite: self.overwrite,
-            max_failures: self.max_failures,
-            part: self.part,
-        })
+    if let Some(Value::String(text)) = run.get("buffer") {
+        let bytes = text.parse::<ByteCount>();
+        let bytes = bytes.map_err(|what| Error::usage("buffer", what))?;
+        run.insert("buffer".to_owned(), bytes.0.into());
     }
-}
-
-/// Bytes that are read ahead from a store.
-const AHEAD_BYTES: u64 = 32 << 20;
-
-/// Encoded bytes that may wait for the writer, where no number is asked for: the fewer they are, the
-/// sooner their memory is used again, while it is in a cache; but a large image must not make all
-/// other threads wait.
-fn buffer(threads: usize) -> u64 {
-    (threads as u64).clamp(1, 8) * (8 << 20)
-}
-
-/// The number asked for, else one per core.
-///
-/// # Errors
-/// `Usage` for a number that is not from 1 to 4096.
-pub fn threads(asked: Option<usize>) -> Result<usize> {
-    match asked {
-        Some(n) if !(1..=4096).contains(&n) => {
-            Err(Error::usage(named::THREADS, format!("{n} is not from 1 to 4096")))
-        }
-        Some(n) => Ok(n),
-        None => Ok(thread::available_parallelism().map_or(1, usize::from)),
-    }
+    from_object(run)
 }
 
 /// Setters of how a dataset is packed, for [`Pack`] and [`Planned`](crate::Planned).
-macro_rules! how_setters {
-    () => {
+macro_rules! run_setters {
+    ($($run:ident).+) => {
         /// Sets the number of worker threads; the default is one per core. The output does not
         /// depend on it.
         #[must_use]
         pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
-            self.how.threads = n.into();
+            self.$($run).+.threads = n.into();
             self
         }
 
@@ -129,14 +78,14 @@ macro_rules! how_setters {
         /// thread, at most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
         #[must_use]
         pub fn buffer(mut self, bytes: impl Into<Option<u64>>) -> Self {
-            self.how.buffer = bytes.into().map($crate::ByteCount);
+            self.$($run).+.buffer = bytes.into();
             self
         }
 
         /// Sets the reaction to samples that cannot be read, decoded or stored.
         #[must_use]
         pub fn on_error(mut self, on_error: OnError) -> Self {
-            self.how.on_error = on_error;
+            self.$($run).+.on_error = on_error;
             self
         }
 
@@ -144,19 +93,19 @@ macro_rules! how_setters {
         /// 100,000, or half of those so far if that is more.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
-            self.how.max_failures = n.into();
+            self.$($run).+.max_failures = n.into();
             self
         }
 
         /// Allows replacing an existing output.
         #[must_use]
         pub fn overwrite(mut self, overwrite: bool) -> Self {
-            self.how.overwrite = overwrite;
+            self.$($run).+.overwrite = overwrite;
             self
         }
     };
 }
-pub(crate) use how_setters;
+pub(crate) use run_setters;
 
 impl Pack {
     /// Packs `sources` (folders of images, packed datasets, recipes for fractals), one after the
@@ -170,7 +119,7 @@ impl Pack {
             inputs: Inputs::Paths(paths),
             out: out.as_ref().to_owned(),
             options: PackOptions::default(),
-            how: How::default(),
+            run: Run::default(),
             dry: false,
             unpacks: None,
         }
@@ -248,13 +197,10 @@ impl Pack {
         out: PathBuf,
         mut object: Map<String, Value>,
     ) -> Result<Self> {
-        let mut how = Map::new();
-        for name in HOW {
-            how.extend(object.remove(name).map(|value| (name.to_owned(), value)));
-        }
+        let run = run_from_json(&mut object)?;
         let dry = object.remove("dry_run");
         Ok(Self {
-            how: from_object(how)?,
+            run,
             dry: dry.and_then(|dry| dry.as_bool()).unwrap_or(false),
             options: PackOptions::from_json(object)?,
             ..Self::new(sources, out)
@@ -284,7 +230,7 @@ impl Pack {
         self
     }
 
-    how_setters!();
+    run_setters!(run);
 
     /// Packs, and tells what it did.
     ///
@@ -303,84 +249,59 @@ impl Pack {
     pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
         let paths = self.inputs.paths();
-        out::check_place("output", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
+        let inputs: Vec<&PathBuf> = paths.iter().chain(masks).collect();
+        out::check_place("output", &self.out, inputs.iter().copied(), self.run.overwrite)?;
+        let checked = check(&self.options, Some(&self.out))?;
+        self.run.check()?;
         if let Some(splits) = &self.unpacks {
-            return self.prepare_unpacking(splits);
+            return self.prepare_unpacking(splits, checked);
         }
-        let left = (!self.dry).then_some(&*self.out);
-        let options = &*classes::resolved(&self.options, context)?;
-        let opening = Opening { options, context };
-        let open = || self.inputs.open(opening);
-        let ratio = ratio::settle(options, &open, left, self.how.overwrite, context)?;
-        let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
-        unused::refuse(options, &settings.policy)?;
-        unused::refuse_limit(&self.how)?;
-        out::check_name(&self.out, &*settings.format)?;
-        if settings.format.capabilities().formulas_only {
+        if checked.format.capabilities().formulas_only {
             if matches!(self.inputs, Inputs::Source(_)) {
                 return Err(no_recipe(&self.out));
             }
-            let formula = formula::prepare(paths, &self.out, &settings, &self.how)?;
-            return Ok(Prepared::Formula(formula));
+            let what = (&checked.policy, &plan_request(&self.options));
+            let formula = formula::prepare(paths, &self.out, what, self.run.overwrite)?;
+            return Ok(Prepared::Formula(formula.into()));
         }
-        let list = keys::read(options)?;
-        let source = self.inputs.open(opening)?;
-        refuse_without_images(options, source.schema())?;
-        settings.plan.on_error = Some(self.how.on_error);
-        settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
-        // By key or size it looks at every sample.
-        let planning = context.progress.stage(Stage::Planning);
-        // The plan refuses to choose among samples that are not all there.
-        if !source.is_open() {
-            if let Some(list) = list {
-                keys::settle(&list, &*source, &mut settings)?;
-            }
-            choose::settle(options, &*source, &mut settings, context)?;
-        }
-        let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
-        let largest = settings.format.capabilities().max_sample_bytes;
-        if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
-            page::check(&*source, &settings.policy, &plan, page_bytes)?;
-        }
-        drop(planning);
-        let jpeg_index = options.jpeg_index.bits();
-        let masks = options.pair.iter().map(|pair| &pair.path);
-        let paths = paths.iter().chain(masks).cloned().collect();
-        let how = self.how.clone();
-        Samples::new((paths, source), plan, settings, jpeg_index, &self.out, how)
-            .map(Prepared::Samples)
+        let to = Destination { out: &self.out, run: &self.run, is_dry: self.dry };
+        let asked = Asked::read(&self.options, checked, Some(to), context)?;
+        let source = self.inputs.open(asked.opening())?;
+        let Resolved { job, notes, .. } = resolve(asked, paths, source)?;
+        Ok(Prepared::Samples(Samples::new(job, notes, &inputs)?.into()))
     }
-}
 
-impl Pack {
     /// The samples of one dataset on their way into one folder.
-    fn prepare_unpacking(&self, splits: &SplitChoice) -> Result<Prepared> {
+    fn prepare_unpacking(&self, splits: &SplitChoice, checked: Checked) -> Result<Prepared> {
         let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
         };
-        let how = crate::sources::opening(self.options.max_decompressed, splits);
+        let how = opening(self.options.max_decompressed, splits);
         let source: Box<dyn Source> = fdconvert_reader::open_with(dataset, &how)?;
-        let source: Arc<dyn Source> = source.into();
-        let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
-        let splits = source.splits();
-        let is_divided = split_names(&splits).len() > 1;
-        let splits = if is_divided { splits } else { Vec::new() };
-        settings.format = Box::new(Folder::default().record_splits(splits));
-        settings.is_default_format = false;
+        let own = source.splits();
+        let is_divided = split_names(&own).len() > 1;
+        let format = Folder::default().record_splits(if is_divided { own } else { Vec::new() });
+        let checked = Checked { format: Box::new(format), ..checked };
         let plan = Plan::single_file(source.len());
-        let sources = (vec![dataset.clone()], source);
-        let mut samples = Samples::new(sources, plan, settings, None, &self.out, self.how.clone())?;
-        samples.unpacks = true;
-        Ok(Prepared::Samples(samples))
+        let notes = Notes {
+            unpacks: true,
+            splits: splits::unpacking_notes(dataset, &self.out, &*source),
+            image: images::note(&*source, &plan, true),
+            ..Notes::default()
+        };
+        let nothing = Outcome::default();
+        let job = decided((&self.options, &nothing), checked, source.into(), plan)?;
+        let job = PackJob { out: self.out.clone(), run: self.run, ..job };
+        Ok(Prepared::Samples(Samples::new(job, notes, &[dataset])?.into()))
     }
 }
 
 /// Result of [`Pack::prepare`].
 pub enum Prepared {
     /// Samples that will be written.
-    Samples(Samples),
+    Samples(Box<Samples>),
     /// A source that will be written instead of its samples.
-    Formula(FormulaOutput),
+    Formula(Box<FormulaOutput>),
 }
 
 impl Prepared {
@@ -399,172 +320,10 @@ impl Prepared {
     }
 }
 
-/// Samples on their way into a dataset.
-pub struct Samples {
-    paths: Vec<PathBuf>,
-    source: Arc<dyn Source>,
-    plan: Plan,
-    settings: Settings,
-    jpeg_index: Option<u32>,
-    out: PathBuf,
-    how: How,
-    /// That no field is an image.
-    image_note: Option<Message>,
-    /// Every file is written where its name says, whatever split it is of.
-    unpacks: bool,
-}
-
-impl Samples {
-    pub(crate) fn new(
-        (paths, source): (Vec<PathBuf>, Arc<dyn Source>),
-        plan: Plan,
-        settings: Settings,
-        jpeg_index: Option<u32>,
-        out: &Path,
-        how: How,
-    ) -> Result<Self> {
-        out::check_name(out, &*settings.format)?;
-        let (format, planned) = (&*settings.format, outputs(&*settings.format, &plan, out));
-        out::check_each(&planned, out, &paths, format, how.overwrite)?;
-        if how.part.is_some() && !settings.format.is_sharded() {
-            let name = settings.format.name();
-            let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(named::PART, what));
-        }
-        let out = out.to_owned();
-        // Samples of a program may come once only.
-        let image_note = images::note(&*source, &plan, !paths.is_empty());
-        let unpacks = false;
-        let mut samples =
-            Self { paths, source, plan, settings, jpeg_index, out, how, image_note, unpacks };
-        // What is packed as it comes was not before that.
-        let may_be_older = !samples.how.overwrite && !samples.source.is_open();
-        if samples.settings.plan.only_split.is_some() && may_be_older {
-            let before = splits::as_begun_before(&samples.dataset())?;
-            samples.plan = before.unwrap_or(samples.plan);
-        }
-        Ok(samples)
-    }
-
-    /// Returns what will be written.
-    #[must_use]
-    pub fn dataset(&self) -> Dataset<'_> {
-        Dataset {
-            source: &*self.source,
-            policy: &self.settings.policy,
-            format: &*self.settings.format,
-            out: &self.out,
-            plan: &self.plan,
-            params: &self.settings.params,
-            jpeg_index: self.jpeg_index,
-            on_error: self.how.on_error,
-        }
-    }
-
-    /// Neither an option nor the extension of the output chose the format.
-    #[must_use]
-    pub fn is_default_format(&self) -> bool {
-        self.settings.is_default_format
-    }
-
-    /// Returns what was left out by what samples are, in sentences.
-    #[must_use]
-    pub fn choice_notes(&self) -> Vec<Message> {
-        self.settings.choice_notes()
-    }
-
-    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
-    #[must_use]
-    pub fn chosen_away(&self) -> u64 {
-        self.settings.chosen.left_out()
-    }
-
-    pub(crate) fn chosen(&self) -> &Chosen {
-        &self.settings.chosen
-    }
-
-    /// The splits in the order of the plan, as far as this run wrote them.
-    #[must_use]
-    pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
-        match self.unpacks && !self.source.splits().is_empty() {
-            true => splits::kept_together(&self.dataset(), report),
-            false => splits::written(&self.dataset(), report),
-        }
-    }
-
-    /// Returns what became of the splits of the source, and what else there is to know about it, in
-    /// sentences.
-    #[must_use]
-    pub fn split_notes(&self) -> Vec<Message> {
-        let mut notes = match &self.paths[..] {
-            [dataset] if self.unpacks => splits::unpacking_notes(dataset, &self.out, &*self.source),
-            paths => splits::notes(paths, &*self.source, &self.plan, &self.settings.plan),
-        };
-        notes.extend(self.image_note.clone());
-        notes
-    }
-
-    /// Paths that are written: formats of one file have one for each split.
-    #[must_use]
-    pub fn outputs(&self) -> Vec<PathBuf> {
-        outputs(&*self.settings.format, &self.plan, &self.out)
-    }
-
-    /// Returns the paths that a run has written: outputs of which no sample was left are not there.
-    #[must_use]
-    pub fn written(&self, report: &Report) -> Vec<PathBuf> {
-        let planned = self.outputs();
-        match planned.len() {
-            0 | 1 => planned,
-            _ => report.shards.iter().map(|shard| shard.path.clone()).collect(),
-        }
-    }
-
-    /// Returns what the format has to say of how such samples are stored.
-    #[must_use]
-    pub fn remarks(&self) -> Vec<Message> {
-        self.settings.format.remarks(self.source.schema(), &self.plan.common)
-    }
-
-    /// Worker threads that it will have.
-    ///
-    /// # Errors
-    /// `Usage` for a number that cannot be.
-    pub fn threads(&self) -> Result<usize> {
-        threads(self.how.threads)
-    }
-
-    /// Packs them.
-    ///
-    /// # Errors
-    /// As for [`Pack::run`].
-    pub fn run(&self, context: Context<'_>) -> Result<Report> {
-        let mut observer = context.progress.packing();
-        fdconvert_pipeline::pack(&self.dataset(), &self.how.run()?, context.cancel, &mut *observer)
-    }
-}
-
 /// Writes the images of a dataset back as files in class folders.
 ///
 /// # Errors
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
     Pack::new([dataset], out).unpacking(SplitChoice::All).run()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_for_what_waits_follows_threads_unless_it_is_given() {
-        let run = |threads: usize, bytes: Option<u64>| {
-            let buffer = bytes.map(ByteCount);
-            let run = How { threads: Some(threads), buffer, ..How::default() }.run().unwrap();
-            (run.budget_bytes >> 20, run.ahead_bytes >> 20)
-        };
-        let found = [1, 2, 7, 8, 4096].map(|threads| run(threads, None));
-        assert_eq!(found, [(8, 32), (16, 32), (56, 32), (64, 32), (64, 32)]);
-        assert_eq!(run(2, Some(256 << 20)), (256, 128));
-    }
 }

@@ -1,20 +1,22 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Stage,
-    choose::{self, Chosen},
-    classes, document, find_part, images,
-    keys::{self, ListedKeys},
+    Context, PackOptions,
+    check::check,
+    document::document,
+    launcher::{PartOf, find_part},
+    notes::Notes,
     options::from_object,
     out,
-    pack::{How, Samples, how_setters},
-    ratio::{self, Settled},
-    settings::{Settings, refuse_without_images},
+    outcome::Outcome,
+    pack::{run_from_json, run_setters},
+    resolve::{Asked, Resolved, decided, resolve},
+    samples::Samples,
     sources::Opening,
-    splits, unused,
+    splits,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, split_names};
-use fdconvert_pipeline::{Cancel, OnError, Part, Plan, PlanFile, Report};
+use fdconvert_pipeline::{Cancel, OnError, PackJob, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{
     Scratch, Spool, make_folder,
     place::{self, Kind, is_url},
@@ -25,7 +27,6 @@ use serde_json::{Map, Value, json};
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// Path of the copy of their plan that parts leave for [`merge`] to find.
@@ -35,14 +36,8 @@ pub(crate) const COPY: &str = ".fdconvert/plan.fdplan";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     options: PackOptions,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ratio: Option<Settled>,
-    /// Record of the list of keys, whose file need not be there any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    keys: Option<ListedKeys>,
-    /// Record of the choice of samples by what they are, for which no sample is looked at again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    chosen: Option<Chosen>,
+    #[serde(flatten)]
+    outcome: Outcome,
 }
 
 /// Sharing of a dataset by several runs, as JSON has it.
@@ -67,12 +62,10 @@ struct Sharing {
 /// # Ok::<(), fdconvert::Error>(())
 /// ```
 pub struct Planned {
-    source: Box<dyn Source>,
+    /// Without a place.
+    job: PackJob,
+    notes: Notes,
     paths: Vec<PathBuf>,
-    plan: Plan,
-    settings: Settings,
-    jpeg_index: Option<u32>,
-    how: How,
     /// Contents of the plan's file, which parts leave for `merge`.
     bytes: Bytes,
 }
@@ -82,38 +75,17 @@ pub struct Planned {
 /// # Errors
 /// `Usage` for what cannot be; those of the sources; `Cancelled`.
 pub fn plan(paths: &[PathBuf], options: &PackOptions, context: Context<'_>) -> Result<Planned> {
-    let options = &*classes::resolved(options, context)?;
-    let opening = Opening { options, context };
-    let open = || -> Result<Arc<dyn Source>> { Ok(opening.open(paths)?.into()) };
-    let ratio = ratio::settle(options, &open, None, false, context)?;
-    let mut settings = Settings::new(options, ratio.as_ref(), None)?;
-    unused::refuse(options, &settings.policy)?;
-    let list = keys::read(options)?;
+    let asked = Asked::read(options, check(options, None)?, None, context)?;
+    let opening = asked.opening();
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
-    let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
+    let (sources, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
     let source = opening.join(opened, paths)?;
-    refuse_without_images(options, source.schema())?;
-    settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
-    // By key or size it looks at every sample.
-    let planning = context.progress.stage(Stage::Planning);
-    let keys = list.map(|list| keys::settle(&list, &*source, &mut settings)).transpose()?;
-    let chosen = choose::settle(options, &*source, &mut settings, context)?;
-    let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
-    drop(planning);
-    let stored = Stored { options: options.clone(), ratio, keys, chosen };
-    let file = PlanFile { options: stored, sources: described, plan };
+    let Resolved { mut job, notes, options, outcome } = resolve(asked, paths, source.into())?;
+    let file = PlanFile { options: Stored { options, outcome }, sources, plan: job.plan };
     let mut spool = Spool::default();
     file.write_to(&mut spool)?;
-    let bytes = spool.finish()?;
-    Ok(Planned {
-        source,
-        paths: paths.to_vec(),
-        plan: file.plan,
-        settings,
-        jpeg_index: options.jpeg_index.bits(),
-        how: How::default(),
-        bytes,
-    })
+    job.plan = file.plan;
+    Ok(Planned { job, notes, paths: paths.to_vec(), bytes: spool.finish()? })
 }
 
 impl Planned {
@@ -123,27 +95,15 @@ impl Planned {
     /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since; `Cancelled`.
     pub fn load(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
-        let parsed = parse(&bytes, &file.display().to_string())?;
-        let Stored { options, ratio, keys, chosen } = parsed.options;
-        let opening = Opening { options: &options, context };
-        let source = opening.open_planned(&parsed.sources)?;
-        let mut settings = Settings::new(&options, ratio.as_ref(), None)?;
-        if let Some(keys) = &keys {
-            settings.record_keys(keys);
-        }
-        if let Some(chosen) = chosen {
-            settings.record_choice(chosen);
-        }
-        let paths = parsed.sources.iter().map(|source| source.path.clone().into()).collect();
-        Ok(Self {
-            source,
-            paths,
-            plan: parsed.plan,
-            settings,
-            jpeg_index: options.jpeg_index.bits(),
-            how: How::default(),
-            bytes,
-        })
+        let PlanFile { options: Stored { options, outcome }, sources, plan } =
+            parse(&bytes, &file.display().to_string())?;
+        let checked = check(&options, None)?;
+        let source = Opening { options: &options, context }.open_planned(&sources)?;
+        let paths: Vec<_> = sources.into_iter().map(|source| source.path.into()).collect();
+        let planned = (&*source, &*checked.format, &plan);
+        let notes = Notes::new(&options, &paths, planned, &outcome, Vec::new());
+        let job = decided((&options, &outcome), checked, source.into(), plan)?;
+        Ok(Self { job, notes, paths, bytes })
     }
 
     /// Writes the plan; its size. The same plan may be there already.
@@ -166,47 +126,45 @@ impl Planned {
     /// Which sample goes where.
     #[must_use]
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.job.plan
     }
 
     /// All sources, joined.
     #[must_use]
     pub fn source(&self) -> &dyn Source {
-        &*self.source
+        &*self.job.source
     }
 
     /// Returns what became of the splits of the sources, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Message> {
-        let mut notes = splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan);
-        notes.extend(images::note(&*self.source, &self.plan, true));
-        notes
+        self.notes.on_source(&*self.job.source)
     }
 
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
-    pub fn choice_notes(&self) -> Vec<Message> {
-        self.settings.choice_notes()
+    pub fn choice_notes(&self) -> &[Message] {
+        &self.notes.choice
     }
 
     /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
     #[must_use]
     pub fn chosen_away(&self) -> u64 {
-        self.settings.chosen.left_out()
+        self.notes.chosen.left_out()
     }
 
     /// The plan as a document: `file` is where it was saved, `bytes` its size.
     #[must_use]
     pub fn document(&self, file: &Path, bytes: u64) -> Value {
-        let own = self.source.splits();
+        let own = self.job.source.splits();
         let mut fields = Map::new();
         fields.insert("plan".into(), json!(file.display().to_string()));
-        fields.insert("samples".into(), json!(self.plan.len()));
-        fields.insert("shards".into(), json!(self.plan.shards.len()));
+        fields.insert("samples".into(), json!(self.job.plan.len()));
+        fields.insert("shards".into(), json!(self.job.plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
-        fields.extend(self.settings.chosen.document());
-        fields.insert("splits".into(), splits::planned_json(&self.plan));
+        fields.extend(self.notes.chosen.document());
+        fields.insert("splits".into(), splits::planned_json(&self.job.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));
         document("planned", fields)
@@ -215,10 +173,10 @@ impl Planned {
     /// Returns what lies in the sources and is not a sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
-        self.source.left_out()
+        self.job.source.left_out()
     }
 
-    how_setters!();
+    run_setters!(job.run);
 
     /// Sets options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
     /// `overwrite`, and, as text, `part` with `parts`.
@@ -231,11 +189,11 @@ impl Planned {
             .filter_map(|name| Some((name.to_owned(), object.remove(name)?)))
             .collect();
         let sharing: Sharing = from_object(sharing)?;
-        self.how = from_object(object)?;
+        self.job.run = run_from_json(&mut object)?;
         if let Some(text) = sharing.part {
             let part: PartOf = text.parse().map_err(|what| Error::usage(named::PART, what))?;
             let found = part.find(sharing.parts, |name| std::env::var(name).ok())?;
-            self.how.part = Some(found.part);
+            self.job.run.part = Some(found.part);
         } else if sharing.parts.is_some() {
             let what = message!("it goes with {}", named::PART.with("auto"));
             return Err(Error::usage(named::PARTS, what));
@@ -246,18 +204,19 @@ impl Planned {
     /// Restricts the run to the shards of part `index` of `of`, counted from 0.
     #[must_use]
     pub fn part(mut self, index: u64, of: u64) -> Self {
-        self.how.part = Some(Part { index, of });
+        self.job.run.part = Some(Part { index, of });
         self
     }
 
     /// Restricts the run to the part that the launcher of this process has put into the
-    /// environment, see [`find_part`]; `parts` is their number, where it does not give it.
+    /// environment; `parts` is their number, where it does not give it.
     ///
     /// # Errors
-    /// As for [`find_part`].
+    /// `Usage` where no launcher that is known has started this process, or it does not say how many
+    /// parts there are.
     pub fn part_auto(mut self, parts: Option<u64>) -> Result<Self> {
         let found = find_part(parts, |name| std::env::var(name).ok())?;
-        self.how.part = Some(found.part);
+        self.job.run.part = Some(found.part);
         Ok(self)
     }
 
@@ -277,19 +236,19 @@ impl Planned {
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
-        out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
-        unused::refuse_limit(&self.how)?;
-        if self.how.part.is_some() && self.settings.format.is_sharded() && !dry {
+        let run = &self.job.run;
+        out::check_place("output", out, self.paths.iter(), run.overwrite)?;
+        run.check()?;
+        if run.part.is_some() && self.job.format.is_sharded() && !dry {
             leave_copy(&self.bytes, out)?;
         }
-        let how = self.how.clone();
-        self.samples(out, how)
+        self.at(out)
     }
 
-    /// Its samples, written to `out` that way.
-    pub(crate) fn samples(self, out: &Path, how: How) -> Result<Samples> {
-        let Self { source, paths, plan, settings, jpeg_index, .. } = self;
-        Samples::new((paths, source.into()), plan, settings, jpeg_index, out, how)
+    /// Its samples, written to `out`.
+    pub(crate) fn at(self, out: &Path) -> Result<Samples> {
+        let job = PackJob { out: out.to_owned(), ..self.job };
+        Samples::new(job, self.notes, &self.paths.iter().collect::<Vec<_>>())
     }
 }
 

@@ -2,6 +2,7 @@
 use crate::{
     Context, Event, PackOptions,
     options::{Encoding, Ratio},
+    out::Destination,
     profile::{self, ProfileOptions},
 };
 use fdconvert_codec::By;
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// Settled value of the option.
@@ -36,55 +36,93 @@ const COPY: &str = ".fdconvert/profile.json";
 /// Of a profile.
 const MAX_PROFILE_BYTES: u64 = 64 << 20;
 
-/// The number that the option asks for; `open` opens the source, where that has to be measured.
-/// `out` is the dataset that will be written, where that is
-/// known already; nothing is left there on a dry run.
-pub(crate) fn settle(
-    options: &PackOptions,
-    open: &dyn Fn() -> Result<Arc<dyn Source>>,
-    out: Option<&Path>,
-    overwrite: bool,
-    context: Context<'_>,
-) -> Result<Option<Settled>> {
-    let report = match &options.ratio {
+impl Settled {
+    /// The parameter to record of what was measured, by name.
+    pub(crate) fn param(&self) -> Option<(String, String)> {
+        let Balance { read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds } =
+            self.balance?;
+        let measured = [read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds];
+        let numbers = measured.map(|number| number.to_string()).join(",");
+        Some(("ratio-balance".to_owned(), numbers))
+    }
+}
+
+/// What is known of the option before a source is open.
+pub(crate) enum Given {
+    Share(f64),
+    Profile(Report),
+    /// The profile that an interrupted run left there.
+    Kept(Report, PathBuf),
+    /// To be measured.
+    Unknown,
+}
+
+/// Reads what the option names.
+pub(crate) fn read(options: &PackOptions, to: Option<Destination<'_>>) -> Result<Option<Given>> {
+    Ok(Some(match &options.ratio {
         None => return Ok(None),
-        Some(Ratio::Share(share)) => {
-            return Ok(Some(Settled { share: share.get(), balance: None }));
-        }
-        Some(Ratio::Profile(path)) => read(path)?,
+        Some(Ratio::Share(share)) => Given::Share(share.get()),
+        Some(Ratio::Profile(path)) => Given::Profile(read_profile(path)?),
         Some(Ratio::Auto) => {
-            let copy = out.map(|out| out.join(COPY));
-            let kept = copy.as_deref().filter(|copy| !overwrite && place::is_file(copy));
-            if kept.is_none() && out.is_some_and(is_url) {
-                let what = "the disk of OUT is what it measures, and OUT is in a store: give a \
-                            number, or a profile of the machines that will train";
-                return Err(Error::usage(named::RATIO, what));
-            }
-            let report = match kept {
-                Some(copy) => read(copy)?,
-                None => {
-                    let report = quick(options, &*open()?, out, context)?;
-                    if let Some(copy) = &copy {
-                        leave(&report, copy)?;
-                    }
-                    report
+            let overwrite = to.is_some_and(|to| to.run.overwrite);
+            let copy = written(to).map(|out| out.join(COPY));
+            match copy.filter(|copy| !overwrite && place::is_file(copy)) {
+                Some(copy) => Given::Kept(read_profile(&copy)?, copy),
+                None if written(to).is_some_and(is_url) => {
+                    let what = "the disk of OUT is what it measures, and OUT is in a store: give a \
+                                number, or a profile of the machines that will train";
+                    return Err(Error::usage(named::RATIO, what));
                 }
-            };
-            context.progress.event(Event::Profiled { profile: &report, kept });
-            report
+                None => Given::Unknown,
+            }
         }
-    };
-    let share = report.solution.chosen.share;
-    let Machine { read_bytes_per_s, effective_cores, cache_bytes, .. } = report.machine;
-    let balance = Balance {
-        read_bytes_per_s,
-        threads: effective_cores,
-        cache_bytes,
-        encoded_seconds: report.encoded.cost.cpu_seconds_per_image,
-        bmp_seconds: report.raw.cost.cpu_seconds_per_image,
-    };
-    let balances = options.by == By::Benefit && share > 0.0;
-    Ok(Some(Settled { share, balance: balances.then_some(balance) }))
+    }))
+}
+
+/// The dataset that will be written; nothing is left there on a dry run.
+fn written(to: Option<Destination<'_>>) -> Option<&Path> {
+    to.filter(|to| !to.is_dry).map(|to| to.out)
+}
+
+impl Given {
+    /// The number that the option asks for, measured over the source if need be.
+    pub(crate) fn settle(
+        self,
+        options: &PackOptions,
+        source: &dyn Source,
+        to: Option<Destination<'_>>,
+        context: Context<'_>,
+    ) -> Result<Settled> {
+        let tell = |profile, kept| context.progress.event(Event::Profiled { profile, kept });
+        let report = match self {
+            Self::Share(share) => return Ok(Settled { share, balance: None }),
+            Self::Profile(report) => report,
+            Self::Kept(report, copy) => {
+                tell(&report, Some(&copy));
+                report
+            }
+            Self::Unknown => {
+                let out = written(to);
+                let report = quick(options, source, out, context)?;
+                if let Some(out) = out {
+                    leave(&report, &out.join(COPY))?;
+                }
+                tell(&report, None);
+                report
+            }
+        };
+        let share = report.solution.chosen.share;
+        let Machine { read_bytes_per_s, effective_cores, cache_bytes, .. } = report.machine;
+        let balance = Balance {
+            read_bytes_per_s,
+            threads: effective_cores,
+            cache_bytes,
+            encoded_seconds: report.encoded.cost.cpu_seconds_per_image,
+            bmp_seconds: report.raw.cost.cpu_seconds_per_image,
+        };
+        let balances = options.by == By::Benefit && share > 0.0;
+        Ok(Settled { share, balance: balances.then_some(balance) })
+    }
 }
 
 /// Measured on the disk that will hold the dataset, predicted and not tried, so that packing begins
@@ -122,7 +160,7 @@ fn current() -> PathBuf {
 }
 
 /// A profile that was written for later.
-fn read(path: &Path) -> Result<Report> {
+fn read_profile(path: &Path) -> Result<Report> {
     let bytes = read_file(path, MAX_PROFILE_BYTES)?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
         let what = format!("{} is not a profile: {cause}", path.display());

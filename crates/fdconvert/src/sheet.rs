@@ -1,8 +1,8 @@
 //! A contact sheet: many images of a dataset, small, in one picture.
 use crate::{
-    ByteCount, Context, Stage, document,
-    options::from_object,
-    pack::threads,
+    ByteCount, Context, Stage,
+    document::document,
+    options::{from_object, setters},
     sources::opening,
     stats::{check_place, write},
 };
@@ -10,7 +10,7 @@ use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
     Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
 };
-use fdconvert_pipeline::{Condition, OnError};
+use fdconvert_pipeline::{Condition, OnError, threads};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -68,6 +68,26 @@ impl Default for SheetOptions {
 }
 
 impl SheetOptions {
+    setters! {
+        columns: Option<u32>,
+        seed: Option<u64>,
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        count: u64,
+        side: u32,
+        overwrite: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
+    /// Sets [`where`](field@Self::where).
+    #[must_use]
+    pub fn r#where(mut self, expression: impl Into<Option<String>>) -> Self {
+        self.r#where = expression.into();
+        self
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

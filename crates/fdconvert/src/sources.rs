@@ -21,7 +21,7 @@ pub(crate) struct Opening<'a> {
 ///
 /// # Errors
 /// `Usage` for a recipe that means nothing, `Cancelled`.
-pub fn resolve(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
+pub(crate) fn formula_of(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
     let steps = context.progress.stage(Stage::Searching);
     steps.total(recipe.classes() as u64);
     recipe.resolve(&mut |n_found| {
@@ -34,10 +34,24 @@ pub fn resolve(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
 /// bytes.
 ///
 /// # Errors
-/// Those of [`resolve`].
+/// `Usage` for a recipe that means nothing, `Cancelled`.
 pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
     let recipe = Recipe::parse(text)?;
-    FractalSource::new(resolve(&recipe, context)?, recipe.name())
+    FractalSource::new(formula_of(&recipe, context)?, recipe.name())
+}
+
+/// Opens sources as [`Pack`](crate::Pack) does: joined, with the tables, pairs and limits of `options`.
+///
+/// # Errors
+/// Those of the sources; `Usage` where they have different fields.
+pub fn source<P: AsRef<Path>>(
+    paths: impl IntoIterator<Item = P>,
+    options: &PackOptions,
+) -> Result<Box<dyn Source>> {
+    let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+    let context = Context::default();
+    let options = classes::resolved(options, context)?;
+    Opening { options: &options, context }.open(&paths)
 }
 
 impl Opening<'_> {

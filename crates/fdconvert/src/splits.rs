@@ -1,13 +1,10 @@
 //! Which splits a run writes, and what they are called.
 use crate::classes;
 use fdconvert_core::{
-    Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
+    Format, Message, Source, message, named, shell_word, split_named, split_names,
 };
-use fdconvert_pipeline::{Dataset, Plan, PlanRequest, Report};
-use fdconvert_storage::{
-    name_of,
-    place::{self, is_url, left_out},
-};
+use fdconvert_pipeline::{PackJob, Plan, PlanRequest, Report};
+use fdconvert_storage::{name_of, place::left_out};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -81,7 +78,6 @@ pub(crate) fn notes(
     }
     notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Message::from));
     notes.extend(classes::alike(source.schema()));
-    notes.extend(source.remarks());
     notes
 }
 
@@ -126,7 +122,6 @@ pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -
         }
     };
     notes.extend(left_out(dataset).map(Message::from));
-    notes.extend(source.remarks());
     notes
 }
 
@@ -144,22 +139,6 @@ pub(crate) fn planned_json(plan: &Plan) -> Value {
     names.into_iter().map(of).collect()
 }
 
-/// The plan as it was called before shards were named after their source, where the output has such
-/// shards of the same run: what was begun is continued under its name.
-pub(crate) fn as_begun_before(dataset: &Dataset<'_>) -> Result<Option<Plan>> {
-    let is_begun = |plan: &Plan| -> Result<bool> {
-        let first = format!("{}-000000.tar.partial", Shard::DEFAULT_SPLIT);
-        let first = dataset.out.join(first);
-        let is_begun = !is_url(&first) && first.is_file();
-        Ok(is_begun || Dataset { plan, ..*dataset }.has_begun()?)
-    };
-    let mut plan = dataset.plan.clone();
-    for shard in &mut plan.shards {
-        shard.split = Shard::DEFAULT_SPLIT.to_owned();
-    }
-    Ok(if place::is_folder(dataset.out) && is_begun(&plan)? { Some(plan) } else { None })
-}
-
 /// A split of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -175,12 +154,12 @@ pub struct SplitReport {
 }
 
 /// The splits in the order of the plan, as far as this run wrote them.
-pub(crate) fn written(dataset: &Dataset<'_>, report: &Report) -> Vec<SplitReport> {
+pub(crate) fn written(job: &PackJob, report: &Report) -> Vec<SplitReport> {
     let mut splits: Vec<SplitReport> = Vec::new();
     let mut at = BTreeMap::new();
     for (split, summary) in report.shard_splits.iter().zip(&report.shards) {
         let number = *at.entry(split).or_insert_with(|| {
-            let file = (!dataset.format.is_sharded()).then(|| summary.path.clone());
+            let file = (!job.format.is_sharded()).then(|| summary.path.clone());
             let name = split.clone();
             splits.push(SplitReport { name, samples: 0, shards: 0, file });
             splits.len() - 1
@@ -194,8 +173,8 @@ pub(crate) fn written(dataset: &Dataset<'_>, report: &Report) -> Vec<SplitReport
 }
 
 /// The splits of a source whose samples all lie in one place, less those that were left out.
-pub(crate) fn kept_together(dataset: &Dataset<'_>, report: &Report) -> Vec<SplitReport> {
-    let splits = dataset.source.splits();
+pub(crate) fn kept_together(job: &PackJob, report: &Report) -> Vec<SplitReport> {
+    let splits = job.source.splits();
     let mut written: Vec<SplitReport> = Vec::new();
     for (name, range) in &splits {
         let skipped = report.skipped.iter().filter(|skipped| range.contains(&skipped.index));
@@ -203,7 +182,7 @@ pub(crate) fn kept_together(dataset: &Dataset<'_>, report: &Report) -> Vec<Split
         match written.iter_mut().find(|split| split.name == *name) {
             Some(split) => split.samples += samples,
             None => {
-                let file = Some(dataset.out.to_path_buf());
+                let file = Some(job.out.clone());
                 written.push(SplitReport { name: name.clone(), samples, shards: 1, file });
             }
         }

@@ -1,8 +1,7 @@
 //! Options that others would leave without effect.
-use crate::{PackOptions, options::Encoding, pack::How};
+use crate::{PackOptions, options::Encoding};
 use fdconvert_codec::Policy;
 use fdconvert_core::{Error, Message, Result, Source, message, named};
-use fdconvert_pipeline::OnError;
 use fdconvert_storage::place;
 use std::path::PathBuf;
 
@@ -46,21 +45,6 @@ pub(crate) fn refuse(options: &PackOptions, policy: &Policy) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// Refuses a limit of samples that are left out where none is.
-///
-/// # Errors
-/// `Usage`.
-pub(crate) fn refuse_limit(how: &How) -> Result<()> {
-    if how.max_failures.is_none() || how.on_error == OnError::Skip {
-        return Ok(());
-    }
-    let what = message!(
-        "it goes with {}: the first bad sample ends the run otherwise",
-        named::ON_ERROR.with("skip")
-    );
-    Err(Error::usage(named::MAX_FAILURES, what))
 }
 
 /// Refuses what says how folders are read, where no source is one.

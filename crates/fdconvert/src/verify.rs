@@ -1,7 +1,11 @@
 //! Looking for damage in a dataset.
 use crate::{
-    ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, pack::threads,
-    replaced::AsOpened, sources::opening,
+    ByteCount, Context, Stage,
+    chunk::Chunk,
+    document::document,
+    options::{from_object, setters},
+    replaced::AsOpened,
+    sources::opening,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
@@ -9,6 +13,7 @@ use fdconvert_core::{
     named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
+use fdconvert_pipeline::threads;
 use fdconvert_reader::OpenOptions;
 use rayon::{ThreadPool, prelude::*};
 use serde::Deserialize;
@@ -46,6 +51,15 @@ impl Default for VerifyOptions {
 }
 
 impl VerifyOptions {
+    setters! {
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        deep: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

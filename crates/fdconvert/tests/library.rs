@@ -4,7 +4,7 @@
 mod look;
 
 use fdconvert::{
-    Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,
+    Cancel, Context, Error, InspectOptions, Observer, OnPackError, Pack, PackOptions, Planned,
     Prepared, Progress, Stage, Steps, VerifyOptions, inspect, merge, plan, verify,
 };
 use fdconvert_testkit::fixtures;
@@ -157,7 +157,7 @@ fn broken_samples_are_the_callers_choice() {
     let out = folder.path().join("photos.wds");
     let pack = Pack::new([&photos], &out);
     assert!(matches!(pack.run(), Err(Error::Sample { .. })));
-    let report = pack.on_error(OnError::Skip).run().unwrap();
+    let report = pack.on_error(OnPackError::Skip).run().unwrap();
     assert_eq!((report.samples, report.skipped.len()), (12, 1));
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    ByteCount, Cancel, Context, Error, FieldSpec, Image, Kind, Observer, OnError, Pack,
+    ByteCount, Cancel, Context, Error, FieldSpec, Image, Kind, Observer, OnPackError, Pack,
     PackOptions, Pixels, Progress, Report, Result, Sample, Schema, Skipped, Source, Stage, Steps,
     Value, fingerprint_of,
 };
@@ -181,7 +181,7 @@ fn a_bad_sample_is_left_out_and_the_last_one_may_be_bad() {
             let folder = tempfile::tempdir().unwrap();
             let source = Squares { broken: Some(broken), ..Squares::new(9) };
             let pack = Pack::from_source(Arc::new(source), folder.path().join("out"));
-            let report = pack.options(options(format)).on_error(OnError::Skip).run().unwrap();
+            let report = pack.options(options(format)).on_error(OnPackError::Skip).run().unwrap();
             assert_eq!((report.planned, report.samples), (9, 8), "{format}");
             assert_eq!(report.skipped[0].index, broken, "{format}");
         }

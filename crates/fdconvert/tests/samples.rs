@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    Context, DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack, PackOptions, Pixels,
+    Context, DiffOptions, Error, FieldSpec, Image, Kind, OnPackError, Pack, PackOptions, Pixels,
     Result, Sample, Schema, Source, TemporaryDataset, Value, diff, fingerprint_of,
 };
 use std::{
@@ -123,7 +123,7 @@ fn what_a_source_cannot_give_is_left_out_or_fails() {
         let failed = Pack::from_source(source.clone(), &out).run().unwrap_err();
         assert_eq!(failed.to_string(), "sample `00000003.png`: it was never made");
         assert!(!out.exists());
-        let report = Pack::from_source(source, &out).on_error(OnError::Skip).run().unwrap();
+        let report = Pack::from_source(source, &out).on_error(OnPackError::Skip).run().unwrap();
         assert_eq!((report.samples, report.skipped[0].index), (39, 3));
     }
 }

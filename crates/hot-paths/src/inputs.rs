@@ -6,11 +6,11 @@ use fdconvert_core::{
     Encoded, Error, FieldSpec, Format, Image, Kind, Sample, Schema, Source, Value, probe::probe,
 };
 use fdconvert_formats::{beton::Beton, wds::Wds};
-use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
+use fdconvert_pipeline::{Cancel, PackJob, Run, pack};
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Many copies of small JPEGs of all kinds.
@@ -31,14 +31,14 @@ pub(crate) fn prepare(fixtures: &Path, inputs: &Path) -> Result<()> {
         small.extend(sorted(&folder)?);
     }
     let many: Vec<_> = (0..COPIES).flat_map(|_| small.iter().cloned()).collect();
-    let many = Files::read(&many)?;
-    let keep = Policy::default();
-    write(&many, &inputs.join(MANY_BETON), &Beton::default(), &keep, None)?;
-    write(&many, &inputs.join(MANY_WDS), &Wds::default(), &keep, None)?;
-    let kodak = Files::read(&sorted(&fixtures.join("kodak"))?)?;
+    let many = Arc::new(Files::read(&many)?);
+    let (beton, keep) = (|| Box::new(Beton::default()), Policy::default());
+    write(many.clone(), &inputs.join(MANY_BETON), beton(), keep.clone(), None)?;
+    write(many, &inputs.join(MANY_WDS), Box::new(Wds::default()), keep.clone(), None)?;
+    let kodak = Arc::new(Files::read(&sorted(&fixtures.join("kodak"))?)?);
     let raw = Policy { encode: Encode::Raw, size: Some(Size::MaxSide(256)), ..keep };
-    write(&kodak, &inputs.join(PHOTOS), &Beton::default(), &jpeg(500), None)?;
-    write(&kodak, &inputs.join(RAW), &Beton::default(), &raw, None)
+    write(kodak.clone(), &inputs.join(PHOTOS), beton(), jpeg(500), None)?;
+    write(kodak, &inputs.join(RAW), beton(), raw, None)
 }
 
 /// JPEGs of quality 90, the longer side at most `side` pixels.
@@ -53,17 +53,15 @@ pub(crate) fn jpeg(side: u32) -> Policy {
 
 /// Packs on the caller's thread.
 pub(crate) fn write(
-    source: &dyn Source,
+    source: Arc<dyn Source>,
     out: &Path,
-    format: &dyn Format,
-    policy: &Policy,
+    format: Box<dyn Format>,
+    policy: Policy,
     jpeg_index: Option<u32>,
 ) -> Result<()> {
-    let (plan, params) = (Plan::single_file(source.len()), BTreeMap::new());
-    let on_error = OnError::Fail;
-    let dataset =
-        Dataset { source, policy, format, out, plan: &plan, params: &params, jpeg_index, on_error };
-    pack(&dataset, &Run::default(), &Cancel::default(), &mut ())?;
+    let run = Run { threads: Some(1), ..Run::default() };
+    let job = PackJob { policy, jpeg_index, run, ..PackJob::new(source, format, out) };
+    pack(&job, &Cancel::default(), &mut ())?;
     Ok(())
 }
 

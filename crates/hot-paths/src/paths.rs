@@ -10,6 +10,7 @@ use fdconvert_loader::{Crop, Datasets, Loader, Options};
 use std::{
     hint::black_box,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// One repeat: the folder of the inputs, that of the outputs, and the number of the repeat.
@@ -18,13 +19,13 @@ type Take = fn(&Path, &Path, u64) -> Result<()>;
 /// The paths that are counted. The names are those in `benches/instructions.json`.
 pub(crate) const ALL: [(&str, Take); 12] = [
     ("pack-beton", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_WDS), (out, repeat), &Beton::default())
+        keep(&inputs.join(MANY_WDS), (out, repeat), Box::new(Beton::default()))
     }),
     ("pack-wds", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_BETON), (out, repeat), &Wds::default())
+        keep(&inputs.join(MANY_BETON), (out, repeat), Box::new(Wds::default()))
     }),
     ("pack-mds", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_BETON), (out, repeat), &Mds::default())
+        keep(&inputs.join(MANY_BETON), (out, repeat), Box::new(Mds::default()))
     }),
     ("pack-entry-points", pack_entry_points),
     ("pack-jpeg", pack_jpeg),
@@ -49,21 +50,28 @@ pub(crate) fn find(name: &str) -> Option<Take> {
 }
 
 /// Packs a dataset into another format without changing the bytes of images.
-fn keep(source: &Path, (out, repeat): (&Path, u64), format: &dyn Format) -> Result<()> {
+fn keep(source: &Path, (out, repeat): (&Path, u64), format: Box<dyn Format>) -> Result<()> {
     let source = open(source)?;
-    write(&*source, &output(out, repeat), format, &Policy::default(), None)
+    write(Arc::<dyn Reader>::from(source), &output(out, repeat), format, Policy::default(), None)
 }
 
 /// Packs with a search for entry points in JPEGs.
 fn pack_entry_points(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
     let source = open(inputs.join(MANY_WDS))?;
-    write(&*source, &output(out, repeat), &Beton::default(), &Policy::default(), Some(1024))
+    let (out, beton) = (output(out, repeat), Box::new(Beton::default()));
+    write(Arc::<dyn Reader>::from(source), &out, beton, Policy::default(), Some(1024))
 }
 
 /// Decodes, resizes and encodes.
 fn pack_jpeg(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
     let source = open(inputs.join(PHOTOS))?;
-    write(&*source, &output(out, repeat), &Beton::default(), &jpeg(256), None)
+    write(
+        Arc::<dyn Reader>::from(source),
+        &output(out, repeat),
+        Box::new(Beton::default()),
+        jpeg(256),
+        None,
+    )
 }
 
 /// Returns a separate output for every repeat: overwriting is another path.

@@ -1,28 +1,24 @@
 //! The samples that a shard is filled with, or that are looked at, are announced to sources in stores
 //! before they are read.
-use crate::{Dataset, pack::Run};
+use crate::PackJob;
 use fdconvert_core::{Ahead, Coming, Source, Window};
 use std::ops::Range;
 
 /// A window over these positions of the plan, of which the first is read number 0; `None` where the
 /// source has no use for it.
-pub(crate) fn window<'a>(
-    dataset: &'a Dataset<'a>,
-    run: &Run,
-    positions: Range<u64>,
-) -> Option<Window<'a, u64>> {
-    let source = dataset.source;
+pub(crate) fn window(job: &PackJob, positions: Range<u64>) -> Option<Window<'_, u64>> {
+    let source = &*job.source;
     if !source.reads_ahead() {
         return None;
     }
     let reads = positions.map(move |position| {
-        if dataset.plan.unreadable.contains_key(&position) {
+        if job.plan.unreadable.contains_key(&position) {
             return Coming { what: None, bytes: 0 };
         }
-        let index = dataset.plan.source_index(position);
+        let index = job.plan.source_index(position);
         Coming { what: Some(index), bytes: source.ahead_bytes(index) }
     });
-    Some(Window::new(run.ahead_bytes, reads, |indices| source.read_ahead(indices)))
+    Some(Window::new(job.run.ahead_bytes(), reads, |indices| source.read_ahead(indices)))
 }
 
 /// Samples that are looked at between two looks at the cancel switch.

@@ -69,14 +69,8 @@ impl Failures {
     /// # Errors
     /// The failure itself where samples are not to be skipped, where it is not of one sample, and
     /// where there were too many.
-    pub(crate) fn admit(
-        &mut self,
-        failure: Failure,
-        key: &str,
-        on_error: OnError,
-        run: &Run,
-    ) -> Result<Message> {
-        if on_error == OnError::Fail {
+    pub(crate) fn admit(&mut self, failure: Failure, key: &str, run: &Run) -> Result<Message> {
+        if run.on_error == OnError::Fail {
             return Err(failure.error);
         }
         let error = failure.skipped()?;

@@ -1,5 +1,5 @@
 //! Which shards of a run are finished already.
-use crate::{Dataset, Identity};
+use crate::{Identity, PackJob};
 use fdconvert_core::{Result, Shard, ShardSummary};
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const TOGETHER: usize = 32;
 /// after the other: as long as shards turn out to be finished, the next ones are looked at beside
 /// each other.
 pub(crate) struct Finished<'a> {
-    dataset: &'a Dataset<'a>,
+    job: &'a PackJob,
     identity: &'a Identity,
     overwrite: bool,
     ahead: VecDeque<Result<Option<ShardSummary>>>,
@@ -19,8 +19,8 @@ pub(crate) struct Finished<'a> {
 }
 
 impl<'a> Finished<'a> {
-    pub(crate) fn new(dataset: &'a Dataset<'a>, identity: &'a Identity, overwrite: bool) -> Self {
-        Self { dataset, identity, overwrite, ahead: VecDeque::new(), continues: false }
+    pub(crate) fn new(job: &'a PackJob, identity: &'a Identity, overwrite: bool) -> Self {
+        Self { job, identity, overwrite, ahead: VecDeque::new(), continues: false }
     }
 
     /// Summary of the first of these shards if it is finished; they follow those asked for before.
@@ -45,11 +45,11 @@ impl<'a> Finished<'a> {
     }
 
     fn look(&mut self, shards: &[&Shard]) {
-        self.ahead = self.dataset.finished(self.identity, shards, self.overwrite).into();
+        self.ahead = self.job.finished(self.identity, shards, self.overwrite).into();
     }
 }
 
-impl Dataset<'_> {
+impl PackJob {
     /// Reads the records of finished shards, of the first of these and maybe of more.
     pub(crate) fn finished(
         &self,

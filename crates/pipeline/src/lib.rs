@@ -1,6 +1,6 @@
 //! Packing: a source, a policy and a format in one straight, ordered, bounded line.
 //!
-//! [`pack`] reads each planned sample from a `Source`, lets a `Policy` turn its images into stored
+//! [`pack`] carries out a [`PackJob`]: it reads each planned sample from a `Source`, lets a `Policy` turn its images into stored
 //! bytes, and hands the result to a `ShardWriter` of some `Format`, in the plan's order. Workers
 //! run ahead of the writer as far as a byte budget allows; what is written never depends on how
 //! many there are. An [`Observer`] listens and cannot steer; a [`Cancel`] can only stop.
@@ -22,12 +22,12 @@ mod cancel;
 mod classes;
 mod compare;
 mod concat;
-mod dataset;
 mod dedup;
 mod entry_points;
 mod expression;
 mod failure;
 mod finished;
+mod job;
 mod keys;
 mod mixture;
 mod open;
@@ -42,6 +42,7 @@ mod prefixed;
 mod relabelled;
 mod replacing;
 mod report;
+mod run;
 mod select;
 mod sharding;
 mod tally;
@@ -53,12 +54,12 @@ pub use cancel::Cancel;
 pub use classes::ClassList;
 pub use compare::{Changed, Comparison, Difference, Matched, PixelDifference};
 pub use concat::Concat;
-pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};
 pub use expression::{Condition, Expression, Meaning, Scalar, Type, splits_of};
+pub use job::{Identity, PackJob, TOOL, outputs, recorded_params};
 pub use keys::{FoundKeys, KeyList};
 pub use mixture::Balance;
-pub use pack::{Observer, OnError, Run, pack};
+pub use pack::{Observer, pack};
 pub use paired::Paired;
 pub use plan::{Plan, PlanRequest};
 pub use plan_file::{PlanFile, PlannedSource};
@@ -66,6 +67,7 @@ pub use positions::Positions;
 pub use prefixed::Prefixed;
 pub use relabelled::{KeyTable, Relabelled};
 pub use report::{Bottleneck, Checked, EntryPointCounts, Report, Stages};
+pub use run::{OnError, Part, Run, threads};
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};
 pub use without::Without;

@@ -3,7 +3,7 @@
 //! Their plan has more samples than there will be. A shard that the samples end in is as long as they
 //! are, and those behind it are not begun. What an interrupted run has left counts only where the
 //! samples end where they ended then.
-use crate::{Dataset, PlanRequest, Run, Selection};
+use crate::{PackJob, PlanRequest, Selection};
 use fdconvert_codec::Policy;
 use fdconvert_core::{Error, Format, Result, Shard, ShardSummary, Source, message, named};
 
@@ -39,12 +39,12 @@ pub(crate) fn check_plan(
 
 /// Refuses runs that replace an output, of which it would turn out at the end how much stays, and
 /// those that share one.
-pub(crate) fn check_run(dataset: &Dataset<'_>, run: &Run) -> Result<()> {
-    if !dataset.source.is_open() {
+pub(crate) fn check_run(job: &PackJob) -> Result<()> {
+    if !job.source.is_open() {
         return Ok(());
     }
-    let shares = run.part.map(|_| named::PART);
-    match shares.or(run.overwrite.then_some(named::OVERWRITE)) {
+    let shares = job.run.part.map(|_| named::PART);
+    match shares.or(job.run.overwrite.then_some(named::OVERWRITE)) {
         Some(option) => {
             Err(Error::usage(option, "the number of samples is not known yet, which this needs"))
         }
@@ -53,14 +53,14 @@ pub(crate) fn check_run(dataset: &Dataset<'_>, run: &Run) -> Result<()> {
 }
 
 /// Returns whether the samples are known to have ended before this position.
-pub(crate) fn has_ended(dataset: &Dataset<'_>, position: u64) -> bool {
-    dataset.source.end().is_some_and(|end| position >= end)
+pub(crate) fn has_ended(job: &PackJob, position: u64) -> bool {
+    job.source.end().is_some_and(|end| position >= end)
 }
 
 /// The part of a shard that there are samples for, now that it is filled.
-pub(crate) fn filled_part(dataset: &Dataset<'_>, shard: &Shard) -> Shard {
+pub(crate) fn filled_part(job: &PackJob, shard: &Shard) -> Shard {
     let mut part = shard.clone();
-    if let Some(end) = dataset.source.end() {
+    if let Some(end) = job.source.end() {
         part.samples.end = part.samples.end.min(end.max(part.samples.start));
     }
     part
@@ -70,24 +70,20 @@ pub(crate) fn filled_part(dataset: &Dataset<'_>, shard: &Shard) -> Shard {
 ///
 /// # Errors
 /// `Usage` where they do not end there again.
-pub(crate) fn finished_part(
-    dataset: &Dataset<'_>,
-    shard: &Shard,
-    summary: &ShardSummary,
-) -> Result<Shard> {
-    if !dataset.source.is_open() {
+pub(crate) fn finished_part(job: &PackJob, shard: &Shard, summary: &ShardSummary) -> Result<Shard> {
+    if !job.source.is_open() {
         return Ok(shard.clone());
     }
     let mut part = shard.clone();
     let end = shard.samples.start + summary.samples + summary.skipped.len() as u64;
-    if dataset.source.end().is_some_and(|known| known < end) {
+    if job.source.end().is_some_and(|known| known < end) {
         return Err(others(end));
     }
     if end < shard.samples.end {
         part.samples.end = end;
         // It waits for the sample, or for the end.
-        let behind = dataset.source.read(end);
-        if behind.is_ok() || dataset.source.end() != Some(end) {
+        let behind = job.source.read(end);
+        if behind.is_ok() || job.source.end() != Some(end) {
             return Err(others(end));
         }
     }
@@ -95,26 +91,26 @@ pub(crate) fn finished_part(
 }
 
 /// Refuses what an interrupted run has stored, where it is more than there is.
-pub(crate) fn check_resumed(dataset: &Dataset<'_>, first: u64) -> Result<()> {
-    match dataset.source.end() {
+pub(crate) fn check_resumed(job: &PackJob, first: u64) -> Result<()> {
+    match job.source.end() {
         Some(end) if end < first => Err(others(first)),
         _ => Ok(()),
     }
 }
 
 /// Refuses more samples than are planned at most.
-pub(crate) fn check_end(dataset: &Dataset<'_>) -> Result<()> {
-    let most = dataset.plan.len();
-    if !dataset.source.is_open() || has_ended(dataset, most) {
+pub(crate) fn check_end(job: &PackJob) -> Result<()> {
+    let most = job.plan.len();
+    if !job.source.is_open() || has_ended(job, most) {
         return Ok(());
     }
-    match dataset.source.read(most) {
-        Err(_) if has_ended(dataset, most) => Ok(()),
+    match job.source.read(most) {
+        Err(_) if has_ended(job, most) => Ok(()),
         Err(error) => Err(error),
         Ok(_) => {
             let what = format!(
                 "more than {most} samples are more than {} shards hold; make them larger",
-                dataset.plan.shards.len()
+                job.plan.shards.len()
             );
             Err(Error::usage(named::SHARD_SIZE, what))
         }
@@ -122,8 +118,8 @@ pub(crate) fn check_end(dataset: &Dataset<'_>) -> Result<()> {
 }
 
 /// Writes into the shards how many there are.
-pub(crate) fn number(dataset: &Dataset<'_>, shards: &mut [(Shard, ShardSummary)]) {
-    if dataset.source.is_open() {
+pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
+    if job.source.is_open() {
         let of = shards.len();
         shards.iter_mut().for_each(|(shard, _)| shard.of = of);
     }

@@ -1,5 +1,5 @@
 use crate::{
-    Cancel, Dataset, Part, Report, ahead, entry_points,
+    Cancel, PackJob, Report, ahead, entry_points,
     entry_points::Made,
     failure::Failure,
     finished::Finished,
@@ -14,57 +14,11 @@ use fdconvert_core::{
     Codec, Encoded, Error, Format, Image, Kind, Message, Result, Sample, Shard, ShardSummary,
     ShardWriter, Skipped, Source, Value, check_json, message, named,
 };
-use serde::Deserialize;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread::{self, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
-
-/// Reaction to a sample that cannot be read, decoded or stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnError {
-    /// Stop; nothing is left behind.
-    #[default]
-    Fail,
-    /// Leave it out, say so in the report and in the output, go on.
-    Skip,
-}
-
-/// Settings for writing a dataset: nothing here shapes a byte of it.
-#[derive(Debug, Clone, Copy)]
-pub struct Run {
-    /// Worker threads; one means that reading, encoding and writing happen in turn on the caller's
-    /// thread. Shards are committed beside them.
-    pub threads: usize,
-    /// Encoded bytes that may wait for the writer.
-    pub budget_bytes: u64,
-    /// Bytes that may be read ahead of the samples that are encoded, from sources in stores.
-    pub ahead_bytes: u64,
-    /// Replace an existing output.
-    pub overwrite: bool,
-    /// More skipped samples than this end the run with an error; finished shards stay. `None` for
-    /// 100,000, and for more where they are no more than half of the samples so far.
-    pub max_failures: Option<u64>,
-    /// Only these shards, for runs that share a dataset; `None` for all of them.
-    pub part: Option<Part>,
-}
-
-impl Default for Run {
-    /// One thread, 64 MiB that wait and half as much read ahead, all shards; an existing output is an
-    /// error.
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            budget_bytes: 64 << 20,
-            ahead_bytes: 32 << 20,
-            overwrite: false,
-            max_failures: None,
-            part: None,
-        }
-    }
-}
 
 /// Told what happens, from the writer's thread; never changes the outcome.
 pub trait Observer {
@@ -97,41 +51,37 @@ pub(crate) struct Packed {
 ///
 /// # Errors
 /// `Usage` for a policy or output that cannot be, `Sample`, `Limit` or `Io` for the first bad
-/// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. An output of one file then
+/// sample under [`OnError::Fail`](crate::OnError::Fail), `Io` when writing fails, `Cancelled`. An output of one file then
 /// does not exist and nothing of this run is left (of a large one in a store: what was sent, for the
 /// same run to continue); of a dataset of shards those that are finished
 /// stay, each with its record, and the same run continues after them.
-pub fn pack(
-    dataset: &Dataset<'_>,
-    run: &Run,
-    cancel: &Cancel,
-    observer: &mut dyn Observer,
-) -> Result<Report> {
-    check(dataset)?;
-    open::check_run(dataset, run)?;
+pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
+    check(job)?;
+    open::check_run(job)?;
     let began = Instant::now();
+    let run = &job.run;
     if run.overwrite {
-        refuse_leftovers(dataset)?;
+        refuse_leftovers(job)?;
     }
-    let identity = dataset.identity()?;
-    let pool = pool(run.threads)?;
+    let identity = job.identity()?;
+    let pool = pool(run.n_threads()?)?;
     let mut tally = Tally::default();
     let mine = |number: usize| run.part.is_none_or(|part| part.has(number));
-    let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
+    let shards = job.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
     let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
-    observer.begin(if dataset.source.is_open() { 0 } else { planned });
-    let filling = Filling { dataset, run, pool: pool.as_ref(), cancel };
-    let replacing = Replacing::begin(dataset, run, &identity)?;
+    observer.begin(if job.source.is_open() { 0 } else { planned });
+    let filling = Filling { job, pool: pool.as_ref(), cancel, budget_bytes: run.budget_bytes()? };
+    let replacing = Replacing::begin(job, &identity)?;
     thread::scope(|scope| {
         let mut committing = Committing::default();
-        let mut finished = Finished::new(dataset, &identity, run.overwrite);
+        let mut finished = Finished::new(job, &identity, run.overwrite);
         for (at, &shard) in shards.iter().enumerate() {
             let began = Instant::now();
             let left = shards.get(at..).unwrap_or_default();
             let part = match if replacing.resumes() { finished.next(left)? } else { None } {
                 Some(summary) => {
-                    let part = open::finished_part(dataset, shard, &summary)?;
+                    let part = open::finished_part(job, shard, &summary)?;
                     tally.checked.bytes += summary.bytes;
                     tally.checked.time += began.elapsed();
                     let n_samples = part.samples.end - part.samples.start;
@@ -142,18 +92,18 @@ pub fn pack(
                     part
                 }
                 None => {
-                    let out = dataset.shard_out(shard);
-                    let request = dataset.request(&identity, shard, &out, run.overwrite);
-                    let writer = dataset.format.create(&request)?;
+                    let out = job.shard_out(shard);
+                    let request = job.request(&identity, shard, &out, run.overwrite);
+                    let writer = job.format.create(&request)?;
                     let (filled, empty) = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
-                    let part = open::filled_part(dataset, shard);
+                    let part = open::filled_part(job, shard);
                     if let Some(skipped) = &empty
-                        && dataset.plan.shards.len() == 1
+                        && job.plan.shards.len() == 1
                     {
                         return Err(no_sample(skipped.first()));
                     }
-                    if let Some(skipped) = empty.filter(|_| !dataset.format.is_sharded()) {
+                    if let Some(skipped) = empty.filter(|_| !job.format.is_sharded()) {
                         // As a shard without a sample is: it is not there.
                         drop(filled);
                         if out.exists() {
@@ -182,32 +132,32 @@ pub fn pack(
         }
         committing.wait(&mut tally)
     })?;
-    open::check_end(dataset)?;
+    open::check_end(job)?;
     // Shards that were there already came in between.
     tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
-    open::number(dataset, &mut tally.shards);
+    open::number(job, &mut tally.shards);
     if run.part.is_none() {
         let began = Instant::now();
-        dataset.complete(&tally.shards)?;
+        job.complete(&tally.shards)?;
         tally.stages.commit += began.elapsed();
     }
-    let mut report = tally.into_report(dataset.jpeg_index.is_some());
-    report.planned = dataset.source.end().unwrap_or(planned);
+    let mut report = tally.into_report(job.jpeg_index.is_some());
+    report.planned = job.source.end().unwrap_or(planned);
     report.elapsed = began.elapsed();
     Ok(report)
 }
 
 /// Refuses to overwrite a dataset of which more than this run replaces would stay: before anything
 /// is touched, because what is deleted is only what a run has made.
-fn refuse_leftovers(dataset: &Dataset<'_>) -> Result<()> {
-    let leftovers = dataset.format.leftovers(dataset.out, &dataset.plan.shards)?;
+fn refuse_leftovers(job: &PackJob) -> Result<()> {
+    let leftovers = job.format.leftovers(&job.out, &job.plan.shards)?;
     let Some(first) = leftovers.first() else { return Ok(()) };
     let what = format!(
         "{} has {} of another run that this one would not replace, {} among them; nothing was \
          changed: remove the folder's shards, or name another folder",
-        dataset.out.display(),
+        job.out.display(),
         shards(leftovers.len()),
-        first.strip_prefix(dataset.out).unwrap_or(first).display()
+        first.strip_prefix(&job.out).unwrap_or(first).display()
     );
     Err(Error::usage("output", what))
 }
@@ -217,10 +167,10 @@ fn shards(n: usize) -> String {
 }
 
 /// Refuses what cannot be packed at all.
-fn check(dataset: &Dataset<'_>) -> Result<()> {
-    dataset.policy.validate()?;
-    entry_points::check(dataset)?;
-    if dataset.plan.is_empty() {
+fn check(job: &PackJob) -> Result<()> {
+    job.policy.validate()?;
+    entry_points::check(job)?;
+    if job.plan.is_empty() {
         return Err(Error::usage("source", "no sample was written"));
     }
     Ok(())
@@ -282,12 +232,12 @@ pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     )
 }
 
-/// Inputs and settings for filling shards.
+/// What shards are filled with, and by whom.
 struct Filling<'a> {
-    dataset: &'a Dataset<'a>,
-    run: &'a Run,
+    job: &'a PackJob,
     pool: Option<&'a rayon::ThreadPool>,
     cancel: &'a Cancel,
+    budget_bytes: u64,
 }
 
 impl Filling<'_> {
@@ -299,18 +249,18 @@ impl Filling<'_> {
         observer: &mut dyn Observer,
         tally: &mut Tally,
     ) -> Result<Filled> {
-        let dataset = self.dataset;
+        let job = self.job;
         let (mut n_written, mut left_out) = (0, Vec::new());
         let resumed = writer.resumed();
         observer.resumed(resumed);
         tally.failures.resumed(resumed);
         let range = shard.samples.start + resumed..shard.samples.end;
-        let ahead = ahead::window(dataset, self.run, range.clone());
+        let ahead = ahead::window(job, range.clone());
         let first = range.start;
         let pack = |worker: &mut Worker, position: u64| {
-            let Some(ahead) = &ahead else { return pack_one(dataset, position, worker) };
+            let Some(ahead) = &ahead else { return pack_one(job, position, worker) };
             ahead.before(position - first);
-            let packed = pack_one(dataset, position, worker);
+            let packed = pack_one(job, position, worker);
             ahead.after(position - first);
             packed
         };
@@ -320,7 +270,7 @@ impl Filling<'_> {
             if self.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            if packed.is_err() && open::has_ended(dataset, position) {
+            if packed.is_err() && open::has_ended(job, position) {
                 // Nothing is wrong; the threads that work are to stop.
                 has_ended = true;
                 return Err(Error::Cancelled);
@@ -338,8 +288,8 @@ impl Filling<'_> {
                     tally.add(&packed);
                 }
                 Err(failure) => {
-                    let key = dataset.source.key(dataset.plan.source_index(position));
-                    let reason = tally.failures.admit(failure, &key, dataset.on_error, self.run)?;
+                    let key = job.source.key(job.plan.source_index(position));
+                    let reason = tally.failures.admit(failure, &key, &job.run)?;
                     let skipped = Skipped { index: position, key, reason };
                     observer.skipped(&skipped);
                     if n_written == 0 {
@@ -361,7 +311,7 @@ impl Filling<'_> {
                 let waits = ordered(
                     pool,
                     range,
-                    self.run.budget_bytes,
+                    self.budget_bytes,
                     Worker::default,
                     pack,
                     |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
@@ -376,7 +326,7 @@ impl Filling<'_> {
                 tally.stages.workers_waited += waits.workers;
                 tally.stages.writer_waited += waits.consumer;
             }
-            Err(Error::Cancelled) if has_ended => open::check_resumed(dataset, first)?,
+            Err(Error::Cancelled) if has_ended => open::check_resumed(job, first)?,
             Err(error) => return Err(error),
         }
         tally.resumed += resumed + writer.found();
@@ -387,9 +337,9 @@ impl Filling<'_> {
 
 /// Reads sample `index` and applies the policy. A panic in a decoder is that sample's error, not
 /// the end of a run of days.
-fn pack_one(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
-    let index = dataset.plan.source_index(position);
-    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(dataset, position, worker)));
+fn pack_one(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed> {
+    let index = job.plan.source_index(position);
+    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, position, worker)));
     packed.unwrap_or_else(|payload| {
         // What the panic left half-done in the worker's buffers must not reach the next sample.
         *worker = Worker::default();
@@ -399,43 +349,43 @@ fn pack_one(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result
             .or_else(|| payload.downcast_ref::<String>().cloned())
             .unwrap_or_default();
         let what = format!("internal error, please report it with this image: {text}");
-        Err(Error::sample(dataset.source.key(index), what))
+        Err(Error::sample(job.source.key(index), what))
     })
 }
 
-fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
-    if let Some(reason) = dataset.plan.unreadable.get(&position) {
-        let key = dataset.source.key(dataset.plan.source_index(position));
+fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed> {
+    if let Some(reason) = job.plan.unreadable.get(&position) {
+        let key = job.source.key(job.plan.source_index(position));
         let why = reason.as_ref().map_or_else(Message::default, |reason| message!(": {reason}"));
         return Err(Error::sample(key, message!("unreadable when the run was planned{why}")));
     }
     let began = Instant::now();
-    let sample = dataset.source.read(dataset.plan.source_index(position))?;
+    let sample = job.source.read(job.plan.source_index(position))?;
     let read = began.elapsed();
-    check_documents(dataset.source, &sample)?;
+    check_documents(&*job.source, &sample)?;
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
-    let mut fields = image_fields(dataset.source);
-    let (whole, as_files) = (&dataset.plan.common.whole_images, AsFiles(dataset.format));
-    let becomes_pixels = dataset.format.capabilities().whole_images;
+    let mut fields = image_fields(&*job.source);
+    let (whole, as_files) = (&job.plan.common.whole_images, AsFiles(&*job.format));
+    let becomes_pixels = job.format.capabilities().whole_images;
     // Labels keep their pixels, and lose what others lose beside them.
-    let of_labels = Policy { strip: dataset.policy.strip, ..Policy::default() };
+    let of_labels = Policy { strip: job.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let field = fields.next();
-        let kept = field.is_some_and(|field| dataset.source.keeps_pixels(field));
+        let kept = field.is_some_and(|field| job.source.keeps_pixels(field));
         let is_whole = field.is_some_and(|field| whole.contains(&field));
         if let Some(field) = field.filter(|_| becomes_pixels && !is_whole) {
-            check_further(dataset.source.schema(), field, &key, &image)?;
+            check_further(job.source.schema(), field, &key, &image)?;
         }
-        let format = if is_whole { &as_files as &dyn Format } else { dataset.format };
-        let policy = if kept { &of_labels } else { dataset.policy };
+        let format = if is_whole { &as_files as &dyn Format } else { &*job.format };
+        let policy = if kept { &of_labels } else { &job.policy };
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
             Image::Pixels(pixels) => pixels.data.len() as u64,
             Image::Bilevel(image) => image.bits.len() as u64,
         };
-        let form = dataset.plan.form(position);
+        let form = job.plan.form(position);
         let outcome = policy.apply_as(form, &key, image, format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;
@@ -449,7 +399,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     debug_assert!(
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
-    let made = Made::of(&mut sample, dataset.jpeg_index);
+    let made = Made::of(&mut sample, job.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
 }
 

@@ -1,14 +1,12 @@
 //! `pack` against a source and a format that live in memory and misbehave on demand.
 #![allow(clippy::unwrap_used, clippy::panic)]
-use fdconvert_codec::Policy;
 use fdconvert_core::{
     Bilevel, Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind,
     OpenOptions, OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Source, Value,
 };
-use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Plan, Report, Run, pack};
+use fdconvert_pipeline::{Cancel, Observer, OnError, PackJob, Report, Run, pack};
 use std::{
-    collections::BTreeMap,
     io,
     path::Path,
     sync::{Arc, Mutex},
@@ -178,7 +176,7 @@ struct Ended {
 }
 
 fn run(deeds: Vec<Deed>, on_error: OnError, threads: usize, cancel_after: Option<u64>) -> Ended {
-    run_from(deeds, on_error, Run { threads, ..Run::default() }, cancel_after, 0)
+    run_from(deeds, on_error, Run { threads: Some(threads), ..Run::default() }, cancel_after, 0)
 }
 
 fn run_from(
@@ -192,18 +190,8 @@ fn run_from(
     let source = Memory { schema: Schema::new(fields).unwrap(), deeds };
     let log = Arc::new(Mutex::new(Log::default()));
     let format = Target { log: log.clone(), resume_after };
-    let plan = Plan::single_file(source.len());
-    let dataset = Dataset {
-        jpeg_index: None,
-        source: &source,
-        policy: &Policy::default(),
-        format: &format,
-        out: Path::new("out"),
-        plan: &plan,
-        params: &BTreeMap::new(),
-        on_error,
-    };
-    let run = Run { budget_bytes: 10, ..run };
+    let run = Run { buffer: Some(10), on_error, ..run };
+    let job = PackJob { run, ..PackJob::new(Arc::new(source), Box::new(format), "out") };
     struct CancelAfter(Option<u64>, Cancel);
     impl Observer for CancelAfter {
         fn stored(&mut self, _: u64, _: u64) {
@@ -216,7 +204,7 @@ fn run_from(
         }
     }
     let cancel = Cancel::default();
-    let result = pack(&dataset, &run, &cancel, &mut CancelAfter(cancel_after, cancel.clone()));
+    let result = pack(&job, &cancel, &mut CancelAfter(cancel_after, cancel.clone()));
     let log = std::mem::take(&mut *log.lock().unwrap());
     Ended { result, log }
 }
@@ -293,7 +281,7 @@ fn more_failures_than_allowed_end_the_run() {
     let mut deeds = vec![Deed::Good; 50];
     deeds[10..13].fill(Deed::Bad);
     for threads in [1, 4] {
-        let allow = |n| Run { threads, max_failures: Some(n), ..Run::default() };
+        let allow = |n| Run { threads: Some(threads), max_failures: Some(n), ..Run::default() };
         assert!(run_from(deeds.clone(), OnError::Skip, allow(3), None, 0).log.finished);
         let Ended { result, log } = run_from(deeds.clone(), OnError::Skip, allow(2), None, 0);
         let error = result.unwrap_err().to_string();
@@ -309,7 +297,7 @@ fn a_run_that_skips_without_end_is_ended_unless_as_many_samples_are_fine() {
     let mut deeds = vec![Deed::Bad; n_skipped];
     deeds.push(Deed::Good);
     for threads in [1, 4] {
-        let run = Run { threads, ..Run::default() };
+        let run = Run { threads: Some(threads), ..Run::default() };
         let ends = |deeds: &[Deed], run, resume_after| {
             run_from(deeds.to_vec(), OnError::Skip, run, None, resume_after).result
         };
@@ -351,8 +339,13 @@ fn resumed_samples_are_not_read_again() {
     let mut deeds = vec![Deed::Panic; 40];
     deeds[25..].fill(Deed::Good);
     for threads in [1, 4] {
-        let Ended { result, log } =
-            run_from(deeds.clone(), OnError::Fail, Run { threads, ..Run::default() }, None, 25);
+        let Ended { result, log } = run_from(
+            deeds.clone(),
+            OnError::Fail,
+            Run { threads: Some(threads), ..Run::default() },
+            None,
+            25,
+        );
         let report = result.unwrap();
         assert_eq!((report.samples, report.resumed), (40, 25));
         assert_eq!(log.written.first().map(String::as_str), Some("25"));

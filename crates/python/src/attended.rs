@@ -75,7 +75,7 @@ pub(crate) fn interruptible<'a, T: Send>(
         while interrupt.is_none() && !py.detach(has_ended) {
             interrupt = py.check_signals().err();
         }
-        let _stopped = interrupt.is_some().then(fdconvert::stop_reading);
+        let _stopped = interrupt.is_some().then(fdconvert::plumbing::stop_reading);
         let found = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
         match interrupt {
             Some(exception) => Err(exception),
@@ -166,7 +166,7 @@ impl Work {
         let result = self.answer(py, progress, n_coming, fetch);
         let _stopped = result.is_err().then(|| {
             self.meter.cancel.cancel();
-            fdconvert::stop_reading()
+            fdconvert::plumbing::stop_reading()
         });
         // What it comes to after an exception is no longer asked for.
         if let Err(panic) = py.detach(|| self.join()) {

@@ -6,9 +6,10 @@ use crate::{
 };
 use fdconvert::{
     Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
-    Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, check_plan_place,
-    diff, document, find_duplicates, inspect, merge, plan, profile, profile_document, sheet, stats,
-    verify,
+    Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, diff,
+    find_duplicates, inspect, merge, plan,
+    plumbing::{check_plan_place, document, profile_document},
+    profile, sheet, stats, verify,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};

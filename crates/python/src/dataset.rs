@@ -217,7 +217,7 @@ impl Dataset {
         side: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let index = self.position(index)?;
-        let png = || fdconvert::thumbnail(&*self.reader, index, side, &self.how.limits);
+        let png = || fdconvert::plumbing::thumbnail(&*self.reader, index, side, &self.how.limits);
         let png = py.detach(png).map_err(|error| raise(&error))?;
         Ok(PyBytes::new(py, &png))
     }

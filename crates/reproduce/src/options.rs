@@ -124,7 +124,7 @@ impl ReproduceOptions {
     }
 
     pub(crate) fn n_threads(&self) -> Result<usize> {
-        fdconvert::threads(self.threads)
+        fdconvert::plumbing::threads(self.threads)
     }
 
     /// Returns the number of images to make: the requested one, or the default of quick or full

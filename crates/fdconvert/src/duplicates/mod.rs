@@ -23,13 +23,14 @@ pub(crate) use exact::count as count_exact;
 pub use groups::{Group, Member};
 
 use crate::{
-    ByteCount, Context, document,
-    options::from_object,
-    pack::threads,
+    ByteCount, Context,
+    document::document,
+    options::{from_object, setters},
     sources::opening,
     stats::{check_place, write},
 };
 use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
+use fdconvert_pipeline::threads;
 use scan::Scan;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -79,6 +80,18 @@ impl Default for DuplicatesOptions {
 }
 
 impl DuplicatesOptions {
+    setters! {
+        keys: Option<PathBuf>,
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        near: bool,
+        distance: u32,
+        overwrite: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

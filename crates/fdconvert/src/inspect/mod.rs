@@ -1,10 +1,12 @@
 //! What is in a dataset, and how it was made.
 use crate::{
-    ByteCount, Context, RootHash, Stats, document,
-    options::from_object,
+    ByteCount, Context, Dataset, RootHash,
+    document::document,
+    open_with,
+    options::{from_object, setters},
     root_hash,
     sources::opening,
-    stats::{UNASKED, count},
+    stats::{Stats, UNASKED, count},
 };
 use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
 use fdconvert_storage::place::left_out;
@@ -32,6 +34,15 @@ pub struct InspectOptions {
 }
 
 impl InspectOptions {
+    setters! {
+        max_decompressed: Option<ByteCount>,
+        ;
+        samples: u64,
+        stats: bool,
+        hash: bool,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors
@@ -45,7 +56,7 @@ impl InspectOptions {
 #[non_exhaustive]
 pub struct Inspected {
     /// The dataset.
-    pub reader: Box<dyn Reader>,
+    pub dataset: Dataset,
     /// Its first samples.
     pub first: Vec<Sample<Encoded>>,
     /// Statistics of its samples, if they were counted.
@@ -60,34 +71,30 @@ pub struct Inspected {
 ///
 /// # Errors
 /// Those of [`open`](crate::open); those of the samples that are listed, or hashed; `Cancelled`.
-pub fn inspect(
-    dataset: &Path,
-    options: &InspectOptions,
-    context: Context<'_>,
-) -> Result<Inspected> {
+pub fn inspect(path: &Path, options: &InspectOptions, context: Context<'_>) -> Result<Inspected> {
     let how = opening(options.max_decompressed, &options.split);
-    let reader = fdconvert_reader::open_with(dataset, &how)?;
-    let first = (0..options.samples.min(reader.len())).map(|index| reader.get(index));
+    let dataset = open_with(path, &how)?;
+    let first = (0..options.samples.min(dataset.len())).map(|index| dataset.get(index));
     let first = first.collect::<Result<Vec<_>>>()?;
-    let is_counted = options.stats || reader.len() <= UNASKED;
-    let stats = is_counted.then(|| count(&*reader, options.stats, context)).transpose()?;
-    let root_hash = options.hash.then(|| root_hash(&*reader, context)).transpose()?;
-    let mut remarks: Vec<_> = left_out(dataset).map(Message::from).into_iter().collect();
-    remarks.extend(reader.remarks());
-    Ok(Inspected { reader, first, stats, root_hash, remarks })
+    let is_counted = options.stats || dataset.len() <= UNASKED;
+    let stats = is_counted.then(|| count(&*dataset, options.stats, context)).transpose()?;
+    let root_hash = options.hash.then(|| root_hash(&*dataset, context)).transpose()?;
+    let mut remarks: Vec<_> = left_out(path).map(Message::from).into_iter().collect();
+    remarks.extend(dataset.remarks());
+    Ok(Inspected { dataset, first, stats, root_hash, remarks })
 }
 
 impl Inspected {
     /// The splits of the dataset and how many samples each has.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
-        split_sizes(&self.reader.splits())
+        split_sizes(&self.dataset.splits())
     }
 
     /// Returns the result as the JSON document of `--json`.
     #[must_use]
     pub fn document(&self) -> Json {
-        let reader = &*self.reader;
+        let reader = &*self.dataset;
         let mut fields = Map::new();
         fields.insert("samples".into(), json!(reader.len()));
         let splits = self.splits();

@@ -6,10 +6,12 @@
 //! is checked when a run begins.
 
 mod labels;
+mod setters;
 mod text;
 mod values;
 
 pub use labels::{Boxes, Classes};
+pub(crate) use setters::setters;
 pub use values::{
     ByteCount, ByteRate, Dedup, Encoding, JpegIndex, Pair, Per, Prefix, Ratio, Share, SplitShare,
     TimeSpan,
@@ -218,28 +220,6 @@ fn is_header(check: &Check) -> bool {
     *check == Check::Header
 }
 
-/// A setter for each field that takes a plain value, or the value of an option.
-macro_rules! setters {
-    ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
-        $(
-            #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
-            #[must_use]
-            pub fn $name(mut self, value: impl Into<Option<$of>>) -> Self {
-                self.$name = value.into();
-                self
-            }
-        )*
-        $(
-            #[doc = concat!("Sets [`", stringify!($plain), "`](field@Self::", stringify!($plain), ").")]
-            #[must_use]
-            pub fn $plain(mut self, value: $type) -> Self {
-                self.$plain = value;
-                self
-            }
-        )*
-    };
-}
-
 impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
@@ -377,6 +357,21 @@ impl PackOptions {
             object.insert("format_options".to_owned(), format_options.into());
         }
         from_object(object)
+    }
+
+    /// Options that differ from their defaults, by name, as JSON has them.
+    ///
+    /// # Errors
+    /// `Usage` for paths that are not UTF-8.
+    pub fn given(&self) -> Result<Map<String, Value>> {
+        let as_json = |options: &Self| match serde_json::to_value(options) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => Ok(Map::new()),
+            Err(cause) => Err(Error::usage("options", cause.to_string())),
+        };
+        let (mut given, default) = (as_json(self)?, as_json(&Self::default())?);
+        given.retain(|name, value| default.get(name) != Some(value));
+        Ok(given)
     }
 
     /// Returns what no image may exceed.

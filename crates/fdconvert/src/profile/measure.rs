@@ -4,10 +4,10 @@ use super::{
     machine::measured_on,
     trial::{Running, Trial},
 };
-use crate::{Context, Stage, pack::threads};
+use crate::{Context, Stage};
 use fdconvert_codec::JpegOptions;
 use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
-use fdconvert_pipeline::Cancel;
+use fdconvert_pipeline::{Cancel, threads};
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
     ReadPlan, Report, Target, Verified, measure_read,

@@ -7,7 +7,10 @@ mod trial;
 pub use machine::measured_on;
 
 use crate::{
-    ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
+    ByteCount, ByteRate, Context, PackOptions,
+    document::document,
+    options::{from_object, setters},
+    sources::Opening,
 };
 use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
 use fdconvert_profile::{Report, to_html};
@@ -96,6 +99,30 @@ impl Default for ProfileOptions {
 }
 
 impl ProfileOptions {
+    setters! {
+        target: Option<PathBuf>,
+        threads: Option<usize>,
+        throttle_read: Option<ByteRate>,
+        consumer_rate: Option<f64>,
+        search: Option<Search>,
+        output: Option<PathBuf>,
+        report: Option<PathBuf>,
+        ;
+        queue_depth: usize,
+        cache: ByteCount,
+        formats: Vec<Codec>,
+        samples: u64,
+        seed: u64,
+        verify: Verify,
+        runs: u32,
+        seconds: f64,
+        jpeg_quality: u8,
+        max_pixels: u64,
+        max_file_bytes: ByteCount,
+        command: String,
+        overwrite: bool,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

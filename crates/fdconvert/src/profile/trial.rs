@@ -1,12 +1,13 @@
 //! The sampled images as datasets on the target, and the loader running over any ratio of them.
 use super::blend::Blend;
-use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Error, FieldSpec, Image, Kind, OptionValues, Reader, Result, Sample, Schema, Source, Value,
+    Encoded, Error, FieldSpec, Format, Image, Kind, OptionValues, Reader, Result, Sample, Schema,
+    Source, Value,
 };
+use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
-use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
-use fdconvert_profile::{Sampled, choose};
+use fdconvert_pipeline::{Cancel, PackJob, pack};
+use fdconvert_profile::{Sampled, Stored, choose};
 use fdconvert_storage::Throttle;
 use std::{
     collections::BTreeMap,
@@ -55,27 +56,13 @@ impl Trial {
         let folder = tempfile::Builder::new().prefix(".fdconvert-profile-").tempdir_in(target);
         let folder = folder.map_err(Error::io("create a folder in", target))?;
         let options = OptionValues(BTreeMap::from([("sidecars".to_owned(), "fdx".to_owned())]));
-        let format = fdconvert_core::Format::with_options(
-            &fdconvert_formats::wds::Wds::default(),
-            &options,
-        )?;
         let mut readers = Vec::new();
         for (form, codec) in sampled.formats.iter().enumerate() {
-            let source = OneForm::new(sampled, form)?;
+            let source = Arc::new(OneForm::new(sampled, form)?);
             let out = folder.path().join(codec.extension());
-            let plan = Plan::single_file(source.len());
-            let dataset = Dataset {
-                source: &source,
-                policy: &Policy::default(),
-                format: &*format,
-                out: &out,
-                plan: &plan,
-                params: &BTreeMap::new(),
-                jpeg_index: None,
-                on_error: OnError::Fail,
-            };
-            pack(&dataset, &Run::default(), cancel, &mut ())?;
-            readers.push(Arc::from(format.open(&out)?));
+            let job = PackJob::new(source, Wds::default().with_options(&options)?, &out);
+            pack(&job, cancel, &mut ())?;
+            readers.push(Arc::from(job.format.open(&out)?));
         }
         Ok(Self { folder, readers, n_samples: sampled.images.len() as u64 })
     }
@@ -181,32 +168,33 @@ fn rate(
 }
 
 /// The sampled images in one form.
-struct OneForm<'a> {
-    sampled: &'a Sampled,
-    form: usize,
+struct OneForm {
+    images: Vec<Encoded>,
     schema: Schema,
 }
 
-impl<'a> OneForm<'a> {
-    fn new(sampled: &'a Sampled, form: usize) -> Result<Self> {
+impl OneForm {
+    fn new(sampled: &Sampled, form: usize) -> Result<Self> {
         let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
-        Ok(Self { sampled, form, schema })
+        let image = |stored: &Stored| stored.forms.get(form).cloned();
+        let images = sampled.images.iter().filter_map(image).collect();
+        Ok(Self { images, schema })
     }
 }
 
-impl Source for OneForm<'_> {
+impl Source for OneForm {
     fn schema(&self) -> &Schema {
         &self.schema
     }
 
     fn len(&self) -> u64 {
-        self.sampled.images.len() as u64
+        self.images.len() as u64
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        let stored = usize::try_from(index).ok().and_then(|at| self.sampled.images.get(at));
-        let image = stored
-            .and_then(|stored| stored.forms.get(self.form))
+        let image = usize::try_from(index)
+            .ok()
+            .and_then(|at| self.images.get(at))
             .ok_or_else(|| Error::usage("sample", format!("there is no sample {index}")))?;
         Ok(Sample { key: self.key(index), values: vec![Value::Image(image.clone().into())] })
     }

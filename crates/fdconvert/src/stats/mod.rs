@@ -9,10 +9,14 @@ pub(crate) use count::{UNASKED, count};
 pub use pixels::PixelStats;
 
 use crate::{
-    ByteCount, Context, document, duplicates::count_exact, options::from_object, pack::threads,
+    ByteCount, Context,
+    document::document,
+    duplicates::count_exact,
+    options::{from_object, setters},
     sources::opening,
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
+use fdconvert_pipeline::threads;
 use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -58,6 +62,17 @@ impl Default for StatsOptions {
 }
 
 impl StatsOptions {
+    setters! {
+        html: Option<PathBuf>,
+        threads: Option<usize>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        pixels: bool,
+        overwrite: bool,
+        max_pixels: u64,
+        split: SplitChoice,
+    }
+
     /// Options from a JSON object: names as here.
     ///
     /// # Errors

@@ -12,9 +12,7 @@ use std::{
 };
 
 fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
-    let mut options = DuplicatesOptions::default();
-    options.near = near;
-    options.threads = Some(threads);
+    let options = DuplicatesOptions::default().near(near).threads(threads);
     let mut found = find_duplicates(&owned(datasets), &options, Context::default()).unwrap();
     found.seconds = 0.0;
     found
@@ -22,7 +20,8 @@ fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
 
 /// The keys of each group.
 fn groups(found: &Duplicates) -> BTreeSet<Vec<String>> {
-    let keys = |group: &fdconvert::Group| group.samples.iter().map(|it| it.key.clone()).collect();
+    let keys =
+        |group: &fdconvert::results::Group| group.samples.iter().map(|it| it.key.clone()).collect();
     found.groups.iter().map(keys).collect()
 }
 
@@ -65,7 +64,9 @@ fn planted_duplicates_are_found_and_other_photos_are_not() {
     assert_eq!(groups(&near), (0..12).map(group).collect());
     assert_eq!((near.surplus(), near.flat, near.leaks()), (48, 0, 0));
     let exact = |found: &Duplicates| -> Vec<Vec<bool>> {
-        let of = |group: &fdconvert::Group| group.samples.iter().map(|it| it.is_exact).collect();
+        let of = |group: &fdconvert::results::Group| {
+            group.samples.iter().map(|it| it.is_exact).collect()
+        };
         found.groups.iter().map(of).collect()
     };
     assert_eq!(exact(&near), vec![vec![false, false, false, true, false]; 12]);
@@ -131,8 +132,7 @@ fn keys_to_keep_are_what_packing_takes() {
     let root = tempfile::tempdir().unwrap();
     let folder = planted(root.path());
     let list = root.path().join("keep.txt");
-    let mut options = DuplicatesOptions::default();
-    options.keys = Some(list.clone());
+    let mut options = DuplicatesOptions::default().keys(list.clone());
     let found =
         find_duplicates(std::slice::from_ref(&folder), &options, Context::default()).unwrap();
     assert_eq!(found.kept_keys, Some(72));
@@ -189,9 +189,9 @@ fn what_means_nothing_is_refused() {
     };
     assert!(refused(&[root.path()], &DuplicatesOptions::default()).contains("no image"));
     assert!(refused(&[], &DuplicatesOptions::default()).contains("at least one"));
-    let mut options = DuplicatesOptions::default();
-    options.distance = 16;
-    assert!(refused(&[root.path()], &options).contains("0 to 15"));
+    assert!(
+        refused(&[root.path()], &DuplicatesOptions::default().distance(16)).contains("0 to 15")
+    );
 }
 
 fn owned(datasets: &[&Path]) -> Vec<PathBuf> {

@@ -23,10 +23,7 @@ fn make(dataset: &Path, out: &Path, options: &SheetOptions) -> (Sheet, Vec<u8>) 
 }
 
 fn options(count: u64, side: u32, threads: usize) -> SheetOptions {
-    let mut options = SheetOptions::default();
-    (options.count, options.side, options.overwrite) = (count, side, true);
-    options.threads = Some(threads);
-    options
+    SheetOptions::default().count(count).side(side).threads(threads).overwrite(true)
 }
 
 #[test]

@@ -4,9 +4,7 @@ use fdconvert_testkit::fixtures;
 use std::{fs, path::Path};
 
 fn of(dataset: &Path, pixels: bool, threads: usize) -> DatasetStats {
-    let mut options = StatsOptions::default();
-    options.pixels = pixels;
-    options.threads = Some(threads);
+    let options = StatsOptions::default().pixels(pixels).threads(threads);
     stats(dataset, &options, Context::default()).unwrap()
 }
 
@@ -83,9 +81,7 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     assert_eq!(of(&folder, true, 2).duplicates, Some(1));
 
     let page = root.path().join("page.html");
-    let mut options = StatsOptions::default();
-    options.html = Some(page.clone());
-    options.pixels = true;
+    let mut options = StatsOptions::default().html(page.clone()).pixels(true);
     stats(&out, &options, Context::default()).unwrap();
     let html = fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<svg").count(), 5, "{html}");

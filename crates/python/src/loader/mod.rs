@@ -115,7 +115,7 @@ impl BatchSource {
             }
             if let Err(exception) = py.check_signals() {
                 // Its threads may wait for a server that is silent.
-                let _stopped = fdconvert::stop_reading();
+                let _stopped = fdconvert::plumbing::stop_reading();
                 self.with(py, |loader| {
                     loader.stop();
                     Ok(())

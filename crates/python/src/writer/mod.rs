@@ -18,7 +18,7 @@ pub(crate) use served::pack_samples;
 pub(crate) use written::SampleWriter;
 
 use crate::error::raise;
-use fdconvert::{OnError, Pack};
+use fdconvert::{OnPackError, Pack};
 use fdconvert_core::probe::probe;
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 /// Request to pack something: all of it but the samples.
 pub(crate) struct Request {
     pub(crate) pack: Pack,
-    pub(crate) on_error: OnError,
+    pub(crate) on_error: OnPackError,
     pub(crate) is_dry: bool,
 }
 
@@ -40,7 +40,7 @@ impl Request {
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
         let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
-        let on_error = if skips { OnError::Skip } else { OnError::Fail };
+        let on_error = if skips { OnPackError::Skip } else { OnPackError::Fail };
         Ok(Self { pack, on_error, is_dry })
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResul
 /// cause.
 #[pyfunction]
 pub(crate) fn left_files() -> Vec<String> {
-    fdconvert::left_files()
+    fdconvert::plumbing::left_files()
 }
 
 /// Return whether bytes start as those of an image file do.

@@ -6,7 +6,7 @@ use super::{
     written::SampleWriter,
 };
 use crate::error::raise;
-use fdconvert::{Error, OnError, Result};
+use fdconvert::{Error, OnPackError, Result};
 use fdconvert_core::{Image, Sample};
 use pyo3::{exceptions::PyException, prelude::*, types::PyRange};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,14 +23,14 @@ pub(super) struct Sequence<'py> {
     several: Several<'py>,
     fields: Fields,
     extension: String,
-    on_error: OnError,
+    on_error: OnPackError,
     /// Exceptions that samples have raised, by key: one of them may end the run.
     raised: BTreeMap<String, PyErr>,
 }
 
 impl<'py> Sequence<'py> {
     /// Fetches one sample at a time, until it has [learned](Self::learn) how large they are.
-    pub(super) fn new(samples: Bound<'py, PyAny>, fields: Fields, on_error: OnError) -> Self {
+    pub(super) fn new(samples: Bound<'py, PyAny>, fields: Fields, on_error: OnPackError) -> Self {
         let several = Several::of(&samples);
         let raised = BTreeMap::new();
         Self { samples, several, fields, extension: String::new(), on_error, raised }
@@ -76,7 +76,7 @@ impl<'py> Sequence<'py> {
             Err(Unfit::Said(what)) => Ok(Err(Error::sample(key, what))),
             Err(Unfit::Raised(error)) if error.is_instance_of::<PyException>(py) => {
                 let what = text_of(py, &error);
-                if self.on_error == OnError::Fail {
+                if self.on_error == OnPackError::Fail {
                     self.raised.insert(key.clone(), error);
                 }
                 Ok(Err(Error::sample(key, what)))
@@ -103,7 +103,7 @@ impl<'py> Sequence<'py> {
                 Ok(Values { values, .. }) => {
                     found.push(Sample { key: numbered(index, &self.extension), values });
                 }
-                Err(_) if self.on_error == OnError::Skip => {}
+                Err(_) if self.on_error == OnPackError::Skip => {}
                 Err(error) => return Err(self.exception(&error)),
             }
         }

@@ -61,7 +61,7 @@ impl Served {
         };
         match pack.prepare(context)? {
             // What looks at all samples first would have been told that they are bad.
-            Prepared::Samples(samples) if samples.dataset().plan.order.is_none() => {
+            Prepared::Samples(samples) if samples.job().plan.order.is_none() => {
                 first.is_planned.store(true, Ordering::Release);
                 Ok(samples.document("packed", &samples.run(context)?))
             }

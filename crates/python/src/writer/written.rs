@@ -13,7 +13,7 @@ use crate::{
     desk::Desk,
     error::{UsageError, raise},
 };
-use fdconvert::{Context, Error, OnError, TemporaryDataset};
+use fdconvert::{Context, Error, OnPackError, TemporaryDataset};
 use fdconvert_core::{Image, Sample, Value};
 use pyo3::{exceptions::PyException, prelude::*};
 use std::{path::PathBuf, sync::Arc};
@@ -23,7 +23,7 @@ use std::{path::PathBuf, sync::Arc};
 pub(crate) struct SampleWriter {
     fields: Fields,
     keys: Keys,
-    on_error: OnError,
+    on_error: OnPackError,
     out: PathBuf,
     name: String,
     progress: Option<Py<PyAny>>,
@@ -121,7 +121,7 @@ impl SampleWriter {
         found: Result<Values, Unfit>,
         key: Option<String>,
     ) -> PyResult<()> {
-        let skips = self.on_error == OnError::Skip;
+        let skips = self.on_error == OnPackError::Skip;
         let (key, values) = match found {
             Ok(Values { key: own, values }) => (key.or(own), Ok(values)),
             Err(Unfit::Said(what)) => (key, Err(what)),
@@ -201,7 +201,7 @@ impl SampleWriter {
             }
         });
         match sample {
-            Err(what) if self.on_error == OnError::Fail => return Ok(Some((key, what))),
+            Err(what) if self.on_error == OnPackError::Fail => return Ok(Some((key, what))),
             sample => {
                 let progress = self.progress.as_ref().map(|progress| progress.bind(py));
                 if let Err(error) = stream.take(py, progress, sample) {
@@ -235,7 +235,7 @@ impl SampleWriter {
             }
             Err(what) => (key.unwrap_or_else(|| numbered(index, "")), what),
         };
-        if self.on_error == OnError::Fail {
+        if self.on_error == OnPackError::Fail {
             return Ok(Some((key, what)));
         }
         if let Err(error) = py.detach(|| samples.push_unreadable(&key, &what)) {

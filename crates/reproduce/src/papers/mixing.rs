@@ -88,16 +88,19 @@ fn profile(
         None => "profiling the processors",
         Some(_) => "trying eleven ratios on a disk",
     })?;
-    let mut options = ProfileOptions::default();
-    options.target = Some(run.folder.to_owned());
-    options.threads = Some(run.options.n_threads()?);
-    options.throttle_read = rate
+    let throttle_read = rate
         .map(|rate| format!("{rate}B/s").parse::<ByteRate>())
         .transpose()
         .map_err(|what| Error::usage("throttle_read", what))?;
-    options.verify = verify;
-    options.search = (verify == Verify::Sweep).then_some(Search::Paper);
-    (options.runs, options.seconds) = if run.options.quick { (3, 1.0) } else { (5, 3.0) };
+    let (runs, seconds) = if run.options.quick { (3, 1.0) } else { (5, 3.0) };
+    let options = ProfileOptions::default()
+        .target(run.folder.to_owned())
+        .threads(run.options.n_threads()?)
+        .throttle_read(throttle_read)
+        .verify(verify)
+        .search((verify == Verify::Sweep).then_some(Search::Paper))
+        .runs(runs)
+        .seconds(seconds);
     let context = Context { cancel: run.watch.cancel(), progress: &() };
     fdconvert::profile(&folder.path, &options, context)
 }

@@ -43,7 +43,7 @@ pub fn reproduce(
         paper,
         title: paper.title(),
         tool: format!("fdconvert {}", env!("CARGO_PKG_VERSION")),
-        measured_on: fdconvert::measured_on(scratch.path(), &options.command),
+        measured_on: fdconvert::plumbing::measured_on(scratch.path(), &options.command),
         quick: options.quick,
         seconds: began.elapsed().as_secs_f64(),
         others: others.map(|rival| (rival.kind.name().to_owned(), rival.version)).collect(),

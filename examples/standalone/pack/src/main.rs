@@ -1,6 +1,6 @@
 //! Packs a folder of images, opens what came of it, and loads a batch:
 //! `cargo run -- FOLDER OUT.beton`.
-use fdconvert::{Datasets, Loader, LoaderOptions, Pack, PackOptions};
+use fdconvert::{Crop, Datasets, Loader, LoaderOptions, Pack, PackOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1);
@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dataset = fdconvert::open(&out)?;
     println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
 
-    let options = LoaderOptions { batch: 4, ..LoaderOptions::default() };
+    let crop = Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) };
+    let options = LoaderOptions { batch: 4, crop, ..LoaderOptions::default() };
     let mut loader = Loader::new(Datasets::open(&out)?, options)?;
     let batch = loader.next_batch().ok_or("no batch")??;
     println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());

@@ -1,5 +1,5 @@
-//! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Checked, OnError, Plan, Positions, finished::Finished, pack::no_sample};
+//! What is packed, and what concerns it as a whole: its identity, its completion.
+use crate::{Checked, OnError, Plan, Positions, Run, finished::Finished, pack::no_sample};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
@@ -7,57 +7,51 @@ use fdconvert_core::{
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// This one, from 0.
-    pub index: u64,
-    /// Number of parts.
-    pub of: u64,
-}
-
-impl Part {
-    pub(crate) fn has(self, shard: usize) -> bool {
-        shard as u64 % self.of.max(1) == self.index
-    }
-}
-
-/// A dataset to be written: everything that shapes its bytes.
-#[derive(Clone, Copy)]
-pub struct Dataset<'a> {
+/// A dataset to be written, with everything that is decided before its first byte.
+pub struct PackJob {
     /// Source of the samples.
-    pub source: &'a dyn Source,
+    pub source: Arc<dyn Source>,
     /// Policy by which images are stored.
-    pub policy: &'a Policy,
+    pub policy: Policy,
     /// The layout they are stored in.
-    pub format: &'a dyn Format,
+    pub format: Box<dyn Format>,
     /// Path of the output.
-    pub out: &'a Path,
+    pub out: PathBuf,
     /// Which sample goes where.
-    pub plan: &'a Plan,
+    pub plan: Plan,
     /// Parameters to record beside the policy's own: format options, seed.
-    pub params: &'a BTreeMap<String, String>,
+    pub params: BTreeMap<String, String>,
     /// Store entry points of the JPEGs, where a decoder may start inside the scan, so many bits
     /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
     pub jpeg_index: Option<u32>,
-    /// Reaction to samples that cannot be read, decoded or stored.
-    pub on_error: OnError,
+    /// How it runs, which shapes no byte.
+    pub run: Run,
 }
 
 /// Identity of a dataset among others at the same place.
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub(crate) provenance: Provenance,
-    /// As [`Dataset::fingerprint`] has it.
+    /// As [`PackJob::fingerprint`] has it.
     pub fingerprint: [u8; 16],
     stamp: [u8; 16],
 }
 
-impl Dataset<'_> {
+impl PackJob {
+    /// All samples of a source in its order, in one file, with their bytes.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>, format: Box<dyn Format>, out: impl Into<PathBuf>) -> Self {
+        let plan = Plan::single_file(source.len());
+        let (policy, run) = (Policy::default(), Run::default());
+        let (params, out) = (BTreeMap::new(), out.into());
+        Self { source, policy, format, out, plan, params, jpeg_index: None, run }
+    }
+
     /// Identity of the dataset: equal for runs that must write the same bytes. The source's listing,
     /// the schema, every recorded parameter, the tool's version and the shard borders go in; threads,
     /// paths and what is done about bad samples do not.
@@ -70,7 +64,7 @@ impl Dataset<'_> {
             hash.update(&(bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
         };
-        field(&self.source.checked_fingerprint(self.on_error == OnError::Skip)?);
+        field(&self.source.checked_fingerprint(self.run.on_error == OnError::Skip)?);
         // Maps keep their order, so equal values give equal text.
         field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
         field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
@@ -92,25 +86,6 @@ impl Dataset<'_> {
             field(&word.to_le_bytes());
         }
         Ok(hash.digest128().to_le_bytes())
-    }
-
-    /// Returns whether a shard of this very dataset is finished already.
-    ///
-    /// # Errors
-    /// Those of [`fingerprint`](Self::fingerprint).
-    pub fn has_begun(&self) -> Result<bool> {
-        let identity = self.identity()?;
-        // What is there and is of another run is not a business of this question.
-        let shards: Vec<_> = self.plan.shards.iter().collect();
-        let mut left = &shards[..];
-        while !left.is_empty() {
-            let found = self.finished(&identity, left.get(..64).unwrap_or(left), false);
-            if found.iter().any(|found| matches!(found, Ok(Some(_)))) {
-                return Ok(true);
-            }
-            left = left.get(found.len().max(1)..).unwrap_or_default();
-        }
-        Ok(false)
     }
 
     /// Returns what every shard's record says, where all parts are done, and what it took to
@@ -159,7 +134,7 @@ impl Dataset<'_> {
             return Err(no_sample(provenance.skipped.first()));
         }
         self.format.complete(&Complete {
-            out: self.out,
+            out: &self.out,
             schema: self.source.schema(),
             shards: &shards,
             common: &self.plan.common,
@@ -221,8 +196,8 @@ impl Dataset<'_> {
     /// Returns where a shard's dataset lies.
     pub(crate) fn shard_out(&self, shard: &Shard) -> PathBuf {
         match self.format.is_sharded() || self.plan.splits().len() == 1 {
-            true => self.out.to_path_buf(),
-            false => split_out(self.out, &shard.split),
+            true => self.out.clone(),
+            false => split_out(&self.out, &shard.split),
         }
     }
 
@@ -237,7 +212,7 @@ impl Dataset<'_> {
 
     /// Returns what of the record tells runs apart: not what the source holds beside its samples.
     fn recorded(&self) -> Provenance {
-        let params = recorded_params(self.policy, self.format, self.jpeg_index, self.params);
+        let params = recorded_params(&self.policy, &*self.format, self.jpeg_index, &self.params);
         let source = self.source.name();
         Provenance { tool: TOOL.into(), source, params, skipped: Vec::new() }
     }

@@ -1,0 +1,24 @@
+//! Setters of options, each called as its field.
+
+/// A setter for each field that takes a plain value, or the value of an option.
+macro_rules! setters {
+    ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, value: impl Into<Option<$of>>) -> Self {
+                self.$name = value.into();
+                self
+            }
+        )*
+        $(
+            #[doc = concat!("Sets [`", stringify!($plain), "`](field@Self::", stringify!($plain), ").")]
+            #[must_use]
+            pub fn $plain(mut self, value: $type) -> Self {
+                self.$plain = value;
+                self
+            }
+        )*
+    };
+}
+pub(crate) use setters;

@@ -1,0 +1,111 @@
+//! The policy that options ask for.
+use crate::{PackOptions, options::Encoding};
+use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
+use fdconvert_core::{Error, Message, Result, message, named};
+
+/// The policy without the mixture, for which a ratio may have to be measured.
+///
+/// # Errors
+/// `Usage` for options that mean nothing together.
+pub(crate) fn policy(options: &PackOptions) -> Result<Policy> {
+    let encode = match (options.encode, options.jpeg_quality) {
+        (Some(encoding), _) => encode(encoding, options)?,
+        (None, Some(_)) => Encode::Jpeg,
+        (None, None) => Encode::Keep,
+    };
+    let size = match (options.max_side, options.short_side) {
+        (Some(_), Some(_)) => {
+            let what =
+                message!("it bounds the same images as {}; give one of them", named::MAX_SIDE);
+            return Err(Error::usage(named::SHORT_SIDE, what));
+        }
+        (Some(side), None) => Some(Size::MaxSide(side)),
+        (None, Some(side)) => Some(Size::ShortSide(side)),
+        (None, None) => None,
+    };
+    let mut policy = Policy {
+        encode,
+        mixture: None,
+        size,
+        filter: options.filter,
+        jpeg: JpegOptions {
+            quality: options.jpeg_quality.unwrap_or(90),
+            subsampling: options.subsampling,
+            optimize_huffman: options.optimize_huffman,
+            restart_rows: options.restart_rows,
+        },
+        alpha: options.alpha,
+        gray: if options.gray_to_rgb { Gray::Expand } else { Gray::Keep },
+        orient: !options.no_exif_rotation,
+        baseline: options.baseline,
+        strict: options.strict,
+        check: options.check,
+        strip: options.strip_metadata.iter().copied().collect(),
+        limits: options.limits(),
+    };
+    if options.format_options.get("compat").map(String::as_str) == Some("ffcv") {
+        as_ffcv_would(&mut policy)?;
+    }
+    // Any share will do to refuse what a mixture cannot be.
+    let mixture = options.ratio.as_ref().map(|_| mixture(options, 0.0));
+    Policy { mixture, ..policy.clone() }.validate()?;
+    Ok(policy)
+}
+
+/// The mixture that the option `ratio` asks for, with the share that it has become.
+pub(crate) fn mixture(options: &PackOptions, share: f64) -> Mixture {
+    Mixture { share, by: options.by, seed: options.seed, max_bytes: options.max_bmp_size.0 }
+}
+
+/// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
+/// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
+fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
+    let refuse = |what: Message| Err(Error::usage(named::COMPAT.with("ffcv"), what));
+    let jpeg = named::ENCODE.with("jpeg");
+    match policy.encode {
+        Encode::Jpeg | Encode::Raw => {}
+        Encode::Smart { .. } | Encode::Mix { .. } => {
+            return refuse(message!(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave {} \
+                 out (FFCV reads the file nevertheless), or use {jpeg} or raw",
+                named::COMPAT
+            ));
+        }
+        Encode::Keep | Encode::Png | Encode::Bmp | Encode::Webp => {
+            return refuse(message!("FFCV stores what it has encoded itself; use {jpeg} or raw"));
+        }
+    }
+    if policy.filter != Filter::Area {
+        return refuse(message!("FFCV resizes by area only; leave {} out", named::FILTER));
+    }
+    if matches!(policy.size, Some(Size::ShortSide(_))) {
+        return refuse(message!("FFCV bounds the longer side only; use {}", named::MAX_SIDE));
+    }
+    let jpeg = &policy.jpeg;
+    if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
+        let what = "FFCV's JPEGs are 4:2:0 with standard tables and no restart markers";
+        return refuse(what.into());
+    }
+    policy.gray = Gray::Expand;
+    policy.orient = false;
+    Ok(())
+}
+
+fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
+    if options.jpeg_quality.is_some()
+        && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Webp | Encoding::Raw)
+    {
+        let what = message!("{} writes no JPEG", named::ENCODE.with(encoding));
+        return Err(Error::usage(named::JPEG_QUALITY, what));
+    }
+    Ok(match encoding {
+        Encoding::Keep => Encode::Keep,
+        Encoding::Jpeg => Encode::Jpeg,
+        Encoding::Png => Encode::Png,
+        Encoding::Bmp => Encode::Bmp,
+        Encoding::Webp => Encode::Webp,
+        Encoding::Raw => Encode::Raw,
+        Encoding::Smart => Encode::Smart { ratio: options.smart_ratio },
+        Encoding::Mix(share) => Encode::Mix { jpeg_share: share.get(), seed: options.seed },
+    })
+}

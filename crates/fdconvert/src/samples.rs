@@ -1,0 +1,213 @@
+//! A job that only has to be run, and what there is to say of it.
+use crate::{
+    Context,
+    choose::Chosen,
+    document::document,
+    notes::Notes,
+    out,
+    splits::{self, SplitReport, planned_json},
+};
+use fdconvert_core::{Error, Message, Result, named, split_names};
+use fdconvert_pipeline::{PackJob, Report, outputs};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+/// Samples on their way into a dataset.
+pub struct Samples {
+    job: PackJob,
+    notes: Notes,
+}
+
+impl Samples {
+    /// Checks the outputs of the job.
+    pub(crate) fn new(job: PackJob, notes: Notes, inputs: &[&PathBuf]) -> Result<Self> {
+        let (format, out) = (&*job.format, &*job.out);
+        out::check_name(out, format)?;
+        let planned = outputs(format, &job.plan, out);
+        out::check_each(&planned, out, inputs, format, job.run.overwrite)?;
+        if job.run.part.is_some() && !format.is_sharded() {
+            let name = format.name();
+            let what = format!("a {name} is one file and cannot be written in parts");
+            return Err(Error::usage(named::PART, what));
+        }
+        Ok(Self { job, notes })
+    }
+
+    /// Returns what will be written.
+    #[must_use]
+    pub fn job(&self) -> &PackJob {
+        &self.job
+    }
+
+    /// Neither an option nor the extension of the output chose the format.
+    #[must_use]
+    pub fn is_default_format(&self) -> bool {
+        self.notes.is_default_format
+    }
+
+    /// Returns what was left out by what samples are, in sentences.
+    #[must_use]
+    pub fn choice_notes(&self) -> &[Message] {
+        &self.notes.choice
+    }
+
+    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    #[must_use]
+    pub fn chosen_away(&self) -> u64 {
+        self.chosen().left_out()
+    }
+
+    pub(crate) fn chosen(&self) -> &Chosen {
+        &self.notes.chosen
+    }
+
+    /// The splits in the order of the plan, as far as this run wrote them.
+    #[must_use]
+    pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
+        match self.notes.unpacks && !self.job.source.splits().is_empty() {
+            true => splits::kept_together(&self.job, report),
+            false => splits::written(&self.job, report),
+        }
+    }
+
+    /// Returns what became of the splits of the source, and what else there is to know about it, in
+    /// sentences.
+    #[must_use]
+    pub fn split_notes(&self) -> Vec<Message> {
+        self.notes.on_source(&*self.job.source)
+    }
+
+    /// Paths that are written: formats of one file have one for each split.
+    #[must_use]
+    pub fn outputs(&self) -> Vec<PathBuf> {
+        outputs(&*self.job.format, &self.job.plan, &self.job.out)
+    }
+
+    /// Returns the paths that a run has written: outputs of which no sample was left are not there.
+    #[must_use]
+    pub fn written(&self, report: &Report) -> Vec<PathBuf> {
+        let planned = self.outputs();
+        match planned.len() {
+            0 | 1 => planned,
+            _ => report.shards.iter().map(|shard| shard.path.clone()).collect(),
+        }
+    }
+
+    /// Returns what the format has to say of how such samples are stored.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<Message> {
+        self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
+    }
+
+    /// Packs them.
+    ///
+    /// # Errors
+    /// As for [`Pack::run`](crate::Pack::run).
+    pub fn run(&self, context: Context<'_>) -> Result<Report> {
+        let mut observer = context.progress.packing();
+        fdconvert_pipeline::pack(&self.job, context.cancel, &mut *observer)
+    }
+}
+
+impl Samples {
+    /// Returns what would be done.
+    #[must_use]
+    pub fn plan_document(&self) -> Value {
+        let job = self.job();
+        let mut fields = Map::new();
+        fields.insert("samples".into(), json!(job.plan.len()));
+        fields.insert("shards".into(), json!(job.plan.shards.len()));
+        fields.insert("out".into(), json!(job.out.display().to_string()));
+        fields.insert("outputs".into(), outputs_json(&self.outputs()));
+        fields.insert("splits".into(), planned_json(&job.plan));
+        fields.insert("source_splits".into(), json!(split_names(&job.source.splits())));
+        fields.insert("split_notes".into(), json!(self.split_notes()));
+        fields.insert("format".into(), json!(job.format.name()));
+        fields.insert("schema".into(), json!(job.source.schema()));
+        fields.insert("params".into(), json!(job.policy.params()));
+        fields.insert("jpeg_index".into(), json!(job.jpeg_index));
+        fields.insert("ignored".into(), json!(job.source.left_out()));
+        fields.extend(self.chosen().document());
+        document("plan", fields)
+    }
+
+    /// The report of a run under the name of what was done: `packed` or `unpacked`.
+    #[must_use]
+    pub fn document(&self, what: &str, report: &Report) -> Value {
+        let job = self.job();
+        let notes: Map<String, Value> =
+            report.notes.iter().map(|(name, _, n)| ((*name).to_owned(), json!(n))).collect();
+        let codecs: Map<String, Value> =
+            report.codecs.iter().map(|(codec, n)| (codec.extension().into(), json!(n))).collect();
+        let times: Map<String, Value> = report
+            .stages
+            .by_name()
+            .into_iter()
+            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
+            .collect();
+        let shards: Vec<_> = report
+            .shards
+            .iter()
+            .map(|shard| {
+                let path = shard.path.display().to_string();
+                json!({"path": path, "samples": shard.samples, "bytes": shard.bytes})
+            })
+            .collect();
+        let splits: Vec<_> = self
+            .splits(report)
+            .into_iter()
+            .map(|split| json!({"name": split.name, "samples": split.samples}))
+            .collect();
+        let (fell_back, before, after) = report.fell_back;
+        let fields = json!({
+            "out": job.out.display().to_string(),
+            "outputs": outputs_json(&self.written(report)),
+            "format": job.format.name(),
+            "planned": report.planned,
+            "samples": report.samples,
+            "resumed": report.resumed,
+            "checked_bytes": report.checked.bytes,
+            "checked_seconds": report.checked.time.as_secs_f64(),
+            "skipped": report.skipped,
+            "ignored": job.source.left_out(),
+            "left_out": self.n_left_out(),
+            "splits": splits,
+            "source_splits": split_names(&job.source.splits()),
+            "split_notes": self.split_notes(),
+            "bytes_in": report.bytes_in,
+            "bytes_stored": report.bytes_stored,
+            "bytes_out": report.bytes_out,
+            "codecs": codecs,
+            "notes": notes,
+            "remarks": self.remarks(),
+            "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
+            "jpeg_index": report.entry_points,
+            "shards": shards,
+            "seconds": report.elapsed.as_secs_f64(),
+            "stage_seconds": times,
+            "bottleneck": report.stages.bottleneck(report.elapsed),
+            "threads": job.run.n_threads().unwrap_or(1),
+            "params": job.policy.params(),
+        });
+        match fields {
+            Value::Object(mut fields) => {
+                fields.extend(self.chosen().document());
+                document(what, fields)
+            }
+            _ => document(what, Map::new()),
+        }
+    }
+
+    /// Samples of the source that are not planned.
+    fn n_left_out(&self) -> u64 {
+        let job = self.job();
+        match job.source.is_open() {
+            true => 0,
+            false => job.source.len().saturating_sub(job.plan.len()),
+        }
+    }
+}
+
+fn outputs_json(outputs: &[PathBuf]) -> Value {
+    outputs.iter().map(|place| place.display().to_string()).collect()
+}
