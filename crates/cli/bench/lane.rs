@@ -6,14 +6,14 @@ use super::{
 };
 use crate::Session;
 use cpu_time::ProcessTime;
-use fdconvert::threads;
-use fdconvert_core::{Codec, Error, Result, Shown, SplitChoice};
+use fdconvert::{OpenOptions, open_with, threads};
+use fdconvert_core::{Codec, Error, Reader, Result, Shown, SplitChoice};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
     Output, Stats, research::LIQUID,
 };
-use fdconvert_storage::Throttle;
+use fdconvert_profile::{SlowStorage, Throttle};
 use serde_json::{Map, Value, json};
 use std::{
     path::Path,
@@ -53,8 +53,12 @@ pub(super) fn open(
         [] => SplitChoice::Only,
         names => SplitChoice::named(names),
     };
-    let opened = paths.iter().map(|path| Ok((*path, Datasets::open_split(path, splits.clone())?)));
-    let opened: Vec<(&Path, Datasets)> = opened.collect::<Result<_>>()?;
+    let how = OpenOptions::default().splits(splits);
+    let opened = paths.iter().map(|path| {
+        let reader = open_with(path, &how)?;
+        Ok((*path, Arc::from(reader)))
+    });
+    let opened: Vec<(&Path, Arc<dyn Reader>)> = opened.collect::<Result<_>>()?;
     let open = |access: Access| -> Result<Vec<Lane>> {
         let depths = &args.queue_depth;
         let lanes =
@@ -103,29 +107,35 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
         augment: args.augment.as_deref().and_then(Augment::named),
         threads: threads(args.threads)?,
         fetch_threads: queue_depth,
-        latency: args.latency.0,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
             CacheArg::Resident => CachePolicy::RESIDENT,
             CacheArg::Liquid => LIQUID,
         },
-        throttle: args
-            .throttle_read
-            .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
-            .map(Arc::new),
         ..Options::default()
     })
 }
 
+/// The storage that is played: each lane has the whole rate to itself.
+fn slow(args: &BenchArgs) -> SlowStorage {
+    let rate = args.throttle_read.map(|rate| rate.bytes_per_s() as f64);
+    SlowStorage {
+        latency: args.latency.0,
+        throttle: rate.and_then(Throttle::new).map(Arc::new),
+        ..SlowStorage::default()
+    }
+}
+
 impl Lane {
     fn new(
-        (path, datasets): &(&Path, Datasets),
+        (path, reader): &(&Path, Arc<dyn Reader>),
         depth: usize,
         args: &BenchArgs,
         access: Access,
     ) -> Result<Self> {
-        let loader = Loader::new(datasets.clone(), options(args, depth, access)?)?;
+        let datasets = Datasets::one(slow(args).around(reader.clone()))?;
+        let loader = Loader::new(datasets, options(args, depth, access)?)?;
         let name = name(path);
         let label = match args.queue_depth.len() {
             1 => name.clone(),

@@ -79,7 +79,6 @@ pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
 pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
-pub use fdconvert_storage::Throttle;
 pub use follow::{
     Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
 };

@@ -11,8 +11,7 @@ use crate::{
     transform::{Augment, Crop, Output},
 };
 use fdconvert_core::{Error, Limits, Result};
-use fdconvert_storage::Throttle;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Access to stored images.
@@ -148,16 +147,6 @@ pub struct Options {
     pub exchange: Option<Arc<dyn Exchange>>,
     /// Access to stored images.
     pub access: Access,
-    /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
-    /// share the rate. It counts the bytes of the images, not those that are read around them.
-    pub throttle: Option<Arc<Throttle>>,
-    /// Waits that long before every read and whenever a file is opened, as a store on the network
-    /// makes one wait: see what [`fetch_threads`](Self::fetch_threads) would bring there.
-    pub latency: Duration,
-    /// Spread of such waits, as those of stores have it: `latency` is their median, and their
-    /// logarithms are normal with this standard deviation. 0 makes all of them alike; with 0.7 one
-    /// in a hundred takes five times the median.
-    pub latency_spread: f64,
     /// Threads that decode; 0 for one per core.
     pub threads: usize,
     /// Threads that only read, each one sample at a time: as many as requests are to be in flight
@@ -217,9 +206,6 @@ impl Default for Options {
             ranks_per_cache: 1,
             exchange: None,
             access: Access::Mapped,
-            throttle: None,
-            latency: Duration::ZERO,
-            latency_spread: 0.0,
             threads: 0,
             fetch_threads: 0,
             ahead_bytes: 64 << 20,
@@ -269,10 +255,6 @@ impl Options {
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
-        }
-        if !(0.0..=3.0).contains(&self.latency_spread) {
-            let what = format!("{} is not from 0 to 3", self.latency_spread);
-            return refuse("latency_spread", what);
         }
         if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
             let what = "a cache needs the global shuffle, which spreads what is in it evenly";

@@ -50,6 +50,8 @@
 //! The inputs are measured by [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of
 //! a folder or of files), and a [`Report`] keeps all of it, as JSON or as a page for people.
 //!
+//! [`SlowStorage`] makes a dataset as slow as a slower disk or a store would be, to be loaded from.
+//!
 //! What many ranks make of it, which share a storage and keep parts of the dataset in their caches,
 //! is a model of its own, [`Cluster`].
 //!
@@ -67,12 +69,12 @@ mod report;
 pub mod research;
 mod sampling;
 mod scale;
+mod slow;
 mod solve;
+mod throttle;
 mod xml;
 
 pub use chart::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Series};
-/// Slows reading down, to see what a dataset would do on a slower disk.
-pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Busy, Cost, Machine, Model, Throughput};
@@ -81,4 +83,6 @@ pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};
 pub use scale::{Cluster, Dealing, EpochTime, moved_share};
+pub use slow::SlowStorage;
 pub use solve::{Choice, GAIN, SLACK, Solution, Verdict, sweep};
+pub use throttle::Throttle;

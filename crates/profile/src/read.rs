@@ -1,5 +1,6 @@
+use crate::Throttle;
 use fdconvert_core::{Error, Result};
-use fdconvert_storage::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile, Throttle};
+use fdconvert_storage::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},

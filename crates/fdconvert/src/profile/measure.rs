@@ -10,11 +10,10 @@ use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
 use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
-    ReadPlan, Report, Target, Verified, measure_read,
+    ReadPlan, Report, Target, Throttle, Verified, measure_read,
     research::{best_mixture, paper_search, resources},
     sample, time_formats,
 };
-use fdconvert_storage::Throttle;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},

@@ -6,8 +6,7 @@ use fdconvert_core::{
 };
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
-use fdconvert_profile::{Sampled, choose};
-use fdconvert_storage::Throttle;
+use fdconvert_profile::{Sampled, SlowStorage, Throttle, choose};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -134,18 +133,18 @@ impl Trial {
             }
         }
         let cache_bytes = (running.cache_share * n_samples as f64) as u64;
-        let blend = Blend::new(&self.readers, form)?;
+        let storage = SlowStorage { throttle: running.throttle.clone(), ..SlowStorage::default() };
+        let blend = storage.around(Arc::new(Blend::new(&self.readers, form)?));
         let options = Options {
             threads: running.threads,
             fetch_threads: running.queue_depth.max(1),
             access: Access::Direct,
-            throttle: running.throttle.clone(),
             cache_bytes,
             ..options(running)
         };
         // The cache fills while each sample comes once.
         let cached = if cache_bytes > 0 { n_samples.div_ceil(BATCH.into()) } else { 0 };
-        rate(Arc::new(blend), options, cached + PREFETCH as u64 + 2, running.time, cancel)
+        rate(blend, options, cached + PREFETCH as u64 + 2, running.time, cancel)
     }
 }
 

@@ -34,7 +34,7 @@ impl Reading<'_> {
         let located = groups.locate(datasets, place);
         let mut tries = 0;
         loop {
-            let read = || store.read(datasets, located, counters, stopped);
+            let read = || store.read(datasets, located, counters);
             let read = catch_unwind(AssertUnwindSafe(read))
                 .unwrap_or_else(|panic| Err(panicked(datasets, located, &*panic)));
             match read {

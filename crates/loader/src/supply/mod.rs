@@ -7,7 +7,7 @@
 //!     Filling      a slot for each resident sample, filled by its first use; with `locality` for
 //!         |        each that this rank owns
 //!         |
-//!       Store      the reader's map, or direct reads; pays the throttle
+//!       Store      the reader's map, or direct reads
 //! ```
 //!
 //! What is in memory never decides which sample comes when, so a cold cache is only slower.

@@ -107,8 +107,7 @@ class Loader:
     takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
     read, near ones together, with up to 128 requests in flight whatever the threads.
     ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``, but one in any case.
-    ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
-    for each read) simulate slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
+    ``access="direct"`` reads past the page cache. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
     the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
     a local disk for datasets in a store, shared by loaders with the same seed.
@@ -199,8 +198,6 @@ class Loader:
         ranks_per_cache: int = 1,
         exchange: Any | Exchange = None,
         access: Literal["mapped", "direct"] = "mapped",
-        throttle: float | None = None,
-        latency: float = 0.0,
         orient: bool = True,
         device: str | None = None,
         decoder: Literal["auto", "index", "nvjpeg", "cpu"] = "auto",
@@ -271,8 +268,6 @@ class Loader:
             "ranks_per_cache": ranks_per_cache,
             "exchange": exchange_of(exchange, rank, world_size),
             "access": access,
-            "throttle": throttle,
-            "latency": latency,
             "orient": orient,
             "decoder": decoder,
             "device_cache_bytes": device_cache_bytes,

@@ -4,7 +4,7 @@ use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
     Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output,
-    Shuffle, Throttle, World, research::LIQUID,
+    Shuffle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -108,8 +108,6 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
             "direct" => Access::Direct,
             other => return unknown("access", other, "\"mapped\", \"direct\""),
         },
-        throttle: throttle(options)?,
-        latency: latency(options)?,
         threads: get(options, "threads")?,
         fetch_threads: get(options, "fetch_threads")?,
         ahead_bytes: get(options, "ahead_bytes")?,
@@ -117,25 +115,6 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         prefetch_bytes: get(options, "prefetch_bytes")?,
         device,
         ..Options::default()
-    })
-}
-
-/// Bytes a second.
-fn throttle(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Throttle>>> {
-    let Some(rate) = get::<Option<f64>>(options, "throttle")? else { return Ok(None) };
-    let throttle = Throttle::new(rate).map(Arc::new);
-    throttle.map(Some).ok_or_else(|| {
-        UsageError::new_err(format!("throttle: {rate} is not a rate above 0, in bytes/s"))
-    })
-}
-
-/// Seconds.
-fn latency(options: &Bound<'_, PyDict>) -> PyResult<Duration> {
-    let seconds: f64 = get(options, "latency")?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        UsageError::new_err(format!(
-            "latency: must be a non-negative number of seconds, got {seconds}"
-        ))
     })
 }
 

@@ -14,7 +14,8 @@ use fdconvert::{
     Verify,
 };
 use fdconvert_core::{Error, Result};
-use fdconvert_loader::{Access, Options, Throttle};
+use fdconvert_loader::{Access, Options};
+use fdconvert_profile::{SlowStorage, Throttle};
 use std::sync::Arc;
 
 /// Cityscapes'.
@@ -216,7 +217,6 @@ fn forms(
                 threads,
                 fetch_threads: 4,
                 access: Access::Direct,
-                throttle: Throttle::new(rate).map(Arc::new),
                 ..Options::default()
             };
             let name = if name == "mixed" {
@@ -224,7 +224,9 @@ fn forms(
             } else {
                 name.into()
             };
-            let mut lane = Lane::ours(name, &made.path, options);
+            let throttle = Throttle::new(rate).map(Arc::new);
+            let storage = SlowStorage { throttle, ..SlowStorage::default() };
+            let mut lane = Lane::slow(name, &made.path, options, storage);
             lane.bytes = made.bytes;
             lane
         })
