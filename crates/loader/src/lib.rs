@@ -68,29 +68,29 @@ pub mod research;
 mod stats;
 mod supply;
 mod transform;
+mod transport;
 
+#[cfg(feature = "gpu")]
+pub use batch::DeviceImages;
 pub use batch::{Batch, Memory, Shape};
 pub use column::Column;
-pub use dataset::Datasets;
-#[cfg(feature = "gpu")]
-pub use device::DeviceImages;
-pub use device::{DeviceDecoder, DeviceOptions};
+pub use dataset::{Datasets, Label};
 pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
-pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
 pub use follow::{
     Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
 };
 pub use mix::{Blend, Mix};
-pub use options::{Access, Label, Options};
+pub use options::{DeviceDecoder, DeviceOptions, Options};
 pub use order::{
     Assignment, Batching, Cursor, Last, Moved, Order, Owners, Permutation, Place, Places, Row,
     Shuffle, Slot, State, Step, Steps, Stratum, Worker, World, assign,
 };
 pub use stats::{Decoded, Stats, Verdict};
-pub use supply::CachePolicy;
+pub use supply::{Access, CachePolicy};
 pub use transform::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output,
     Policy, Purpose, Rect, Region, Renderer, scale_for,
 };
+pub use transport::{Exchange, ThreadExchange};

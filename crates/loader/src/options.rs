@@ -1,57 +1,20 @@
+mod device;
+
 use crate::{
     classes,
-    device::DeviceOptions,
+    dataset::Label,
     draw::DrawSize,
-    exchange::Exchange,
     failure::Failures,
     follow::ObjectOptions,
     mix::Mix,
     order::{Last, Shuffle, World},
-    supply::CachePolicy,
+    supply::{Access, CachePolicy},
     transform::{Augment, Crop, Output},
+    transport::Exchange,
 };
+pub use device::{DeviceDecoder, DeviceOptions};
 use fdconvert_core::{Error, Limits, Result};
 use std::{path::PathBuf, sync::Arc};
-use xxhash_rust::xxh3::xxh3_64;
-
-/// Access to stored images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Access {
-    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
-    /// the page cache of the system.
-    #[default]
-    Mapped,
-    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
-    /// that is better used otherwise. [`Options::fetch_threads`] is the number of reads in flight.
-    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
-    /// files are open, and those that threads read from.
-    Direct,
-}
-
-/// Which field of the samples is the label of their rows.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Label {
-    /// The label of each dataset: its first field of integers with class names, else the field of
-    /// integers called `label`. A dataset without one is refused.
-    #[default]
-    Auto,
-    /// The field of that name, of any kind but images, which every dataset has to have in the same
-    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are not integers.
-    Field(String),
-    /// None: batches have no labels.
-    None,
-}
-
-impl Label {
-    /// Tells one from another.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        match self {
-            Self::Auto => 0,
-            Self::Field(name) => xxh3_64(name.as_bytes()),
-            Self::None => 1,
-        }
-    }
-}
 
 /// Options for making batches. The images, labels and their order depend on the fields up to
 /// `cache_policy` and never on those after it.
@@ -330,18 +293,6 @@ impl Options {
             return refuse("ranks_per_cache", what.into());
         }
         Ok(())
-    }
-
-    /// Names of all fields that batches show beside images and labels.
-    pub(crate) fn shown_fields(&self) -> Vec<String> {
-        let mut names = self.fields.clone();
-        let objects = self.objects.as_ref().map(|objects| &objects.field);
-        for name in self.masks.iter().chain(objects) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
     }
 
     /// Caches of all ranks together.

@@ -1,16 +1,15 @@
 //! The samples of an epoch: which they are, how they are read, and what becomes of those that fail.
 use super::{
     reading::{Reading, panicked},
-    row::RowFacts,
     setup::Setup,
 };
 use crate::{
-    dataset::{Datasets, Fetched},
+    batch::RowFacts,
+    dataset::{Datasets, Fetched, Located},
     device::CachedImage,
     exchange::Board,
     failure::{OnError, SUBSTITUTES},
     fields::RowValues,
-    groups::Located,
     order::{Order, Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},

@@ -32,9 +32,10 @@ mod setup;
 mod threads;
 
 pub(crate) use epoch::Epoch;
+pub(crate) use producer::Produced;
 pub(crate) use reading::Reading;
 #[cfg(feature = "gpu")]
-pub(crate) use row::{RowFacts, RowMaker};
+pub(crate) use row::RowMaker;
 pub(crate) use setup::Setup;
 
 use crate::{
@@ -100,7 +101,7 @@ impl Loader {
     /// `Corrupt` for a quarantine file. With a GPU also `Device` when there is no driver, no such
     /// GPU, or no nvJPEG where it is to decode all.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
-        let device = Device::open(&datasets, &options)?;
+        let device = setup::open_device(&datasets, &options)?;
         let offload = device.as_ref().map(Device::offload);
         let setup = Arc::new(Setup::new(datasets, options, offload)?);
         let producer = Producer::new(setup.clone())?;
@@ -249,7 +250,7 @@ impl Loader {
     pub fn next_for(&mut self, patience: Duration) -> Result<Waited> {
         let Self { producer, device, .. } = self;
         let next = match device {
-            None => producer.next_for(patience),
+            None => producer.next_for(patience).map(|(next, _)| next),
             Some(device) => device.next_for(patience, |patience| producer.next_for(patience)),
         };
         match &next {

@@ -1,9 +1,8 @@
 //! Samples from storage, read again where that may help.
 use super::setup::Setup;
 use crate::{
-    dataset::{Datasets, Fetched},
+    dataset::{Datasets, Fetched, Located},
     failure::{backoff, may_pass},
-    groups::Located,
     order::Place,
     supply::Store,
 };

@@ -1,8 +1,6 @@
 use super::files::Files;
 use crate::{
-    dataset::{Datasets, Fetched},
-    groups::Located,
-    options::{Access, Options},
+    dataset::{Datasets, Fetched, Located},
     stats::Counters,
 };
 use bytes::Bytes;
@@ -12,6 +10,20 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Number of samples whose places are asked for before a dataset is taken for one that knows them.
 const PROBED: u64 = 1024;
+
+/// Access to stored images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
+    /// the page cache of the system.
+    #[default]
+    Mapped,
+    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
+    /// that is better used otherwise. [`Options::fetch_threads`](crate::Options::fetch_threads) is the number of reads in flight.
+    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
+    /// files are open, and those that threads read from.
+    Direct,
+}
 
 /// Reads samples from storage.
 pub(crate) struct Store {
@@ -28,8 +40,8 @@ impl Store {
     /// # Errors
     /// `Usage`, naming the dataset, when it is to be read directly and does not say where images
     /// lie.
-    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Self> {
-        if options.access == Access::Direct {
+    pub(crate) fn new(datasets: &Datasets, access: Access, verify: bool) -> Result<Self> {
+        if access == Access::Direct {
             let stored = datasets.readers().zip(0..).filter(|(reader, _)| reader.drawn().is_none());
             for (reader, dataset) in stored {
                 let every = reader.len().div_ceil(PROBED).max(1);
@@ -42,12 +54,7 @@ impl Store {
             }
         }
         let away = datasets.readers().map(|reader| is_away(&**reader));
-        Ok(Self {
-            access: options.access,
-            verify: options.verify,
-            files: Files::default(),
-            away: away.collect::<Result<_>>()?,
-        })
+        Ok(Self { access, verify, files: Files::default(), away: away.collect::<Result<_>>()? })
     }
 
     /// Reads a sample and checks its checksum if that is asked for.
