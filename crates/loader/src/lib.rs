@@ -32,8 +32,8 @@
 //!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
 //! seed, epoch, sample and how often it has come in the epoch. Threads, ranks, prefetching and failures of other samples change
-//! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
-//! the order, [`Renderer`] and [`Augmenter`] for the pixels.
+//! nothing. The parts stand alone for those who have a loader already: [`parts`] has
+//! the order and the pixels.
 //!
 //! Further images, masks and objects of a sample take the crop and the flip of its image:
 //! [`Options::masks`], [`Options::objects`], and images among the [`Options::fields`].
@@ -64,6 +64,7 @@ mod groups;
 mod mix;
 mod options;
 mod order;
+pub mod parts;
 pub mod research;
 mod stats;
 mod supply;
@@ -83,14 +84,8 @@ pub use follow::{
 };
 pub use mix::{Blend, Mix};
 pub use options::{DeviceDecoder, DeviceOptions, Options};
-pub use order::{
-    Assignment, Batching, Cursor, Last, Moved, Order, Owners, Permutation, Place, Places, Row,
-    Shuffle, Slot, State, Step, Steps, Stratum, Worker, World, assign,
-};
+pub use order::{Last, Shuffle, State, World};
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::{Access, CachePolicy};
-pub use transform::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output,
-    Policy, Purpose, Rect, Region, Renderer, scale_for,
-};
+pub use transform::{Augment, Crop, DType, Layout, Normalise, Output};
 pub use transport::{Exchange, ThreadExchange};

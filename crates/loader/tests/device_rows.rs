@@ -10,9 +10,9 @@ use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
 use fdconvert_loader::{
-    Area, Augment, Batch, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, DrawSize,
-    Geometry, Key, Last, Layout, Loader, Memory as Where, Normalise, Op, Options, Output, Policy,
-    Region, Renderer,
+    Augment, Batch, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, DrawSize, Last,
+    Layout, Loader, Memory as Where, Normalise, Options, Output,
+    parts::{Area, Geometry, Key, Op, Policy, Region, Renderer},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},

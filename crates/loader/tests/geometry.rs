@@ -11,8 +11,8 @@ use common::{
 };
 use fdconvert_core::{Encoded, Reader, Value};
 use fdconvert_loader::{
-    Area, Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, OnError,
-    Options, RowGeometry, ThreadExchange, World,
+    Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, OnError, Options,
+    RowGeometry, ThreadExchange, World, parts::Area,
 };
 use fdconvert_testkit::fixtures;
 use png::{BitDepth, ColorType};

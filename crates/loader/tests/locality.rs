@@ -13,9 +13,10 @@ use common::{
 };
 use fdconvert_core::Source;
 use fdconvert_loader::{
-    Augment, Batch, Batching, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Order,
-    Output, Owners, Place, Row, Shuffle, State, Steps, Stratum, ThreadExchange, Worker, World,
-    assign, research::LIQUID,
+    Augment, Batch, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Output, Shuffle,
+    State, ThreadExchange, World,
+    parts::{Batching, Order, Owners, Place, Row, Steps, Stratum, Worker, assign},
+    research::LIQUID,
 };
 use proptest::prelude::*;
 use std::{

@@ -7,8 +7,8 @@ mod common;
 use common::{Memory, options};
 use fdconvert_core::Value;
 use fdconvert_loader::{
-    Area, Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, Normalise,
-    OnError, Options, Output, World,
+    Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, Normalise, OnError,
+    Options, Output, World, parts::Area,
 };
 use half::f16;
 use std::sync::Arc;

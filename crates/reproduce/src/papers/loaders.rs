@@ -13,7 +13,7 @@ use crate::{
 };
 use fdconvert::{Encoding, PackOptions};
 use fdconvert_core::Result;
-use fdconvert_loader::{Access, Augment, Options, Policy};
+use fdconvert_loader::{Access, Augment, Options, parts::Policy};
 use fdconvert_profile::{SlowStorage, Throttle};
 use std::{path::Path, sync::Arc, time::Duration};
 
