@@ -60,7 +60,7 @@ pub(super) fn open(
     });
     let opened: Vec<(&Path, Arc<dyn Reader>)> = opened.collect::<Result<_>>()?;
     let open = |access: Access| -> Result<Vec<Lane>> {
-        let depths = &args.queue_depth;
+        let depths = &args.fetch_threads;
         let lanes =
             opened.iter().flat_map(|opened| depths.iter().map(move |&depth| (opened, depth)));
         lanes.map(|(opened, depth)| Lane::new(opened, depth, args, access)).collect()
@@ -87,10 +87,10 @@ pub(super) fn open(
     }
 }
 
-fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Options> {
+fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Options> {
     let size = args.size;
     Ok(Options {
-        batch: args.batch,
+        batch_size: args.batch_size,
         seed: args.seed,
         label: Label::None,
         output: Output {
@@ -106,7 +106,7 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
         },
         augment: args.augment.as_deref().and_then(Augment::named),
         threads: threads(args.threads)?,
-        fetch_threads: queue_depth,
+        fetch_threads: fetch_threads,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
@@ -137,7 +137,7 @@ impl Lane {
         let datasets = Datasets::one(slow(args).around(reader.clone()))?;
         let loader = Loader::new(datasets, options(args, depth, access)?)?;
         let name = name(path);
-        let label = match args.queue_depth.len() {
+        let label = match args.fetch_threads.len() {
             1 => name.clone(),
             _ => format!("{name}, {depth} in flight"),
         };
@@ -276,7 +276,7 @@ impl Lane {
         Measured {
             dataset: self.name.clone(),
             label: self.label.clone(),
-            queue_depth: self.loader.options().fetch_threads,
+            fetch_threads: self.loader.options().fetch_threads,
             rounds: rates,
             epochs: if self.is_whole { self.rounds.clone() } else { Vec::new() },
             images_per_s,

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     options.target.clone_from(&args.target);
     options.formats.clone_from(&args.formats);
     options.threads = args.threads;
-    options.queue_depth = args.queue_depth;
+    options.fetch_threads = args.fetch_threads;
     options.cache = args.cache;
     options.throttle_read = args.throttle_read;
     options.consumer_rate = args.consumer_rate;

@@ -210,7 +210,7 @@ fn params(
     let values = format_values(options, format.options())?;
     for (name, value) in values.0 {
         let value = if value.is_empty() { "on".to_owned() } else { value };
-        params.insert(format!("{}.{name}", format.name()), value);
+        params.insert(format!("{}.{}", format.name(), name.replace('_', "-")), value);
     }
     let mut put = |name: &str, value: String| params.insert(name.to_owned(), value);
     if let Some(balance) = ratio.and_then(|ratio| ratio.balance) {

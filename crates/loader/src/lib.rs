@@ -9,7 +9,7 @@
 //! use fdconvert_loader::{Crop, Datasets, Loader, Options};
 //!
 //! let options = Options {
-//!     batch: 256,
+//!     batch_size: 256,
 //!     seed: 7,
 //!     crop: Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) },
 //!     flip: 0.5,

@@ -21,7 +21,7 @@ use std::{path::PathBuf, sync::Arc};
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Rows of a batch, on this rank; the global batch is this times the ranks.
-    pub batch: u32,
+    pub batch_size: u32,
     /// Draws the order, the crops, the flips and the augmentations.
     pub seed: u64,
     /// Method that puts samples into an order.
@@ -135,7 +135,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            batch: 64,
+            batch_size: 64,
             seed: 0,
             shuffle: Shuffle::Global,
             world: World::ALONE,
@@ -189,8 +189,8 @@ impl Options {
     /// `Usage`, naming the option.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |option, what: String| Err(Error::usage(option, what));
-        if self.batch == 0 {
-            return refuse("batch", "a batch has at least one row".into());
+        if self.batch_size == 0 {
+            return refuse("batch_size", "a batch has at least one row".into());
         }
         if !(0.0..=1.0).contains(&self.flip) {
             return refuse("flip", format!("{} is not a probability", self.flip));
@@ -203,9 +203,9 @@ impl Options {
             let what = format!("must be 0 to {} for world_size={size}, got {rank}", size - 1);
             return refuse("rank", what);
         }
-        if self.batch.checked_mul(self.world.size).is_none() {
-            let (batch, size) = (self.batch, self.world.size);
-            return refuse("batch", format!("{batch} rows on {size} ranks are too many"));
+        if self.batch_size.checked_mul(self.world.size).is_none() {
+            let (batch, size) = (self.batch_size, self.world.size);
+            return refuse("batch_size", format!("{batch} rows on {size} ranks are too many"));
         }
         for (option, threads) in [("threads", self.threads), ("fetch_threads", self.fetch_threads)]
         {
@@ -240,17 +240,20 @@ impl Options {
             mix.check()?;
         }
         let row = self.output.n_bytes() as u64;
-        if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {
-            return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
+        if row.checked_mul(self.batch_size.into()).is_none_or(|bytes| bytes > 1 << 40) {
+            return refuse(
+                "batch_size",
+                format!("{} rows of {row} bytes are too large", self.batch_size),
+            );
         }
         // What the system refuses later ends the process.
-        let n_bytes = self.output.n_bytes().saturating_mul(self.batch as usize);
+        let n_bytes = self.output.n_bytes().saturating_mul(self.batch_size as usize);
         if self.device.is_none() && Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
             let what = format!(
                 "there is no memory for {} rows of {row} bytes: take fewer, or a smaller `size`",
-                self.batch
+                self.batch_size
             );
-            return refuse("batch", what);
+            return refuse("batch_size", what);
         }
         Ok(())
     }
@@ -310,14 +313,14 @@ impl Options {
     /// # Errors
     /// `Usage`, naming the option.
     pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
-        if self.mix.is_some() {
+        if let Some(mix) = &self.mix {
             let what = "batches on a GPU are not mixed: mix them there with what the training has \
                         for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
-            return Err(Error::usage("mixup", what));
+            return Err(Error::usage(mix.option(), what));
         }
         let excluded = self.cache_policy.method().excludes_device_cache();
-        if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
-            return Err(Error::usage("store_bytes", what));
+        if let Some(what) = excluded.filter(|_| device.device_cache_bytes > 0) {
+            return Err(Error::usage("device_cache_bytes", what));
         }
         let follows = !self.masks.is_empty() || self.objects.is_some() || self.geometry;
         if follows || matches!(self.crop, Crop::Letterbox { .. }) {
@@ -348,7 +351,7 @@ impl Options {
 
     /// Batches that there is memory for, those that the consumer keeps included.
     pub(crate) fn most_buffers(&self) -> u64 {
-        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
+        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch_size)).max(1);
         (self.prefetch_bytes / bytes).max(2)
     }
 }

@@ -156,7 +156,7 @@ fn augmented_rows_become_what_the_cpu_makes_of_levels() {
         for layout in [Layout::Nhwc, Layout::Nchw] {
             let options = augmented(augment, output((19, 12), dtype, layout));
             check_augmented(&reader, &options, &device());
-            let keeping = DeviceOptions { store_bytes: 1 << 20, ..device() };
+            let keeping = DeviceOptions { device_cache_bytes: 1 << 20, ..device() };
             check_augmented(&reader, &options, &keeping);
         }
     }

@@ -109,7 +109,7 @@ fn a_flipped_bit_is_not_delivered() {
         file.write_all_at(&[byte[0] ^ 4], at).unwrap();
         drop(file);
         let reader: Arc<dyn Reader> = format.open(out).unwrap().into();
-        let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+        let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
         for cache_bytes in [0, 100_000] {
             let mut running = loader(
                 &reader,

@@ -75,7 +75,7 @@ impl Reader for Stored {
 
 fn options(size: (u32, u32), crop: Crop) -> Options {
     let output = Output { size, ..Options::default().output };
-    Options { batch: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
+    Options { batch_size: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
 }
 
 /// The first batches of an epoch: samples, labels and images.

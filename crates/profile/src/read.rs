@@ -41,7 +41,7 @@ pub struct ReadPlan {
     /// Bytes of a request, rounded up to a multiple of 4096.
     pub request_bytes: usize,
     /// Requests in flight, each from a thread of its own.
-    pub queue_depth: usize,
+    pub fetch_threads: usize,
     /// Their order.
     pub pattern: Pattern,
     /// Bytes after which to end; the files are read again where they hold less.
@@ -74,7 +74,7 @@ impl Default for ReadPlan {
     fn default() -> Self {
         Self {
             request_bytes: 1 << 20,
-            queue_depth: 8,
+            fetch_threads: 8,
             pattern: Pattern::Sequential,
             max_bytes: 4 << 30,
             max_seconds: 5.0,
@@ -100,7 +100,7 @@ pub fn measure_read(
         }
     };
     let request_bytes = plan.request_bytes.max(1).next_multiple_of(DIRECT_ALIGNMENT);
-    let plan = ReadPlan { request_bytes, queue_depth: plan.queue_depth.max(1), ..*plan };
+    let plan = ReadPlan { request_bytes, fetch_threads: plan.fetch_threads.max(1), ..*plan };
     let n_requests = files.iter().map(|file| file.len().div_ceil(request_bytes as u64)).sum();
     if n_requests == 0 {
         return Err(Error::usage("profile", "there are no bytes to read"));
@@ -135,7 +135,7 @@ impl Run<'_> {
         thread::scope(|scope| {
             let mut running = Vec::new();
             let mut failed = None;
-            for _ in 0..self.plan.queue_depth {
+            for _ in 0..self.plan.fetch_threads {
                 match thread::Builder::new().spawn_scoped(scope, || self.read(start)) {
                     Ok(handle) => running.push(handle),
                     Err(error) => failed = Some(thread_error("start", error)),

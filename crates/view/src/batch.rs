@@ -107,7 +107,7 @@ impl Wanted {
 
     fn options(&self, dataset: &Dataset) -> Options {
         Options {
-            batch: self.rows,
+            batch_size: self.rows,
             seed: self.seed,
             output: Output {
                 size: (self.side, self.side),
@@ -120,7 +120,7 @@ impl Wanted {
             augment: self.augment,
             label: if dataset.schema().label().is_some() { Label::Auto } else { Label::None },
             // A row that fails stays black and says so.
-            failures: Failures { policy: OnError::Skip, max: u64::MAX, ..Failures::default() },
+            failures: Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() },
             threads: THREADS,
             prefetch: 1,
             ..Options::default()

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     pub(crate) threads: usize,
-    pub(crate) queue_depth: usize,
+    pub(crate) fetch_threads: usize,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
     pub(crate) cache_share: f64,
@@ -137,7 +137,7 @@ impl Trial {
         let blend = storage.around(Arc::new(Blend::new(&self.readers, form)?));
         let options = Options {
             threads: running.threads,
-            fetch_threads: running.queue_depth.max(1),
+            fetch_threads: running.fetch_threads.max(1),
             access: Access::Direct,
             cache_bytes,
             ..options(running)
@@ -150,7 +150,13 @@ impl Trial {
 
 fn options(running: &Running) -> Options {
     let label = Label::None;
-    Options { batch: BATCH, prefetch: PREFETCH, seed: running.seed, label, ..Options::default() }
+    Options {
+        batch_size: BATCH,
+        prefetch: PREFETCH,
+        seed: running.seed,
+        label,
+        ..Options::default()
+    }
 }
 
 /// Images/s after some batches.

@@ -253,7 +253,7 @@ impl Epoch {
     /// The failure, where it ends the epoch, and those of the quarantine file.
     pub(super) fn failed(&self, sample: &Chosen, error: Error) -> Result<Remedy> {
         let n_failures = self.setup.counters.failed();
-        let policy = &self.setup.options.failures.policy;
+        let policy = &self.setup.options.failures.on_error;
         if matches!(policy, OnError::Raise) {
             return Err(self.named(sample, error));
         }

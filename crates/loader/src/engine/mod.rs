@@ -60,7 +60,7 @@ use std::{
 /// use fdconvert_loader::{Datasets, Loader, Options};
 ///
 /// let datasets = Datasets::open("train.beton")?;
-/// let mut loader = Loader::new(datasets, Options { batch: 256, ..Options::default() })?;
+/// let mut loader = Loader::new(datasets, Options { batch_size: 256, ..Options::default() })?;
 /// for epoch in 0..90 {
 ///     loader.set_epoch(epoch)?;
 ///     while let Some(batch) = loader.next_batch() {
@@ -123,7 +123,7 @@ impl Loader {
     /// The shape of a full batch.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.setup.shape(self.setup.options.batch as usize)
+        self.setup.shape(self.setup.options.batch_size as usize)
     }
 
     /// Batches of a whole epoch on this rank; the same on every rank.

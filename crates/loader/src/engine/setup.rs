@@ -42,16 +42,16 @@ impl Setup {
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
         options.check()?;
-        let datasets = datasets.showing(&options.label, &asked(&options), options.batch)?;
+        let datasets = datasets.showing(&options.label, &asked(&options), options.batch_size)?;
         refuse_following(datasets.fields(), &options)?;
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
         // By a list of classes they are the same everywhere.
         let are_compared = has_several && options.classes.is_none();
         let categories = are_compared.then(Categories::default);
-        let Options { batch, output, seed, .. } = options;
-        let mixing = options.mix.map(|mix| Mixing::new(&datasets, mix, batch, output, seed));
+        let Options { batch_size, output, seed, .. } = options;
+        let mixing = options.mix.map(|mix| Mixing::new(&datasets, mix, batch_size, output, seed));
         let mixing = mixing.transpose()?;
-        let quarantine = match &options.failures.policy {
+        let quarantine = match &options.failures.on_error {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
@@ -86,7 +86,7 @@ impl Setup {
         if !self.steps(0)?.is_empty() {
             return Ok(());
         }
-        let Options { batch, world, .. } = self.options;
+        let Options { batch_size, world, .. } = self.options;
         let n_samples = self.order(0)?.len();
         if n_samples == 0 {
             return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
@@ -94,9 +94,9 @@ impl Setup {
         let what = format!(
             "an epoch has no batch: its {n_samples} samples are fewer than the {} of a whole one, and \
              `last` drops what does not fill a batch; take a smaller batch or another `last`",
-            u64::from(batch) * u64::from(world.size)
+            u64::from(batch_size) * u64::from(world.size)
         );
-        Err(Error::usage("batch", what))
+        Err(Error::usage("batch_size", what))
     }
 
     /// Returns whether batches have labels that are integers.
@@ -154,8 +154,8 @@ impl Setup {
     /// # Errors
     /// As [`order`](Self::order).
     pub(crate) fn steps(&self, epoch: u64) -> Result<Steps> {
-        let Options { batch, world, last, .. } = self.options;
-        let global_batch = batch.saturating_mul(world.size);
+        let Options { batch_size, world, last, .. } = self.options;
+        let global_batch = batch_size.saturating_mul(world.size);
         let batching = Batching { global_batch, world, last, uneven: false };
         let order = self.order(epoch)?;
         let steps = Steps::new(&order, batching)?;
@@ -229,11 +229,11 @@ fn asked(options: &Options) -> Asked<'_> {
 
 /// Refuses fields that follow the image where rows are not of one image, or not made here.
 fn refuse_following(fields: &Fields, options: &Options) -> Result<()> {
-    if options.mix.is_some() && fields.follow() {
+    if let Some(mix) = options.mix.filter(|_| fields.follow()) {
         // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
         let what = "masks, further images and objects belong to one image, and rows that are \
                     mixed show two: leave those fields out, or do not mix";
-        return Err(Error::usage("mixup", what));
+        return Err(Error::usage(mix.option(), what));
     }
     if options.device.is_some() && fields.follow() {
         let what = "further images follow the first one on the CPU only: take batches in the \

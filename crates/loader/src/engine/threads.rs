@@ -126,7 +126,7 @@ impl Shared {
 
     /// A decoding thread; it `claims` rows when no other threads read for it.
     fn decode(&self, mut rows: RowMaker, claims: bool) {
-        let batch_rows = self.epoch.setup.options.batch as usize;
+        let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
@@ -154,7 +154,7 @@ impl Shared {
 
     /// A thread that only reads.
     fn fetch(&self) {
-        let batch_rows = self.epoch.setup.options.batch as usize;
+        let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {

@@ -102,6 +102,11 @@ impl Mix {
         }
         Ok(())
     }
+
+    /// The option by which batches are mixed, for what cannot be together with it.
+    pub(crate) fn option(&self) -> &'static str {
+        if self.mixup > 0.0 { "mixup" } else { "cutmix" }
+    }
 }
 
 /// Mixer of the batches of a loader.

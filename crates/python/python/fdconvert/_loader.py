@@ -96,7 +96,7 @@ class Loader:
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
       ``std``. NumPy's names and types work, too, and torch's. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
 
-    A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
+    A sample that cannot be read or decoded ends the epoch with ``on_error="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
     ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. With these, more
     than ``max_failures`` in an epoch are an error. ``retries`` are for reads that failed for
@@ -183,7 +183,7 @@ class Loader:
         drop_last: bool = False,
         rank: int | None = None,
         world_size: int | None = None,
-        errors: str = "raise",
+        on_error: str = "raise",
         max_failures: int = 100,
         retries: int = 3,
         verify: bool = True,
@@ -213,10 +213,10 @@ class Loader:
             if last == "pad":
                 raise UsageError("drop_last: the last batch cannot be padded as well")
             last = "drop"
-        kind, _, file = errors.partition(":")
+        kind, _, file = on_error.partition(":")
         if file:
             # Another process may run in another folder.
-            errors = f"{kind}:{os.path.abspath(file)}"
+            on_error = f"{kind}:{os.path.abspath(file)}"
         engine: dict[str, Any] = {
             "batch_size": batch_size,
             "seed": seed,
@@ -253,7 +253,7 @@ class Loader:
             "last": last,
             "rank": rank,
             "world_size": world_size,
-            "errors": errors,
+            "on_error": on_error,
             "max_failures": max_failures,
             "retries": retries,
             "verify": verify,

@@ -56,7 +56,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         augment.check().map_err(|error| raise(&error))?;
     }
     Ok(Options {
-        batch: get(options, "batch_size")?,
+        batch_size: get(options, "batch_size")?,
         seed: get(options, "seed")?,
         shuffle: shuffle(options)?,
         world: World { rank: get(options, "rank")?, size: get(options, "world_size")? },
@@ -86,7 +86,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         mix: mix(options)?,
         orient: get(options, "orient")?,
         failures: Failures {
-            policy: policy(options)?,
+            on_error: policy(options)?,
             max: get(options, "max_failures")?,
             retries: get(options, "retries")?,
             ..Failures::default()
@@ -239,9 +239,13 @@ fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
             return unknown("decoder", other, "\"auto\", \"index\", \"nvjpeg\", \"cpu\"");
         }
     };
-    let store_bytes = get(options, "device_cache_bytes")?;
-    let nvjpeg = get(options, "nvjpeg")?;
-    Ok(Some(DeviceOptions { ordinal, decoder, store_bytes, nvjpeg, ..DeviceOptions::default() }))
+    Ok(Some(DeviceOptions {
+        ordinal,
+        decoder,
+        device_cache_bytes: get(options, "device_cache_bytes")?,
+        nvjpeg: get(options, "nvjpeg")?,
+        ..DeviceOptions::default()
+    }))
 }
 
 fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
@@ -292,7 +296,7 @@ fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
 }
 
 fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {
-    let name: String = get(options, "errors")?;
+    let name: String = get(options, "on_error")?;
     Ok(match name.as_str() {
         "raise" => OnError::Raise,
         "skip" => OnError::Skip,
@@ -301,7 +305,7 @@ fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {
             Some(file) => OnError::Quarantine(file.into()),
             None => {
                 let known = "\"raise\", \"skip\", \"substitute\", \"quarantine:FILE\"";
-                return unknown("errors", other, known);
+                return unknown("on_error", other, known);
             }
         },
     })

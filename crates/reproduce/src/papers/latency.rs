@@ -59,7 +59,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
             let counts = IN_FLIGHT.iter().map(|&in_flight| {
                 run.watch.begins(&format!("{name}, {in_flight} in flight"))?;
                 let options = Options {
-                    batch: BATCH,
+                    batch_size: BATCH,
                     threads,
                     fetch_threads: in_flight,
                     prefetch: 1 + 2 * in_flight / BATCH as usize,

@@ -213,7 +213,7 @@ fn forms(
         .into_iter()
         .map(|(name, made)| {
             let options = Options {
-                batch: BATCH,
+                batch_size: BATCH,
                 threads,
                 fetch_threads: 4,
                 access: Access::Direct,

@@ -80,9 +80,9 @@ fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
 }
 
 /// Batches as the papers' networks take them: whole images, resized, as normalised floats.
-fn loader(batch: u32, threads: usize) -> Options {
+fn loader(batch_size: u32, threads: usize) -> Options {
     Options {
-        batch,
+        batch_size,
         crop: Crop::None,
         output: Output {
             size: (SIZE, SIZE),

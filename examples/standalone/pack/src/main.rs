@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dataset = fdconvert::open(&out)?;
     println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
 
-    let options = LoaderOptions { batch: 4, ..LoaderOptions::default() };
+    let options = LoaderOptions { batch_size: 4, ..LoaderOptions::default() };
     let mut loader = Loader::new(Datasets::open(&out)?, options)?;
     let batch = loader.next_batch().ok_or("no batch")??;
     println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());

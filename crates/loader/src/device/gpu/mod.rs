@@ -66,9 +66,9 @@ impl Device {
         let has_library = use_library(&mut decoder, device)?;
         let mut cache = None;
         // What nvJPEG is to decode has to come by every time.
-        let is_cached = device.store_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
+        let is_cached = device.device_cache_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
         if is_cached && is_constant(datasets)? {
-            cache = Some(DeviceCache::new(&gpu, device.store_bytes)?);
+            cache = Some(DeviceCache::new(&gpu, device.device_cache_bytes)?);
         }
         Ok(Self {
             offload: Arc::new(Offload::new(device.decoder, has_library)),
