@@ -24,8 +24,8 @@ impl SlowStorage {
     /// A dataset as if it were on that storage. One whose images are drawn stays as it is: there is
     /// nothing to read.
     ///
-    /// The wait is in [`Reader::get`] and [`Source::read`], so whoever takes the bytes from
-    /// [`Reader::image_extent`] waits as well if it gets the rest of the sample first, as loaders do.
+    /// The wait is in [`Reader::get`] and [`Source::read`]. A loader that takes the bytes from
+    /// [`Reader::image_extent`] waits as well, because it gets the rest of the sample from there.
     #[must_use]
     pub fn around(&self, reader: Arc<dyn Reader>) -> Arc<dyn Reader> {
         let is_slow = !self.latency.is_zero() || self.throttle.is_some();

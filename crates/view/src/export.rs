@@ -1,10 +1,11 @@
 //! What the filters keep, to be taken along.
 use crate::{
     answer::{Answer, Content, Failure},
+    dataset::Dataset,
     filter::{Filter, complete},
     request::Asked,
-    server::Shared,
 };
+use fdconvert_pipeline::Cancel;
 use std::{collections::HashSet, time::Duration};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -12,10 +13,9 @@ use xxhash_rust::xxh3::xxh3_128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `keys.txt`: the list that `pack --keys` takes, which has every key once.
-pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn keys(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
-    let selection = complete(shared, dataset, &filter, PATIENCE);
+    let selection = complete(dataset, &filter, PATIENCE, ended);
     if !selection.is_complete() {
         // A part of the list would look like all of it.
         let (scanned, samples) = (selection.scanned, dataset.len());
