@@ -12,7 +12,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyString},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// The option `name`, as that type.
 pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
