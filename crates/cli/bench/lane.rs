@@ -106,7 +106,7 @@ fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Opt
         },
         augment: args.augment.as_deref().and_then(Augment::named),
         threads: threads(args.threads)?,
-        fetch_threads: fetch_threads,
+        fetch_threads,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
