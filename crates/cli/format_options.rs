@@ -24,7 +24,7 @@ const WITH_OPTIONS: [&str; 2] = ["pack", "plan"];
 pub(crate) fn add_to(command: Command) -> Command {
     let args = all().into_iter().map(|(format, option)| {
         let arg = Arg::new(option.name)
-            .long(option.name)
+            .long(option.name.replace('_', "-"))
             .help(option.help)
             .hide_short_help(true)
             .help_heading(format!("Format {format}"));

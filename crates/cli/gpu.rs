@@ -74,7 +74,7 @@ fn because(found: &Probe) -> String {
 
 fn name(backend: &Backend) -> &'static str {
     match backend {
-        Backend::EntryPoints => "checkpoints",
+        Backend::EntryPoints => "entry_points",
         Backend::NvJpeg => "nvjpeg",
         Backend::Cpu => "cpu",
         _ => "unknown",

@@ -71,7 +71,7 @@ Examples:
 
   The time of three whole epochs of training: batches of 500 images, each squeezed into 224 x 224
   and changed by AutoAugment, as normalised single-precision numbers with the channels first:
-      fdconvert bench train.beton --epochs 3 --batch 500 --crop none --augment autoaugment \\
+      fdconvert bench train.beton --epochs 3 --batch-size 500 --crop none --augment autoaugment \\
           --dtype f32 --layout nchw --normalise";
 
 pub(crate) const BENCH_COLUMNS: &str = "\

@@ -19,7 +19,7 @@ pub struct Beton {
 
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
-        name: "page-size",
+        name: "page_size",
         kind: OptionKind::Bytes,
         help: "Size of a page, which holds a sample as a whole: a power of two from 2MiB to 2GiB [default: 8MiB]",
     },
@@ -79,7 +79,7 @@ impl Format for Beton {
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, OPTIONS)?;
         let mut beton = *self;
-        if let Some(bytes) = values.bytes("page-size")? {
+        if let Some(bytes) = values.bytes("page_size")? {
             let sizes = Self::MIN_PAGE_BYTES..=Self::MAX_PAGE_BYTES;
             if !bytes.is_power_of_two() || !sizes.contains(&bytes) {
                 let what = format!("{bytes} is not a power of two from 2MiB to 2GiB");

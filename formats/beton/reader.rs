@@ -376,7 +376,7 @@ impl Reader for BetonReader {
             ("index", index),
         ];
         let entry_points = self.index.as_ref().and_then(Index::entry_point_facts);
-        let entry_points = entry_points.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let entry_points = entry_points.map(|facts| ("entry_points", facts.to_json(grid_of)));
         let facts = facts.into_iter().chain(entry_points);
         facts.map(|(name, value)| (name.to_owned(), value)).collect()
     }

@@ -68,7 +68,7 @@ impl Format for Mixed {
             }
             None => self.wds.clone(),
         };
-        if let Some(name) = values.choice("image-field") {
+        if let Some(name) = values.choice("image_field") {
             wds = wds.with_image_field(name)?;
         }
         if !wds.sidecars().contains(&"fdx") {
@@ -154,10 +154,10 @@ mod tests {
             let values = [(name.to_owned(), value.to_owned())].into();
             Mixed::default().with_options(&OptionValues(values)).map(drop)
         };
-        with("image-field", "jpg").unwrap();
+        with("image_field", "jpg").unwrap();
         with("sidecars", "fdx,hf").unwrap();
         for (name, value) in
-            [("image-field", "A"), ("sidecars", "none"), ("sidecars", "hf"), ("page-size", "1")]
+            [("image_field", "A"), ("sidecars", "none"), ("sidecars", "hf"), ("page_size", "1")]
         {
             let refused = with(name, value);
             assert!(matches!(refused, Err(Error::Usage { .. })), "{name} {value}: {refused:?}");

@@ -284,7 +284,7 @@ impl Reader for MixedReader {
         let entry_points =
             parts.filter_map(WdsReader::entry_point_facts).reduce(EntryPointFacts::and);
         if let Some(facts) = entry_points {
-            details.insert("checkpoints".into(), facts.to_json(grid_of));
+            details.insert("entry_points".into(), facts.to_json(grid_of));
         }
         details
     }

@@ -28,7 +28,7 @@ pub(crate) const SIDECARS: [&str; 9] =
 
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
-        name: "image-field",
+        name: "image_field",
         kind: OptionKind::Text("NAME"),
         help: "Name of the images in the tar: small letters, digits, `_`, `-` and dots [default: the extension of each image's codec]",
     },
@@ -123,7 +123,7 @@ impl Format for Wds {
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, OPTIONS)?;
         let mut wds = self.clone();
-        if let Some(name) = values.choice("image-field") {
+        if let Some(name) = values.choice("image_field") {
             check_image_field(name)?;
             wds.image_field = Some(name.to_owned());
         }
@@ -280,10 +280,10 @@ mod tests {
     #[test]
     fn options_are_checked() {
         for name in ["jpg", "img", "rgb.png"] {
-            assert!(with("image-field", name).is_ok(), "{name}");
+            assert!(with("image_field", name).is_ok(), "{name}");
         }
         for name in ["", "JPG", ".jpg", "a b", "a/b", "jpg.", "x__"] {
-            assert!(with("image-field", name).is_err(), "{name}");
+            assert!(with("image_field", name).is_err(), "{name}");
         }
         assert!(with("sidecars", "wids, fdx").is_ok());
         for list in ["", "fdx,none", "idx", "hf,card"] {

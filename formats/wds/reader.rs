@@ -363,7 +363,7 @@ impl Reader for WdsReader {
             ("manifest", json!(self.manifest.is_some())),
         ];
         let entry_points = self.entry_point_facts();
-        let entry_points = entry_points.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let entry_points = entry_points.map(|facts| ("entry_points", facts.to_json(grid_of)));
         let problem = self.combined_problem.as_ref();
         facts
             .into_iter()

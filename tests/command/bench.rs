@@ -30,7 +30,7 @@ fn refused(dataset: &Path, words: &str) -> String {
 }
 
 /// As little as there can be.
-const SHORT: &str = "--rounds 1 --seconds 0.02 --size 32 --batch 5";
+const SHORT: &str = "--rounds 1 --seconds 0.02 --size 32 --batch-size 5";
 
 #[test]
 fn forms_of_the_same_images_are_compared() {
@@ -52,7 +52,7 @@ fn forms_of_the_same_images_are_compared() {
     ok(&packing);
     let plot = root.path().join("rates.svg");
     let words = format!(
-        "--compare {} --rounds 2 --seconds 0.2 --size 64 --batch 4 --cache 200kB --plot {}",
+        "--compare {} --rounds 2 --seconds 0.2 --size 64 --batch-size 4 --cache 200kB --plot {}",
         png.display(),
         plot.display()
     );
@@ -124,7 +124,7 @@ fn formulas_and_recipes_are_drawn() {
     let recipe = "fractal:fractaldb?classes=1&instances=100&points=5000";
     ok(&[&"pack", &recipe, &formula]);
     let words =
-        format!("--compare {recipe} --rounds 1 --seconds 0.1 --size 64 --crop none --batch 8");
+        format!("--compare {recipe} --rounds 1 --seconds 0.1 --size 64 --crop none --batch-size 8");
     let output = bench(&formula, &words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "");
@@ -148,7 +148,7 @@ fn whole_epochs_are_timed_one_by_one() {
     ok(&[&"sample", &photos]);
     ok(&[&"pack", &photos, &beton]);
     let words = format!(
-        "--compare {} --epochs 3 --batch 5 --size 32 --crop none --augment autoaugment --dtype f32 \
+        "--compare {} --epochs 3 --batch-size 5 --size 32 --crop none --augment autoaugment --dtype f32 \
          --layout nchw --normalise",
         photos.display()
     );
@@ -172,7 +172,7 @@ fn whole_epochs_are_timed_one_by_one() {
         ("dtype", json!("f32")),
         ("layout", json!("nchw")),
         ("normalise", json!(true)),
-        ("batch", json!(5)),
+        ("batch_size", json!(5)),
     ] {
         assert_eq!(result[key], value, "{key}");
     }
@@ -212,7 +212,7 @@ fn training_is_played_at_the_rate_that_is_said() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");
     ok(&[&"sample", &photos]);
-    let words = "--rounds 2 --seconds 0.3 --size 32 --batch 5 --consumer-rate 50";
+    let words = "--rounds 2 --seconds 0.3 --size 32 --batch-size 5 --consumer-rate 50";
     let result = document(&photos, words);
     assert_eq!(result["consumer_images_per_s"], 50.0);
     let dataset = &result["datasets"][0];

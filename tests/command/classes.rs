@@ -41,7 +41,7 @@ fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
 /// Why a loader does not show the objects of these datasets; empty where it does.
 fn loaded(datasets: &[&Path]) -> String {
     let options = Options {
-        batch: datasets.len() as u32,
+        batch_size: datasets.len() as u32,
         output: Output { size: (8, 8), ..Options::default().output },
         label: Label::None,
         objects: Some(ObjectOptions::of("json")),

@@ -293,7 +293,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
         (0, &[&"inspect", &out, &"--samples", &"9"]),
         (0, &[&"verify", &out]),
         (1, &[&"verify", &source, &"--deep"]),
-        (0, &[&"bench", &out, &"--rounds", &"1", &"--seconds", &"0.01", &"--batch", &"1"]),
+        (0, &[&"bench", &out, &"--rounds", &"1", &"--seconds", &"0.01", &"--batch-size", &"1"]),
         (2, &[&"inspect", &nowhere]),
         (2, &[&"inspect", &out, &nowhere]),
         (2, &[&"pack", &source, &folder.path().join("x"), &"--format", &HOSTILE[0]]),

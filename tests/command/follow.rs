@@ -74,7 +74,7 @@ fn options(masks: &[&str]) -> Options {
     let crop = Crop::Random { scale: (0.2, 1.0), ratio: (0.75, 1.33) };
     let strings = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
     Options {
-        batch: 5,
+        batch_size: 5,
         seed: 3,
         output: Output { size: (32, 24), ..Options::default().output },
         crop,
@@ -138,7 +138,7 @@ fn masks_and_objects_are_the_same_from_every_format() {
     // Half of the images become BMPs, and masks stay what they are.
     pack("half.mixed", &["--format", "mixed", "--ratio", "0.5"]);
     ok(&[&"pack", &path("o.wds"), &path("again.mds"), &"--format", &"mds", &"-q"]);
-    let alone = Options { batch: 1, ..options(&["mask"]) };
+    let alone = Options { batch_size: 1, ..options(&["mask"]) };
     for name in ["o.mds", "o.parquet", "o.beton", "o.mixed", "half.mixed", "again.mds"] {
         // Batches of a set of two codecs have the same share of each: other samples.
         if name == "half.mixed" {

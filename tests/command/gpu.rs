@@ -29,7 +29,7 @@ fn with_a_gpu_it_says_which() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["document"], "fdconvert-gpu-probe");
     assert_eq!((&json["driver"], &json["missing"]), (&json!("12.4"), &Value::Null));
-    assert_eq!((&json["used"], &json["gpu"]), (&json!("checkpoints"), &json!(0)));
+    assert_eq!((&json["used"], &json["gpu"]), (&json!("entry_points"), &json!(0)));
     let device = &json["devices"][0];
     assert_eq!(
         (&device["compute_capability"], &device["supported"]),
@@ -62,5 +62,5 @@ fn with_nvjpeg_it_tells_of_its_engines() {
     let json: Value = serde_json::from_str(&probe(true)).unwrap();
     assert!(json["nvjpeg"].is_string(), "{json}");
     assert_eq!(json["nvjpeg_engines"].as_array().unwrap().len(), 4);
-    assert_eq!(json["backends"], json!(["checkpoints", "nvjpeg", "cpu"]));
+    assert_eq!(json["backends"], json!(["entry_points", "nvjpeg", "cpu"]));
 }

@@ -64,7 +64,7 @@ fn every_format_with_a_place_for_them_stores_them() {
         assert_eq!(check(&out, grid_bits), 12, "{format}");
         ok(&[&"verify", &out, &"--deep"]);
         let shown = json(&ok(&[&"inspect", &out, &"--json"]));
-        let details = &shown["details"]["checkpoints"];
+        let details = &shown["details"]["entry_points"];
         assert_eq!(details["grid_bits"], grid_bits, "{details}");
         assert_eq!((details["covered"].as_u64(), details["refused"].as_u64()), (Some(12), Some(0)));
         assert!((0.002..0.05).contains(&details["share"].as_f64().unwrap()), "{details}");
@@ -239,7 +239,7 @@ fn what_gets_none_is_counted_with_its_reason() {
     let counts = &report["jpeg_index"];
     assert_eq!((&counts["built"], &counts["refused"]["progressive"]), (&1.into(), &1.into()));
     let shown = json(&ok(&[&"inspect", &out, &"--json"]));
-    let details = &shown["details"]["checkpoints"];
+    let details = &shown["details"]["entry_points"];
     assert_eq!((&details["covered"], &details["refused"]), (&1.into(), &1.into()));
     assert_eq!(check(&out, 2048), 1);
     ok(&[&"verify", &out, &"--deep"]);

@@ -81,7 +81,7 @@ fn read(path: &str, options: Options) -> (Batches, Stats) {
 /// One thread reads and one decodes.
 fn options(shuffle: Shuffle, ahead_bytes: u64) -> Options {
     let (fetch_threads, threads) = (1, 1);
-    Options { batch: 16, shuffle, fetch_threads, threads, ahead_bytes, ..Options::default() }
+    Options { batch_size: 16, shuffle, fetch_threads, threads, ahead_bytes, ..Options::default() }
 }
 
 #[test]

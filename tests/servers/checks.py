@@ -74,8 +74,8 @@ def read_as_training_does(stage):
     """The loader, with several requests in flight."""
     urls = list(stage.published().values())
     for url in urls[:1] if stage.quick else urls:
-        options = ["--batch", "4", "--size", "32", "--rounds", "1", "--seconds", "1"]
-        said = json.loads(stage.command.ok("bench", url, *options, "--queue-depth", "8", "--json"))
+        options = ["--batch-size", "4", "--size", "32", "--rounds", "1", "--seconds", "1"]
+        said = json.loads(stage.command.ok("bench", url, *options, "--fetch-threads", "8", "--json"))
         assert said.get("datasets"), f"bench {url}: {said}"
 
 

@@ -23,8 +23,8 @@ pub(crate) struct BenchArgs {
     pub(crate) threads: Option<usize>,
     /// Reading threads: requests in flight; 0 lets the decoding threads read. Several numbers, with
     /// commas, are compared
-    #[arg(long, value_name = "N", default_value = "4", value_delimiter = ',', alias = "in-flight")]
-    pub(crate) queue_depth: Vec<usize>,
+    #[arg(long, value_name = "N", default_value = "4", value_delimiter = ',')]
+    pub(crate) fetch_threads: Vec<usize>,
     /// How to read images: past the page cache, as datasets larger than memory are read, or
     /// through it [default: direct where all datasets know the places of their images, else mapped]
     #[arg(long, value_enum, value_name = "HOW")]
@@ -47,7 +47,7 @@ pub(crate) struct BenchArgs {
     pub(crate) consumer_rate: Option<f64>,
     /// Batch size
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) batch: u32,
+    pub(crate) batch_size: u32,
     /// Size of the images of a batch: N x N pixels
     #[arg(long, value_name = "N", default_value_t = 224, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) size: u32,

@@ -6,14 +6,14 @@ use super::{
 };
 use crate::Session;
 use cpu_time::ProcessTime;
-use fdconvert::plumbing::threads;
-use fdconvert_core::{Codec, Error, Result, Shown, SplitChoice};
+use fdconvert::{OpenOptions, open_with, plumbing::threads};
+use fdconvert_core::{Codec, Error, Reader, Result, Shown, SplitChoice};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
     Output, Stats, research::LIQUID,
 };
-use fdconvert_storage::Throttle;
+use fdconvert_profile::{SlowStorage, Throttle};
 use serde_json::{Map, Value, json};
 use std::{
     path::Path,
@@ -53,10 +53,14 @@ pub(super) fn open(
         [] => SplitChoice::Only,
         names => SplitChoice::named(names),
     };
-    let opened = paths.iter().map(|path| Ok((*path, Datasets::open_split(path, splits.clone())?)));
-    let opened: Vec<(&Path, Datasets)> = opened.collect::<Result<_>>()?;
+    let how = OpenOptions::default().splits(splits);
+    let opened = paths.iter().map(|path| {
+        let reader = open_with(path, &how)?;
+        Ok((*path, Arc::from(reader)))
+    });
+    let opened: Vec<(&Path, Arc<dyn Reader>)> = opened.collect::<Result<_>>()?;
     let open = |access: Access| -> Result<Vec<Lane>> {
-        let depths = &args.queue_depth;
+        let depths = &args.fetch_threads;
         let lanes =
             opened.iter().flat_map(|opened| depths.iter().map(move |&depth| (opened, depth)));
         lanes.map(|(opened, depth)| Lane::new(opened, depth, args, access)).collect()
@@ -83,10 +87,10 @@ pub(super) fn open(
     }
 }
 
-fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Options> {
+fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Options> {
     let size = args.size;
     Ok(Options {
-        batch: args.batch,
+        batch_size: args.batch_size,
         seed: args.seed,
         label: Label::None,
         output: Output {
@@ -102,32 +106,38 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
         },
         augment: args.augment.as_deref().and_then(Augment::named),
         threads: threads(args.threads)?,
-        fetch_threads: queue_depth,
-        latency: args.latency.0,
+        fetch_threads,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
             CacheArg::Resident => CachePolicy::RESIDENT,
             CacheArg::Liquid => LIQUID,
         },
-        throttle: args
-            .throttle_read
-            .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
-            .map(Arc::new),
         ..Options::default()
     })
 }
 
+/// The storage that is played: each lane has the whole rate to itself.
+fn slow(args: &BenchArgs) -> SlowStorage {
+    let rate = args.throttle_read.map(|rate| rate.bytes_per_s() as f64);
+    SlowStorage {
+        latency: args.latency.0,
+        throttle: rate.and_then(Throttle::new).map(Arc::new),
+        ..SlowStorage::default()
+    }
+}
+
 impl Lane {
     fn new(
-        (path, datasets): &(&Path, Datasets),
+        (path, reader): &(&Path, Arc<dyn Reader>),
         depth: usize,
         args: &BenchArgs,
         access: Access,
     ) -> Result<Self> {
-        let loader = Loader::new(datasets.clone(), options(args, depth, access)?)?;
+        let datasets = Datasets::one(slow(args).around(reader.clone()))?;
+        let loader = Loader::new(datasets, options(args, depth, access)?)?;
         let name = name(path);
-        let label = match args.queue_depth.len() {
+        let label = match args.fetch_threads.len() {
             1 => name.clone(),
             _ => format!("{name}, {depth} in flight"),
         };
@@ -266,7 +276,7 @@ impl Lane {
         Measured {
             dataset: self.name.clone(),
             label: self.label.clone(),
-            queue_depth: self.loader.options().fetch_threads,
+            fetch_threads: self.loader.options().fetch_threads,
             rounds: rates,
             epochs: if self.is_whole { self.rounds.clone() } else { Vec::new() },
             images_per_s,

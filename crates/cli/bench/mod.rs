@@ -27,7 +27,7 @@ pub(crate) struct Measured {
     #[serde(skip)]
     pub(crate) label: String,
     /// Reading threads; 0 where the decoding threads read.
-    pub(crate) queue_depth: usize,
+    pub(crate) fetch_threads: usize,
     /// Images/s of every round, or of every epoch.
     pub(crate) rounds: Vec<f64>,
     /// With `--epochs` each of them.
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         let mut fields = Map::new();
         fields.insert("datasets".into(), json!(measured));
         fields.insert("threads".into(), json!(threads(args.threads)?));
-        fields.insert("batch".into(), json!(args.batch));
+        fields.insert("batch_size".into(), json!(args.batch_size));
         fields.insert("size".into(), json!(args.size));
         // All of them make their batches alike.
         fields.extend(lanes.first().map(Lane::made).unwrap_or_default());

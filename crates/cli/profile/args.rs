@@ -19,7 +19,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) threads: Option<usize>,
     /// Reading threads of the loader: requests in flight
     #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) queue_depth: usize,
+    pub(crate) fetch_threads: usize,
     /// Cache of the loader: memory that keeps a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) cache: ByteCount,

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
         .target(args.target.clone())
         .formats(args.formats.clone())
         .threads(args.threads)
-        .queue_depth(args.queue_depth)
+        .fetch_threads(args.fetch_threads)
         .cache(args.cache)
         .throttle_read(args.throttle_read)
         .consumer_rate(args.consumer_rate)

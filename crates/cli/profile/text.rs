@@ -32,7 +32,7 @@ pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize
                 "{} {how}{slowed}: requests of {}, {} in flight",
                 output::bandwidth(read.bytes_per_s),
                 output::size(read.plan.request_bytes as u64),
-                read.plan.queue_depth
+                read.plan.fetch_threads
             ),
         );
     }

@@ -247,7 +247,7 @@ mod tests {
             ),
             (
                 message!("{}", named::PAGE_SIZE.with("8MiB")),
-                "`page-size=8MiB`",
+                "`page_size=8MiB`",
                 "--page-size 8MiB",
                 "page_size=\"8MiB\"",
             ),

@@ -172,12 +172,12 @@ options! {
     THREADS: Value "threads",
     WHERE: Value "where",
 
-    // Of formats, which have a dash where the others have an underscore.
+    // Of formats.
     COMPACT: Switch "compact",
     COMPAT: Value "compat",
     COMPRESSION: Value "compression",
     HASHES: Value "hashes",
-    IMAGE_FIELD: Value "image-field",
-    PAGE_SIZE: Value "page-size",
+    IMAGE_FIELD: Value "image_field",
+    PAGE_SIZE: Value "page_size",
     SIDECARS: Value "sidecars",
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 /// One option of a format, from which the command line makes a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatOption {
-    /// Name without dashes, e.g. `page-size`.
+    /// Name, e.g. `page_size`, which is the flag `--page-size` of the command.
     pub name: &'static str,
     /// Kind of its value.
     pub kind: OptionKind,

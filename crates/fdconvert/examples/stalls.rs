@@ -70,7 +70,7 @@ fn report(name: &str, step: Duration, times: &[Duration]) {
 fn times(path: &Path, threads: usize, prefetch: usize, step: Duration) -> Vec<Duration> {
     let crop = Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) };
     let options = LoaderOptions {
-        batch: 64,
+        batch_size: 64,
         threads,
         prefetch,
         crop,
@@ -112,7 +112,7 @@ fn dataset(images: &Path, root: &Path, is_mixed: bool) -> PathBuf {
         }
     }
     let out = folder.with_extension("beton");
-    let options = PackOptions::default().format_option("page-size", (16 << 20).to_string());
+    let options = PackOptions::default().format_option("page_size", (16 << 20).to_string());
     Pack::new([&folder], &out).options(options).run().unwrap();
     out
 }

@@ -57,7 +57,7 @@ fn a_size_of_a_format_is_a_number_of_bytes_or_has_a_unit() {
     let photos = photos(folder.path());
     let pack = |name: &str, size: &str| {
         let out = folder.path().join(name);
-        let options = PackOptions::default().format_option("page-size", size);
+        let options = PackOptions::default().format_option("page_size", size);
         Pack::new([&photos], &out).options(options).run().map(|_| fs::read(out).unwrap())
     };
     let bytes = pack("bytes.beton", "4194304").unwrap();

@@ -11,7 +11,7 @@
 //!
 //! let gpu = Gpu::open(&Driver::load(None)?, 0)?;
 //! let mut decoder = Decoder::new(&gpu, Limits::DEFAULT)?;
-//! let (jpeg, entry_points) = (std::fs::read("a.jpg")?, std::fs::read("a.checkpoints")?);
+//! let (jpeg, entry_points) = (std::fs::read("a.jpg")?, std::fs::read("a.entry-points")?);
 //! let crop = Crop { left: 0.25, top: 0.25, width: 0.5, height: 0.5 };
 //! let request = Request { crop, flip: true, ..Request::whole(&jpeg, Some(&entry_points)) };
 //! let tensor = Tensor {

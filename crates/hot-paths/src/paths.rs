@@ -123,7 +123,7 @@ fn each_image(dataset: &dyn Reader, mut take: impl FnMut(&Encoded) -> Result<()>
 /// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
 fn batches(dataset: &Path, n_epochs: u64) -> Result<()> {
     let options = Options {
-        batch: 12,
+        batch_size: 12,
         crop: Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
         flip: 0.5,
         threads: 1,

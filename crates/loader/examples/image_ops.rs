@@ -9,8 +9,8 @@
 //! time                                           prints microseconds of the steps at 224x224
 //! ```
 use fdconvert_loader::{
-    Area, Augment, Augmenter, Blend, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output,
-    Region, Renderer,
+    Augment, Blend, Crop, DType, Layout, Normalise, Output,
+    parts::{Area, Augmenter, Geometry, Key, Op, Region, Renderer},
 };
 use std::error::Error;
 use std::hint::black_box;

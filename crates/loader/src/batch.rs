@@ -1,15 +1,18 @@
 //! A batch: its images in the host's memory or a GPU's, and what there is to know of its rows.
+#[cfg(feature = "gpu")]
+mod device;
+
 use crate::{
     column::{Column, Columns},
-    device::DeviceRows,
-    follow::RowGeometry,
+    fields::RowValues,
+    follow::{Followed, RowGeometry},
     mix::Blend,
     order::State,
     transform::{DType, Layout},
 };
-#[cfg(feature = "gpu")]
-use crate::{device::DeviceImages, engine::RowFacts};
 use bytes::BytesMut;
+#[cfg(feature = "gpu")]
+pub use device::DeviceImages;
 use std::sync::{Arc, Weak};
 
 /// Takes buffers back when batches are dropped.
@@ -71,8 +74,17 @@ pub struct Batch {
     pub(crate) epoch: u64,
     pub(crate) step: u64,
     pub(crate) state: State,
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is never one"))]
-    pub(crate) device_rows: Option<Box<DeviceRows>>,
+}
+
+/// Facts about a row that was made.
+#[derive(Debug, Clone)]
+pub(crate) struct RowFacts {
+    pub(crate) sample: u64,
+    pub(crate) values: RowValues,
+    /// Present where fields follow the image.
+    pub(crate) followed: Option<Box<Followed>>,
+    pub(crate) filled: bool,
+    pub(crate) substituted: bool,
 }
 
 /// The images of a batch, and the memory that they take.

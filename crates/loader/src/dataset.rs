@@ -1,21 +1,23 @@
 //! Several datasets as one numbered set of samples.
 mod labels;
+mod sample;
 
 use crate::{
     classes::{self, Renumbered},
     column::Columns,
-    fields::{FieldValue, Fields, MaybeStored, RowValues, take_value},
-    groups::Located,
-    options::Options,
+    draw::DrawSize,
+    fields::{Asked, FieldValue, Fields, MaybeStored, RowValues, take_value},
+    transform::{Crop, Output},
 };
-use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample,
     SplitChoice, Value, message,
 };
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
+pub use labels::Label;
 use labels::renumbered;
+pub(crate) use sample::{DrawnSample, Fetched, Located};
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -42,33 +44,6 @@ struct Part {
     fields: Arc<[(usize, Renumbered)]>,
     /// Images are drawn when they are asked for: there is nothing to read.
     is_drawn: bool,
-}
-
-/// A sample that was drawn.
-pub(crate) struct DrawnSample {
-    pub(crate) key: String,
-    pub(crate) image: Image,
-    pub(crate) values: RowValues,
-}
-
-/// A sample before decoding.
-#[derive(Clone)]
-pub(crate) struct Fetched {
-    pub(crate) key: String,
-    pub(crate) image: Encoded,
-    pub(crate) values: RowValues,
-    /// True if the bytes of the image are its own, and no part of a mapped file.
-    pub(crate) is_owned: bool,
-}
-
-impl Fetched {
-    /// The same with bytes of its own: those of a reader hold a whole map or block.
-    pub(crate) fn owned(self) -> Self {
-        let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
-        let entry_points = self.image.entry_points.as_ref().map(copy);
-        let image = Encoded { bytes: copy(&self.image.bytes), entry_points, ..self.image };
-        Self { image, is_owned: true, ..self }
-    }
 }
 
 impl Datasets {
@@ -149,16 +124,16 @@ impl Datasets {
         Ok(Self { parts, fields: Arc::default(), class_names: None })
     }
 
-    /// The same with the label and the fields that the options name in its batches.
+    /// The same with that label and the fields that are asked for in its batches of `n_rows`.
     ///
     /// # Errors
     /// `Usage`, naming the fields there are, when a dataset has no such field, and naming dataset
     /// and field for those that cannot be in batches, and whose classes cannot be numbered together.
-    pub(crate) fn showing(mut self, options: &Options) -> Result<Self> {
-        let column = self.choose_labels(&options.label)?;
-        self.number_labels(options)?;
-        let fields = Fields::new(options, column, self.readers())?;
-        Columns::check(&fields, options.batch)?;
+    pub(crate) fn showing(mut self, label: &Label, asked: &Asked<'_>, n_rows: u32) -> Result<Self> {
+        let column = self.choose_labels(label)?;
+        self.number_labels(asked)?;
+        let fields = Fields::new(asked, column, self.readers())?;
+        Columns::check(&fields, n_rows)?;
         let mut shown = vec![Vec::new(); self.parts.len()];
         for spec in fields.specs() {
             let of_parts = self.parts.iter().map(|part| {
@@ -173,7 +148,7 @@ impl Datasets {
                 .iter()
                 .zip(&of_parts)
                 .all(|(part, (.., position))| part.label == Some(*position));
-            let wanted = options.classes.as_ref().filter(|_| is_label);
+            let wanted = asked.classes.filter(|_| is_label);
             let (_, numbers) = classes::join("fields", pairs, wanted)?;
             for ((shown, (.., position)), numbers) in shown.iter_mut().zip(&of_parts).zip(numbers) {
                 shown.push((*position, numbers));
@@ -191,17 +166,19 @@ impl Datasets {
         &self.fields
     }
 
-    /// The same with drawn images at the size that the options say.
+    /// The same with drawn images at the size that rows of that crop and output need.
     ///
     /// # Errors
     /// `Usage` when they cannot be drawn at that size.
-    pub(crate) fn drawn_for(mut self, options: &Options) -> Result<Self> {
+    pub(crate) fn drawn_for(
+        mut self,
+        draw_size: DrawSize,
+        crop: Crop,
+        output: Output,
+    ) -> Result<Self> {
         for part in &mut self.parts {
             let Some(drawn) = part.reader.drawn() else { continue };
-            let Some(side) = options.draw_size.side(options.crop, options.output.size, drawn)
-            else {
-                continue;
-            };
+            let Some(side) = draw_size.side(crop, output.size, drawn) else { continue };
             let reader = part.reader.drawn_at(side).map_err(|cause| {
                 let what = message!(
                     "{} cannot be drawn at the {side} pixels that a row needs: {}; take images of \
@@ -217,7 +194,7 @@ impl Datasets {
     }
 
     /// Names of the fields that no batch shows: all but the first images, the label of each dataset
-    /// of a loader, and the [`fields`](Options::fields) that were asked for. A [`Reader`] gives
+    /// of a loader, and the [`fields`](crate::Options::fields) that were asked for. A [`Reader`] gives
     /// every field.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {

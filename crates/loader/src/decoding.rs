@@ -1,10 +1,24 @@
 //! From an encoded image to the pixels that a row needs of it, upright.
-use crate::{
-    options::Options,
-    transform::{Area, Geometry, Region as Decoded, scale_for},
-};
-use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient};
-use fdconvert_core::{Encoded, Pixels, Result};
+use crate::transform::{Area, Geometry, Region as Decoded, scale_for};
+use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient, orientation};
+use fdconvert_core::{Encoded, Limits, Pixels, Result};
+
+/// How images are decoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DecodeOptions {
+    /// Size of the rows.
+    pub(crate) size: (u32, u32),
+    pub(crate) limits: Limits,
+    /// True if images are turned upright.
+    pub(crate) orient: bool,
+}
+
+impl DecodeOptions {
+    /// The orientation that an image is turned by: 1 for not at all.
+    pub(crate) fn turn(&self, image: &Encoded) -> u8 {
+        if self.orient { orientation(image) } else { 1 }
+    }
+}
 
 /// An image whose pixels are decoded, as far as they are needed.
 pub(crate) struct Part<'a> {
@@ -51,7 +65,7 @@ pub(crate) fn decode<'a>(
     (key, image): (&str, &'a Encoded),
     orientation: u8,
     geometry: &Geometry,
-    options: &Options,
+    options: &DecodeOptions,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
     let part = if orientation > 1 {
@@ -70,11 +84,11 @@ fn decode_part<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
     geometry: &Geometry,
-    options: &Options,
+    options: &DecodeOptions,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
     let Area { x, y, width, height } = geometry.needed;
-    let area = geometry.area(options.output.size);
+    let area = geometry.area(options.size);
     let shrink = scale_for(geometry.rect, (area.width, area.height)) as u8;
     let region = Region { x, y, width, height };
     if let Some((part, stored)) = codec::Part::stored(key, image, &options.limits, region)?
@@ -93,7 +107,7 @@ fn decode_upright<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
     orientation: u8,
-    options: &Options,
+    options: &DecodeOptions,
     pixels: &mut Vec<u8>,
 ) -> Result<Part<'a>> {
     let (header, channels, notes) = decoder.decode_into(key, image, &options.limits, pixels)?;

@@ -33,7 +33,7 @@ pub enum OnError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failures {
     /// Treatment of a failed sample.
-    pub policy: OnError,
+    pub on_error: OnError,
     /// More failures than this in one epoch end it with an error, whatever the policy.
     pub max: u64,
     /// The same as a share of the samples of the epoch; the larger one counts.
@@ -45,7 +45,7 @@ pub struct Failures {
 
 impl Default for Failures {
     fn default() -> Self {
-        Self { policy: OnError::Raise, max: 100, max_share: 0.0, retries: 3 }
+        Self { on_error: OnError::Raise, max: 100, max_share: 0.0, retries: 3 }
     }
 }
 

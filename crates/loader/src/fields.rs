@@ -1,7 +1,10 @@
 //! The fields that batches show beside images and labels: which they are, and a sample's values of
 //! them, from the reader up to the row.
 
-use crate::{classes, follow::Role, options::Options, transform::Crop};
+mod asked;
+
+use crate::{classes, follow::Role, transform::Crop};
+pub(crate) use asked::Asked;
 use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
@@ -59,23 +62,24 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The fields that the options name, and the label of that name, which may be one of them.
+    /// The fields that are asked for, and the label of that name, which may be one of them.
     ///
     /// # Errors
     /// `Usage`, naming dataset and field, for a name that comes twice, and when a dataset does not
     /// have the field, has its first images in it, or has it in another kind than the first dataset.
     pub(crate) fn new<'a>(
-        options: &Options,
+        asked: &Asked<'_>,
         label: Option<&String>,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>> + Clone,
     ) -> Result<Self> {
-        let names = options.shown_fields();
+        let names = asked.names();
         let specs = Self::specs_of(&names, label, readers.clone())?;
-        let role = |spec: &FieldSpec| Role::of(spec, options, readers.clone());
+        let role = |spec: &FieldSpec| Role::of(spec, asked, readers.clone());
         let roles: Vec<Role> = specs.iter().map(role).collect::<Result<_>>()?;
-        let shown = specs.iter().zip(&roles).map(|(spec, role)| {
-            FieldSpec::new(&spec.name, role.shown(&spec.kind, options.output.size))
-        });
+        let shown = specs
+            .iter()
+            .zip(&roles)
+            .map(|(spec, role)| FieldSpec::new(&spec.name, role.shown(&spec.kind, asked.size)));
         let shown = shown.collect();
         let label = label.and_then(|label| specs.iter().position(|field| field.name == *label));
         if let Some((label, role)) = label.and_then(|label| Some((label, roles.get(label)?)))
@@ -88,23 +92,12 @@ impl Fields {
             );
             return Err(Error::usage("label", what));
         }
-        let list = options.classes.as_ref().filter(|_| options.objects.is_some()).cloned();
+        let list = asked.classes.filter(|_| asked.objects.is_some()).cloned();
         let classes = list.map(ClassNumbers::new).transpose().map_err(classes::twice)?;
         let classes = classes.map(Arc::new);
         let fields = Self { specs, shown, roles, n_asked: names.len(), label, classes };
-        fields.check_fill(options)?;
+        fields.check_fill(asked)?;
         fields.check_inner_classes(readers)?;
-        if options.mix.is_some() && fields.follow() {
-            // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
-            let what = "masks, further images and objects belong to one image, and rows that are \
-                        mixed show two: leave those fields out, or do not mix";
-            return Err(Error::usage("mixup", what));
-        }
-        if options.device.is_some() && fields.follow() {
-            let what = "further images follow the first one on the CPU only: take batches in the \
-                        host's memory (no `device`)";
-            return Err(Error::usage("device", what));
-        }
         Ok(fields)
     }
 
@@ -135,9 +128,9 @@ impl Fields {
     }
 
     /// Refuses a value of masks that no field shows, or not that one.
-    fn check_fill(&self, options: &Options) -> Result<()> {
-        let fill = options.mask_fill;
-        let has_frame = matches!(options.crop, Crop::Letterbox { .. });
+    fn check_fill(&self, asked: &Asked<'_>) -> Result<()> {
+        let fill = asked.mask_fill;
+        let has_frame = matches!(asked.crop, Crop::Letterbox { .. });
         let is_narrow = |(_, role): &(&FieldSpec, &Role)| **role == Role::Mask { is_wide: false };
         let narrow = self.specs.iter().zip(&self.roles).find(is_narrow);
         let is_filled = |role: &Role| matches!(role, Role::Mask { .. } | Role::Depth);
@@ -246,12 +239,12 @@ impl Fields {
     }
 
     /// Tells one choice of fields from another, for what is kept of samples; 0 for none.
-    pub(crate) fn fingerprint(names: &[String]) -> u64 {
-        if names.is_empty() {
+    pub(crate) fn fingerprint(&self) -> u64 {
+        if self.n_asked == 0 {
             return 0;
         }
         let mut text = b"fields".to_vec();
-        for name in names {
+        for name in self.names() {
             text.extend((name.len() as u64).to_le_bytes());
             text.extend(name.as_bytes());
         }

@@ -2,16 +2,26 @@
 //! them are kept in memory.
 
 use crate::{
-    dataset::Datasets,
-    options::Options,
+    dataset::{Datasets, Located},
     order::{Order, Owners, Permutation, Place, Shuffle, Stratum},
-    supply::{Candidates, Choice, Method, Owned},
+    supply::{CachePolicy, Candidates, Choice, Method, Owned},
 };
 use fdconvert_core::{Error, Result};
 use std::sync::Arc;
 
+/// Which samples are kept.
+pub(crate) struct KeepOptions {
+    /// On this rank; 0 for none.
+    pub(crate) bytes: u64,
+    pub(crate) policy: CachePolicy,
+    /// The number of caches that own samples, if they do.
+    pub(crate) n_owners: Option<u32>,
+}
+
 /// The strata of a loader.
 pub(crate) struct Groups {
+    shuffle: Shuffle,
+    seed: u64,
     groups: Vec<Group>,
     /// Method by which samples are kept in memory, if they are.
     method: Option<&'static dyn Method>,
@@ -31,20 +41,18 @@ struct Group {
     residence: Option<Permutation>,
 }
 
-/// A sample of the datasets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Located {
-    pub(crate) dataset: u32,
-    pub(crate) index: u64,
-}
-
 impl Groups {
     /// Cuts datasets into strata. With a cache it asks for the size of every image once, which
     /// takes some hundred nanoseconds each.
     ///
     /// # Errors
     /// `Usage`, naming the dataset that does not fit the options.
-    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Self> {
+    pub(crate) fn new(
+        datasets: &Datasets,
+        shuffle: Shuffle,
+        seed: u64,
+        keep: &KeepOptions,
+    ) -> Result<Self> {
         let mut groups = Vec::new();
         for (dataset, (len, count)) in (0..).zip(datasets.counts()) {
             let strata = datasets.strata(dataset);
@@ -52,19 +60,19 @@ impl Groups {
                 let what = format!("the groups of {} are not its samples", datasets.name(dataset));
                 return Err(Error::usage("dataset", what));
             }
-            let is_whole = strata.len() <= 1 || options.shuffle == Shuffle::None;
+            let is_whole = strata.len() <= 1 || shuffle == Shuffle::None;
             let strata = if is_whole { vec![len] } else { strata };
             for (number, draws) in shares(&strata, len, count).into_iter().enumerate() {
                 let within = (!is_whole).then_some(number);
                 groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
             }
         }
-        let mut groups = Self { groups, method: None, owned: None };
-        if options.cache_bytes > 0 {
+        let mut groups = Self { shuffle, seed, groups, method: None, owned: None };
+        if keep.bytes > 0 {
             refuse_changing(datasets)?;
-            let method = options.cache_policy.method();
+            let method = keep.policy.method();
             method.check(&groups.strata())?;
-            groups.choose(method, datasets, options)?;
+            groups.choose(method, datasets, keep)?;
             groups.method = Some(method);
         }
         Ok(groups)
@@ -76,7 +84,7 @@ impl Groups {
         &mut self,
         method: &dyn Method,
         datasets: &Datasets,
-        options: &Options,
+        keep: &KeepOptions,
     ) -> Result<()> {
         let mut totals = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
@@ -87,10 +95,7 @@ impl Groups {
             }
             totals.push(total);
         }
-        let mut owned = match options.locality {
-            true => Some(Owned::new(options.seed, options.n_caches())?),
-            false => None,
-        };
+        let mut owned = keep.n_owners.map(|n| Owned::new(self.seed, n)).transpose()?;
         let all_bytes: u128 = totals.iter().map(|total| u128::from(*total)).sum();
         for ((group, n_bytes), number) in self.groups.iter_mut().zip(totals).zip(0..) {
             let size = |position| datasets.image_len(group.at(datasets, position));
@@ -98,9 +103,9 @@ impl Groups {
                 group: number,
                 len: group.draws.len,
                 n_bytes,
-                budget: options.cache_bytes,
+                budget: keep.bytes,
                 all_bytes,
-                seed: options.seed,
+                seed: self.seed,
                 size: &size,
             };
             (group.n_slots, group.residence) = match &mut owned {
@@ -117,7 +122,7 @@ impl Groups {
             let what = format!(
                 "{} bytes keep no image of those that have {all_bytes} together: take more, or 0 for \
                  no cache",
-                options.cache_bytes
+                keep.bytes
             );
             return Err(Error::usage("cache_bytes", what));
         }
@@ -128,8 +133,8 @@ impl Groups {
     ///
     /// # Errors
     /// As [`Order::new`].
-    pub(crate) fn order(&self, options: &Options, epoch: u64) -> Result<Order> {
-        let order = Order::new(self.strata(), options.shuffle, options.seed, epoch)?;
+    pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
+        let order = Order::new(self.strata(), self.shuffle, self.seed, epoch)?;
         if self.groups.iter().all(|group| group.residence.is_none()) {
             return Ok(order);
         }

@@ -9,7 +9,7 @@
 //! use fdconvert_loader::{Crop, Datasets, Loader, Options};
 //!
 //! let options = Options {
-//!     batch: 256,
+//!     batch_size: 256,
 //!     seed: 7,
 //!     crop: Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) },
 //!     flip: 0.5,
@@ -32,8 +32,8 @@
 //!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
 //! seed, epoch, sample and how often it has come in the epoch. Threads, ranks, prefetching and failures of other samples change
-//! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
-//! the order, [`Renderer`] and [`Augmenter`] for the pixels.
+//! nothing. The parts stand alone for those who have a loader already: [`parts`] has
+//! the order and the pixels.
 //!
 //! Further images, masks and objects of a sample take the crop and the flip of its image:
 //! [`Options::masks`], [`Options::objects`], and images among the [`Options::fields`].
@@ -64,34 +64,28 @@ mod groups;
 mod mix;
 mod options;
 mod order;
+pub mod parts;
 pub mod research;
 mod stats;
 mod supply;
 mod transform;
+mod transport;
 
+#[cfg(feature = "gpu")]
+pub use batch::DeviceImages;
 pub use batch::{Batch, Memory, Shape};
 pub use column::Column;
-pub use dataset::Datasets;
-#[cfg(feature = "gpu")]
-pub use device::DeviceImages;
-pub use device::{DeviceDecoder, DeviceOptions};
+pub use dataset::{Datasets, Label};
 pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
-pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
-pub use fdconvert_storage::Throttle;
 pub use follow::{
     Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
 };
 pub use mix::{Blend, Mix};
-pub use options::{Access, Label, Options};
-pub use order::{
-    Assignment, Batching, Cursor, Last, Moved, Order, Owners, Permutation, Place, Places, Row,
-    Shuffle, Slot, State, Step, Steps, Stratum, Worker, World, assign,
-};
+pub use options::{DeviceDecoder, DeviceOptions, Options};
+pub use order::{Last, Shuffle, State, World};
 pub use stats::{Decoded, Stats, Verdict};
-pub use supply::CachePolicy;
-pub use transform::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output,
-    Policy, Purpose, Rect, Region, Renderer, scale_for,
-};
+pub use supply::{Access, CachePolicy};
+pub use transform::{Augment, Crop, DType, Layout, Normalise, Output};
+pub use transport::{Exchange, ThreadExchange};

@@ -1,65 +1,27 @@
+mod device;
+
 use crate::{
     classes,
-    device::DeviceOptions,
+    dataset::Label,
     draw::DrawSize,
-    exchange::Exchange,
     failure::Failures,
     follow::ObjectOptions,
     mix::Mix,
     order::{Last, Shuffle, World},
-    supply::CachePolicy,
+    supply::{Access, CachePolicy},
     transform::{Augment, Crop, Output},
+    transport::Exchange,
 };
+pub use device::{DeviceDecoder, DeviceOptions};
 use fdconvert_core::{Error, Limits, Result};
-use fdconvert_storage::Throttle;
-use std::{path::PathBuf, sync::Arc, time::Duration};
-use xxhash_rust::xxh3::xxh3_64;
-
-/// Access to stored images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Access {
-    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
-    /// the page cache of the system.
-    #[default]
-    Mapped,
-    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
-    /// that is better used otherwise. [`Options::fetch_threads`] is the number of reads in flight.
-    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
-    /// files are open, and those that threads read from.
-    Direct,
-}
-
-/// Which field of the samples is the label of their rows.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Label {
-    /// The label of each dataset: its first field of integers with class names, else the field of
-    /// integers called `label`. A dataset without one is refused.
-    #[default]
-    Auto,
-    /// The field of that name, of any kind but images, which every dataset has to have in the same
-    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are not integers.
-    Field(String),
-    /// None: batches have no labels.
-    None,
-}
-
-impl Label {
-    /// Tells one from another.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        match self {
-            Self::Auto => 0,
-            Self::Field(name) => xxh3_64(name.as_bytes()),
-            Self::None => 1,
-        }
-    }
-}
+use std::{path::PathBuf, sync::Arc};
 
 /// Options for making batches. The images, labels and their order depend on the fields up to
 /// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Rows of a batch, on this rank; the global batch is this times the ranks.
-    pub batch: u32,
+    pub batch_size: u32,
     /// Draws the order, the crops, the flips and the augmentations.
     pub seed: u64,
     /// Method that puts samples into an order.
@@ -148,16 +110,6 @@ pub struct Options {
     pub exchange: Option<Arc<dyn Exchange>>,
     /// Access to stored images.
     pub access: Access,
-    /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
-    /// share the rate. It counts the bytes of the images, not those that are read around them.
-    pub throttle: Option<Arc<Throttle>>,
-    /// Waits that long before every read and whenever a file is opened, as a store on the network
-    /// makes one wait: see what [`fetch_threads`](Self::fetch_threads) would bring there.
-    pub latency: Duration,
-    /// Spread of such waits, as those of stores have it: `latency` is their median, and their
-    /// logarithms are normal with this standard deviation. 0 makes all of them alike; with 0.7 one
-    /// in a hundred takes five times the median.
-    pub latency_spread: f64,
     /// Threads that decode; 0 for one per core.
     pub threads: usize,
     /// Threads that only read, each one sample at a time: as many as requests are to be in flight
@@ -183,7 +135,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            batch: 64,
+            batch_size: 64,
             seed: 0,
             shuffle: Shuffle::Global,
             world: World::ALONE,
@@ -217,9 +169,6 @@ impl Default for Options {
             ranks_per_cache: 1,
             exchange: None,
             access: Access::Mapped,
-            throttle: None,
-            latency: Duration::ZERO,
-            latency_spread: 0.0,
             threads: 0,
             fetch_threads: 0,
             ahead_bytes: 64 << 20,
@@ -240,8 +189,8 @@ impl Options {
     /// `Usage`, naming the option.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |option, what: String| Err(Error::usage(option, what));
-        if self.batch == 0 {
-            return refuse("batch", "a batch has at least one row".into());
+        if self.batch_size == 0 {
+            return refuse("batch_size", "a batch has at least one row".into());
         }
         if !(0.0..=1.0).contains(&self.flip) {
             return refuse("flip", format!("{} is not a probability", self.flip));
@@ -254,9 +203,9 @@ impl Options {
             let what = format!("must be 0 to {} for world_size={size}, got {rank}", size - 1);
             return refuse("rank", what);
         }
-        if self.batch.checked_mul(self.world.size).is_none() {
-            let (batch, size) = (self.batch, self.world.size);
-            return refuse("batch", format!("{batch} rows on {size} ranks are too many"));
+        if self.batch_size.checked_mul(self.world.size).is_none() {
+            let (batch, size) = (self.batch_size, self.world.size);
+            return refuse("batch_size", format!("{batch} rows on {size} ranks are too many"));
         }
         for (option, threads) in [("threads", self.threads), ("fetch_threads", self.fetch_threads)]
         {
@@ -269,10 +218,6 @@ impl Options {
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
-        }
-        if !(0.0..=3.0).contains(&self.latency_spread) {
-            let what = format!("{} is not from 0 to 3", self.latency_spread);
-            return refuse("latency_spread", what);
         }
         if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
             let what = "a cache needs the global shuffle, which spreads what is in it evenly";
@@ -295,17 +240,20 @@ impl Options {
             mix.check()?;
         }
         let row = self.output.n_bytes() as u64;
-        if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {
-            return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
+        if row.checked_mul(self.batch_size.into()).is_none_or(|bytes| bytes > 1 << 40) {
+            return refuse(
+                "batch_size",
+                format!("{} rows of {row} bytes are too large", self.batch_size),
+            );
         }
         // What the system refuses later ends the process.
-        let n_bytes = self.output.n_bytes().saturating_mul(self.batch as usize);
+        let n_bytes = self.output.n_bytes().saturating_mul(self.batch_size as usize);
         if self.device.is_none() && Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
             let what = format!(
                 "there is no memory for {} rows of {row} bytes: take fewer, or a smaller `size`",
-                self.batch
+                self.batch_size
             );
-            return refuse("batch", what);
+            return refuse("batch_size", what);
         }
         Ok(())
     }
@@ -350,18 +298,6 @@ impl Options {
         Ok(())
     }
 
-    /// Names of all fields that batches show beside images and labels.
-    pub(crate) fn shown_fields(&self) -> Vec<String> {
-        let mut names = self.fields.clone();
-        let objects = self.objects.as_ref().map(|objects| &objects.field);
-        for name in self.masks.iter().chain(objects) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
-    }
-
     /// Caches of all ranks together.
     pub(crate) fn n_caches(&self) -> u32 {
         self.world.size.checked_div(self.ranks_per_cache).unwrap_or_default()
@@ -377,14 +313,14 @@ impl Options {
     /// # Errors
     /// `Usage`, naming the option.
     pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
-        if self.mix.is_some() {
+        if let Some(mix) = &self.mix {
             let what = "batches on a GPU are not mixed: mix them there with what the training has \
                         for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
-            return Err(Error::usage("mixup", what));
+            return Err(Error::usage(mix.option(), what));
         }
         let excluded = self.cache_policy.method().excludes_device_cache();
-        if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
-            return Err(Error::usage("store_bytes", what));
+        if let Some(what) = excluded.filter(|_| device.device_cache_bytes > 0) {
+            return Err(Error::usage("device_cache_bytes", what));
         }
         let follows = !self.masks.is_empty() || self.objects.is_some() || self.geometry;
         if follows || matches!(self.crop, Crop::Letterbox { .. }) {
@@ -415,7 +351,7 @@ impl Options {
 
     /// Batches that there is memory for, those that the consumer keeps included.
     pub(crate) fn most_buffers(&self) -> u64 {
-        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
+        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch_size)).max(1);
         (self.prefetch_bytes / bytes).max(2)
     }
 }

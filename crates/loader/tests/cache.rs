@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 fn options(leg: &Leg, rank: u32, cache_bytes: u64, cache_policy: CachePolicy) -> Options {
     Options {
-        batch: leg.batch,
+        batch_size: leg.batch,
         seed: 11,
         world: World { rank, size: leg.world },
         last: Last::Short,

@@ -92,10 +92,10 @@ fn columns_are_in_the_hosts_memory_and_follow_their_rows() {
     for policy in [OnError::Substitute, OnError::Skip] {
         // Images whose ends are missing.
         let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
-        let failures = Failures { policy, ..Failures::default() };
+        let failures = Failures { on_error: policy, ..Failures::default() };
         let options = Options { fields: fields.clone(), failures, ..random_crop() };
         let mut gpu =
-            on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+            on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
         let mut n_zero = 0;
         // From the second epoch on images are in the cache of the GPU.
         for batch in (0..3).flat_map(|_| gpu.by_ref().collect::<Vec<_>>()).map(Result::unwrap) {
@@ -120,10 +120,11 @@ fn labels_of_other_kinds_follow_their_rows() {
     let reader = reader.with_fields(&[("score", Value::Float(0.5))]);
     let options = Options {
         label: Label::Field("score".into()),
-        failures: Failures { policy: OnError::Skip, ..Failures::default() },
+        failures: Failures { on_error: OnError::Skip, ..Failures::default() },
         ..random_crop()
     };
-    let mut gpu = on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+    let mut gpu =
+        on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
     let mut n_zero = 0;
     for batch in (0..2).flat_map(|_| gpu.by_ref().collect::<Vec<_>>()).map(Result::unwrap) {
         let Some(Column::Float(labels)) = batch.label_column() else { panic!() };
@@ -157,13 +158,13 @@ fn nvjpeg_takes_what_the_kernels_leave() {
     let library = FakeNvJpeg::new(&fake).unwrap();
     let device = || DeviceOptions { nvjpeg: Some(FakeNvJpeg::path().into()), ..device() };
     let (with, without) = (Memory::new(30).with_entry_points(), Memory::new(30));
-    for (reader, decoder, store_bytes, expected) in [
+    for (reader, decoder, device_cache_bytes, expected) in [
         (&with, DeviceDecoder::Auto, 0, (20, 0, 10)),
         (&with, DeviceDecoder::NvJpeg, 1 << 20, (0, 20, 10)),
         (&without, DeviceDecoder::Auto, 1 << 20, (0, 20, 10)),
         (&without, DeviceDecoder::Index, 0, (0, 0, 30)),
     ] {
-        let options = DeviceOptions { decoder, store_bytes, ..device() };
+        let options = DeviceOptions { decoder, device_cache_bytes, ..device() };
         let mut gpu = on_device(reader, random_crop(), options);
         on_all(&mut gpu);
         let decoded = decoded(&gpu);
@@ -210,7 +211,7 @@ fn failures_are_those_of_the_cpu() {
     let _fake = FakeDriver::take().unwrap();
     let reader = Memory::new(40).broken(&[18, 19, 20]).with_entry_points();
     for policy in [OnError::Skip, OnError::Substitute] {
-        let failures = Failures { policy, max: 10, ..Failures::default() };
+        let failures = Failures { on_error: policy, max: 10, ..Failures::default() };
         let options = Options { failures, shuffle: Shuffle::None, ..options(8, 16) };
         let mut cpu = loader(&reader, options.clone());
         let mut gpu = on_device(&reader, options, device());
@@ -299,14 +300,14 @@ fn kept_images_are_not_read_again() {
     for fetch_threads in [0, 2] {
         let options = Options { fetch_threads, ..random_crop() };
         let mut keeping =
-            on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+            on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
         assert_eq!(on_two_epochs(&mut keeping), streamed);
         assert!(decoded(&keeping).stored_bytes > 0);
     }
     // In the second epoch only the twenty that are no JPEGs.
     assert_eq!(reader.n_reads() - before, 2 * (60 + 20));
     // As many as there is room for.
-    let options = DeviceOptions { store_bytes: 8 << 10, ..device() };
+    let options = DeviceOptions { device_cache_bytes: 8 << 10, ..device() };
     let mut keeping = on_device(&reader, random_crop(), options);
     assert_eq!(on_two_epochs(&mut keeping), streamed);
     let stored_bytes = decoded(&keeping).stored_bytes;
@@ -328,9 +329,9 @@ fn what_cannot_be_is_refused() {
         Loader::new(Datasets::one(reader.clone()).unwrap(), options).err().unwrap()
     };
     let liquid = Options { cache_policy: LIQUID, ..random_crop() };
-    let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
+    let error = refuse(liquid, DeviceOptions { device_cache_bytes: 1, ..device() });
     assert!(
-        matches!(&error, Error::Usage { option, .. } if option.name() == "store_bytes"),
+        matches!(&error, Error::Usage { option, .. } if option.name() == "device_cache_bytes"),
         "{error}"
     );
     let letterbox = Crop::Letterbox { fill: [0; 3] };

@@ -10,9 +10,9 @@ use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
 use fdconvert_loader::{
-    Area, Augment, Batch, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, DrawSize,
-    Geometry, Key, Last, Layout, Loader, Memory as Where, Normalise, Op, Options, Output, Policy,
-    Region, Renderer,
+    Augment, Batch, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, DrawSize, Last,
+    Layout, Loader, Memory as Where, Normalise, Options, Output,
+    parts::{Area, Geometry, Key, Op, Policy, Region, Renderer},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -156,7 +156,7 @@ fn augmented_rows_become_what_the_cpu_makes_of_levels() {
         for layout in [Layout::Nhwc, Layout::Nchw] {
             let options = augmented(augment, output((19, 12), dtype, layout));
             check_augmented(&reader, &options, &device());
-            let keeping = DeviceOptions { store_bytes: 1 << 20, ..device() };
+            let keeping = DeviceOptions { device_cache_bytes: 1 << 20, ..device() };
             check_augmented(&reader, &options, &keeping);
         }
     }

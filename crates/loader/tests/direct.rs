@@ -13,7 +13,7 @@ use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{
     Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle, research::LIQUID,
 };
-use fdconvert_storage::Throttle;
+use fdconvert_profile::{SlowStorage, Throttle};
 use fdconvert_testkit::fixtures;
 use std::{
     collections::BTreeSet,
@@ -109,7 +109,7 @@ fn a_flipped_bit_is_not_delivered() {
         file.write_all_at(&[byte[0] ^ 4], at).unwrap();
         drop(file);
         let reader: Arc<dyn Reader> = format.open(out).unwrap().into();
-        let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+        let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
         for cache_bytes in [0, 100_000] {
             let mut running = loader(
                 &reader,
@@ -173,7 +173,7 @@ fn datasets_that_do_not_say_where_images_lie_are_refused() {
     assert!(said.contains("memory does not know") && said.starts_with("access"), "{said}");
 }
 
-/// Returns what every read takes is counted, so the stream cannot be faster than the rate.
+/// What a slow disk would take is waited for with either access, and not for what is in memory.
 #[test]
 fn throttles_are_paid_for_every_read_and_for_no_hit() {
     each_format(|format, _, reader| {
@@ -181,14 +181,11 @@ fn throttles_are_paid_for_every_read_and_for_no_hit() {
         for access in [Access::Mapped, Access::Direct] {
             let rate = bytes as f64 * 10.0;
             let throttle = Arc::new(Throttle::new(rate).unwrap());
-            let throttled = Options {
-                access,
-                throttle: Some(throttle.clone()),
-                cache_bytes: bytes / 2,
-                ..options(5, 8)
-            };
+            let storage =
+                SlowStorage { throttle: Some(throttle.clone()), ..SlowStorage::default() };
+            let throttled = Options { access, cache_bytes: bytes / 2, ..options(5, 8) };
             let start = Instant::now();
-            let mut running = loader(&reader, throttled);
+            let mut running = loader(&storage.around(reader.clone()), throttled);
             assert_eq!(epoch(&mut running).len(), 8);
             let took = start.elapsed();
             // What is owed now is at least what all bytes cost, and it has been waited for.

@@ -7,8 +7,9 @@ use fdconvert_formats::formula::{FormulaReader, write};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
     Access, Augment, Batch, Crop, DType, Datasets, DrawSize, Layout, Loader, Normalise, Options,
-    Output, Throttle, Verdict,
+    Output, Verdict,
 };
+use fdconvert_profile::{SlowStorage, Throttle};
 use std::{sync::Arc, time::Duration};
 
 /// Two levels, colours, grays of lines, and white points; each has another size of its own.
@@ -74,7 +75,7 @@ impl Reader for Stored {
 
 fn options(size: (u32, u32), crop: Crop) -> Options {
     let output = Output { size, ..Options::default().output };
-    Options { batch: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
+    Options { batch_size: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
 }
 
 /// The first batches of an epoch: samples, labels and images.
@@ -199,12 +200,12 @@ fn a_state_outlives_another_size() {
 
 #[test]
 fn nothing_is_read_and_no_disk_is_waited_for() {
-    let datasets = Datasets::open("fractal:svd?classes=2&instances=9&points=20000").unwrap();
-    let throttle = Throttle::new(1.0).map(Arc::new);
-    let (access, latency) = (Access::Direct, Duration::from_secs(3600));
-    let options =
-        Options { access, latency, throttle, fetch_threads: 2, ..options((64, 64), Crop::None) };
-    let mut loader = Loader::new(datasets, options).unwrap();
+    let (throttle, latency) = (Throttle::new(1.0).map(Arc::new), Duration::from_secs(3600));
+    let storage = SlowStorage { latency, throttle, ..SlowStorage::default() };
+    let reader = storage.around(reader("fractal:svd?classes=2&instances=9&points=20000"));
+    let access = Access::Direct;
+    let options = Options { access, fetch_threads: 2, ..options((64, 64), Crop::None) };
+    let mut loader = Loader::new(Datasets::one(reader).unwrap(), options).unwrap();
     let n_rows: usize = loader.by_ref().map(|batch| batch.unwrap().len()).sum();
     let stats = loader.stats();
     assert_eq!((n_rows, stats.samples), (18, 18));

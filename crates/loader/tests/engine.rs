@@ -117,7 +117,7 @@ fn ranks_share_the_epoch_and_may_change_in_the_middle() {
     let reader = Memory::new(53);
     let of_world = |size: u32, rank| {
         let (world, batch) = (World { rank, size }, 12 / size);
-        loader(&reader, Options { world, batch, last: Last::Short, ..random_crop() })
+        loader(&reader, Options { world, batch_size: batch, last: Last::Short, ..random_crop() })
     };
     let (mut steps, mut pixels_of) = (Vec::new(), BTreeMap::new());
     let mut single = of_world(1, 0);
@@ -285,11 +285,11 @@ fn impossible_options_are_refused() {
         Options { output: Output { dtype: DType::F32, normalise, ..base().output }, ..base() }
     };
     for (options, words) in [
-        (Options { batch: 0, ..base() }, "batch"),
+        (Options { batch_size: 0, ..base() }, "batch"),
         (Options { flip: 2.0, ..base() }, "flip"),
         (Options { world: World { rank: 2, size: 2 }, ..base() }, "rank: must be 0 to 1"),
         (Options { world: World { rank: 0, size: 0 }, ..base() }, "world_size"),
-        (Options { batch: u32::MAX, world: World { rank: 0, size: 3 }, ..base() }, "batch"),
+        (Options { batch_size: u32::MAX, world: World { rank: 0, size: 3 }, ..base() }, "batch"),
         (Options { threads: 100_000, ..base() }, "threads"),
         (Options { fetch_threads: 100_000, ..base() }, "fetch_threads"),
         (Options { crop: Crop::Center { resize: 0 }, ..base() }, "resize"),

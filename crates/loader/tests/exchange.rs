@@ -25,7 +25,7 @@ type Step = BTreeMap<u64, (u64, i64)>;
 
 fn base() -> Options {
     let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
-    Options { augment, seed: 5, batch: GLOBAL_BATCH, ..common::random_crop() }
+    Options { augment, seed: 5, batch_size: GLOBAL_BATCH, ..common::random_crop() }
 }
 
 /// What breaks in a transport.
@@ -83,7 +83,7 @@ impl Ranks {
             let fault = faults.iter().find(|(at, _)| *at == rank).map_or(Fault::None, |it| it.1);
             let calls = Mutex::new((0, Some(Arc::new(exchange))));
             let options = change(Options {
-                batch: GLOBAL_BATCH / size,
+                batch_size: GLOBAL_BATCH / size,
                 world: World { rank, size },
                 cache_bytes: 800_000 / u64::from(size),
                 locality: true,
@@ -334,12 +334,12 @@ fn samples_that_fail_do_so_where_they_are_shown() {
         .map(|(exchange, rank)| {
             let options = Options {
                 world: World { rank, size: 2 },
-                batch: 1,
+                batch_size: 1,
                 cache_bytes: 400_000,
                 locality: true,
                 exchange: Some(Arc::new(exchange)),
                 failures: fdconvert_loader::Failures {
-                    policy: fdconvert_loader::OnError::Skip,
+                    on_error: fdconvert_loader::OnError::Skip,
                     ..Default::default()
                 },
                 ..base()

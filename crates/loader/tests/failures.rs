@@ -8,7 +8,7 @@ use fdconvert_core::{Error, Value};
 use fdconvert_loader::{Batch, Datasets, Failures, Label, Loader, OnError, Options, Shuffle};
 
 fn with_policy(policy: OnError) -> Options {
-    let failures = Failures { policy, max: 5, ..Failures::default() };
+    let failures = Failures { on_error: policy, max: 5, ..Failures::default() };
     Options { failures, shuffle: Shuffle::None, threads: 2, ..options(8, 16) }
 }
 
@@ -68,7 +68,7 @@ fn too_many_failures_are_not_borne() {
     }
     // None can be read at all.
     let all: Vec<u64> = (0..10).collect();
-    let failures = Failures { policy: OnError::Substitute, max: 1000, ..Failures::default() };
+    let failures = Failures { on_error: OnError::Substitute, max: 1000, ..Failures::default() };
     let options = Options { failures, ..options(4, 16) };
     let failed = loader(&Memory::new(10).broken(&all), options).find_map(Result::err);
     assert!(failed.unwrap().to_string().contains("samples after it can be read"));

@@ -240,7 +240,7 @@ fn values_travel_with_the_samples_of_moved_rows() {
 fn rows_that_fail_have_the_values_of_what_they_show() {
     let with = |policy, names: &[&str]| Options {
         fields: names.iter().map(|name| (*name).to_owned()).collect(),
-        failures: Failures { policy, ..Failures::default() },
+        failures: Failures { on_error: policy, ..Failures::default() },
         ..options(8, 16)
     };
     let reader = || Memory::new(16).broken(&[5]);

@@ -11,8 +11,8 @@ use common::{
 };
 use fdconvert_core::{Encoded, Reader, Value};
 use fdconvert_loader::{
-    Area, Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, OnError,
-    Options, RowGeometry, ThreadExchange, World,
+    Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, OnError, Options,
+    RowGeometry, ThreadExchange, World, parts::Area,
 };
 use fdconvert_testkit::fixtures;
 use png::{BitDepth, ColorType};
@@ -272,7 +272,7 @@ fn what_does_not_fit_is_a_broken_sample() {
         let name = &schema().fields[field].name;
         assert!(said.contains(part) && said.contains(&format!("`{name}`")), "{said}");
         assert!(said.contains("003"), "{said}");
-        let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+        let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
         let mut n_skipped = 0;
         for batch in open(&reader, Options { failures, ..options }).map(Result::unwrap) {
             for (row, valid) in batch.valid().iter().enumerate() {

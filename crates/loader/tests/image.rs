@@ -4,8 +4,8 @@
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Codec, Encoded, Limits};
 use fdconvert_loader::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
-    Region, Renderer,
+    Augment, Crop, DType, Layout, Normalise, Output,
+    parts::{Area, Augmenter, Geometry, Key, Op, Policy, Region, Renderer},
 };
 use fdconvert_testkit::fixtures;
 use std::collections::BTreeMap;

@@ -13,9 +13,10 @@ use common::{
 };
 use fdconvert_core::Source;
 use fdconvert_loader::{
-    Augment, Batch, Batching, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Order,
-    Output, Owners, Place, Row, Shuffle, State, Steps, Stratum, ThreadExchange, Worker, World,
-    assign, research::LIQUID,
+    Augment, Batch, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Output, Shuffle,
+    State, ThreadExchange, World,
+    parts::{Batching, Order, Owners, Place, Row, Steps, Stratum, Worker, assign},
+    research::LIQUID,
 };
 use proptest::prelude::*;
 use std::{
@@ -33,9 +34,9 @@ fn cases() -> ProptestConfig {
 }
 
 /// Options for single pixels.
-fn options(batch: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options {
+fn options(batch_size: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options {
     Options {
-        batch,
+        batch_size,
         seed: SEED,
         world: World { rank, size },
         output: Output { size: (1, 1), ..Options::default().output },
@@ -279,7 +280,7 @@ fn samples_have_the_pixels_of_plain_training() {
             steps.push(seen);
         }
     };
-    let mut plain = [common::loader(&reader, Options { batch: 24, ..base.clone() })];
+    let mut plain = [common::loader(&reader, Options { batch_size: 24, ..base.clone() })];
     let epochs: Vec<_> = (0..3).map(|_| batches(&mut plain)).collect();
     assert_eq!(epochs[0].iter().map(BTreeMap::len).sum::<usize>(), 90);
     assert_ne!(epochs[0][0].values().next(), epochs[1][0].values().next());
@@ -288,7 +289,8 @@ fn samples_have_the_pixels_of_plain_training() {
             let world = World { rank, size };
             let batch = 24 / size;
             let cache_bytes = 200_000 / u64::from(size);
-            let options = Options { batch, world, cache_bytes, locality: true, ..base.clone() };
+            let options =
+                Options { batch_size: batch, world, cache_bytes, locality: true, ..base.clone() };
             common::loader(&reader, options)
         };
         let mut ranks: Vec<Loader> = (0..size).map(rank).collect();

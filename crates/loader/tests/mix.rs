@@ -7,8 +7,8 @@ mod common;
 use common::{Memory, options};
 use fdconvert_core::Value;
 use fdconvert_loader::{
-    Area, Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, Normalise,
-    OnError, Options, Output, World,
+    Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, Normalise, OnError,
+    Options, Output, World, parts::Area,
 };
 use half::f16;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ fn rows_that_are_not_valid_neither_give_nor_take() {
         let reader = Memory::new(n_samples).broken(&broken);
         for last in [Last::Pad, Last::Short, Last::Drop] {
             for policy in [OnError::Skip, OnError::Substitute] {
-                let failures = Failures { policy, ..Failures::default() };
+                let failures = Failures { on_error: policy, ..Failures::default() };
                 compared(&reader, &Options { last, failures, ..mixing(6, always) });
             }
         }
@@ -181,7 +181,7 @@ fn rows_that_are_not_valid_neither_give_nor_take() {
     // All but one row of a batch, and all of them.
     for broken in [0..5, 0..6] {
         let reader = Memory::new(6).broken(&broken.collect::<Vec<_>>());
-        let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+        let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
         compared(&reader, &Options { failures, ..mixing(6, always) });
     }
     // A rank without rows in the last batch.
@@ -418,7 +418,7 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
 
     // A label beyond the classes ends the epoch, whatever becomes of failures.
     let mix = Mix { num_classes: Some(3), ..BOTH };
-    let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+    let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
     let options = Options { failures, mix: Some(mix), ..named("id") };
     let mut loader = common::loader(&numbers, options);
     let found = loader.next_batch().unwrap().err().unwrap().to_string();

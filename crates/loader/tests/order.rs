@@ -1,7 +1,8 @@
 //! What a training run relies on: each sample once, over all ranks, through every stop.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 use fdconvert_loader::{
-    Batching, Cursor, Last, Order, Place, Row, Shuffle, State, Step, Steps, Stratum, Worker, World,
+    Last, Shuffle, State, World,
+    parts::{Batching, Cursor, Order, Place, Row, Step, Steps, Stratum, Worker},
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -273,7 +273,7 @@ fn measurements(report: &Report) -> String {
                 read.seconds,
                 read.requests,
                 size(read.plan.request_bytes as u64),
-                read.plan.queue_depth,
+                read.plan.fetch_threads,
                 if read.cached_because.is_some() { "through the page cache" } else { "direct" }
             ),
         );

@@ -51,6 +51,8 @@
 //! [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of a folder or of files)
 //! measure the inputs, and a [`Report`] keeps everything, as JSON or as a page.
 //!
+//! [`SlowStorage`] makes a dataset as slow as a slower disk or a store would be, to be loaded from.
+//!
 //! [`Cluster`] is a separate model of many ranks that share a storage and keep parts of the dataset
 //! in their caches.
 //!
@@ -68,12 +70,12 @@ mod report;
 pub mod research;
 mod sampling;
 mod scale;
+mod slow;
 mod solve;
+mod throttle;
 mod xml;
 
 pub use chart::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Series};
-/// Slows reading down, to simulate a slower disk.
-pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Busy, Cost, Machine, Model, Throughput};
@@ -82,4 +84,6 @@ pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};
 pub use scale::{Cluster, Dealing, EpochTime, moved_share};
+pub use slow::SlowStorage;
 pub use solve::{Choice, GAIN, SLACK, Solution, Verdict, sweep};
+pub use throttle::Throttle;

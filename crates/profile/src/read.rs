@@ -1,5 +1,6 @@
+use crate::Throttle;
 use fdconvert_core::{Error, Result};
-use fdconvert_storage::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile, Throttle};
+use fdconvert_storage::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},
@@ -40,8 +41,8 @@ pub struct ReadPlan {
     /// Size of a request, rounded up to a multiple of 4096.
     pub request_bytes: usize,
     /// Number of requests in flight, each from a separate thread.
-    pub queue_depth: usize,
     /// Order of the requests.
+    pub fetch_threads: usize,
     pub pattern: Pattern,
     /// Number of bytes after which to end; the files are read repeatedly if they are smaller.
     pub max_bytes: u64,
@@ -73,7 +74,7 @@ impl Default for ReadPlan {
     fn default() -> Self {
         Self {
             request_bytes: 1 << 20,
-            queue_depth: 8,
+            fetch_threads: 8,
             pattern: Pattern::Sequential,
             max_bytes: 4 << 30,
             max_seconds: 5.0,
@@ -99,7 +100,7 @@ pub fn measure_read(
         }
     };
     let request_bytes = plan.request_bytes.max(1).next_multiple_of(DIRECT_ALIGNMENT);
-    let plan = ReadPlan { request_bytes, queue_depth: plan.queue_depth.max(1), ..*plan };
+    let plan = ReadPlan { request_bytes, fetch_threads: plan.fetch_threads.max(1), ..*plan };
     let n_requests = files.iter().map(|file| file.len().div_ceil(request_bytes as u64)).sum();
     if n_requests == 0 {
         return Err(Error::usage("profile", "there are no bytes to read"));
@@ -134,7 +135,7 @@ impl Run<'_> {
         thread::scope(|scope| {
             let mut running = Vec::new();
             let mut failed = None;
-            for _ in 0..self.plan.queue_depth {
+            for _ in 0..self.plan.fetch_threads {
                 match thread::Builder::new().spawn_scoped(scope, || self.read(start)) {
                     Ok(handle) => running.push(handle),
                     Err(error) => failed = Some(thread_error("start", error)),

@@ -37,10 +37,8 @@ pub(crate) fn raise(error: &Error) -> PyErr {
 pub(crate) fn raise_option(error: Error) -> PyErr {
     let Error::Usage { option, what } = error else { return raise(&error) };
     let option = match option.name() {
-        "batch" => "batch_size".into(),
         "normalise" => "mean".into(),
         "chunk" | "window" => "shuffle".into(),
-        "store_bytes" => "device_cache_bytes".into(),
         _ => option,
     };
     raise(&Error::Usage { option, what })

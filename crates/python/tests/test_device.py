@@ -67,7 +67,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 @pytest.fixture(scope="session")
 def indexed(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The photos as JPEGs with checkpoints."""
+    """The photos as JPEGs with entry points."""
     out = tmp_path_factory.mktemp("indexed") / "kodak.beton"
     fdconvert.pack(photos, out, jpeg_quality=90, max_side=96, jpeg_index="512")
     return out

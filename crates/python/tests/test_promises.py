@@ -50,7 +50,7 @@ def test_skipped_rows_have_no_label_of_their_own(photos: Path, tmp_path: Path) -
     fdconvert.unpack(tmp_path / "x.beton", tmp_path / "files")
     victim = sorted((tmp_path / "files").rglob("*.jpg"))[8]
     victim.write_bytes(victim.read_bytes()[:400])
-    batch = next(Loader(tmp_path / "files", 12, size=32, errors="skip").batches())
+    batch = next(Loader(tmp_path / "files", 12, size=32, on_error="skip").batches())
     assert batch.valid.sum() == 11 and batch.labels.min() == 0
     assert not batch.labels[~batch.valid].any()
 
@@ -68,7 +68,7 @@ CUT = """
     raw = fdconvert.Dataset(path, decode=None)
     whole = [sample["image"].tobytes() for sample in dataset]
     assert len(list(raw)) == 12
-    loaders = [fdconvert.Loader(path, 1, size=32, threads=2, errors=errors, shuffle=False)
+    loaders = [fdconvert.Loader(path, 1, size=32, threads=2, on_error=errors, shuffle=False)
                for errors in ["skip", "substitute", "raise"]]
     expected = [next(loader.batches()).images.tobytes() for loader in loaders]
     for file in files:

@@ -114,17 +114,6 @@ def test_a_cache_in_a_folder_spares_reads(url: str, tmp_path: Path) -> None:
         fdconvert.Loader(url, cache_folder=cache)
 
 
-def test_storage_is_slow_on_request(url: str, tmp_path: Path) -> None:
-    local = tmp_path / "served" / "wds"
-    loader = fdconvert.Loader(local, 12, latency=0.05, fetch_threads=1, threads=1)
-    next(iter(loader))
-    assert loader.stats()["first_batch_s"] >= 12 * 0.05
-    with pytest.raises(fdconvert.UsageError, match="latency"):
-        fdconvert.Loader(local, latency=-1.0)
-    with pytest.raises(fdconvert.UsageError, match="throttle"):
-        fdconvert.Loader(local, throttle=0)
-
-
 def test_errors_are_those_of_files(url: str) -> None:
     with pytest.raises(OSError, match="nothing"):
         fdconvert.Dataset(url.replace("/wds", "/nothing"))

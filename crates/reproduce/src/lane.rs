@@ -7,6 +7,7 @@ use crate::{
 use cpu_time::ProcessTime;
 use fdconvert_core::{Error, Result};
 use fdconvert_loader::{Datasets, Loader, Options};
+use fdconvert_profile::SlowStorage;
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf, time::Instant};
 
@@ -50,7 +51,7 @@ pub(crate) struct Lane {
 }
 
 enum Runner {
-    Ours { dataset: PathBuf, options: Box<Options> },
+    Ours { dataset: PathBuf, options: Box<Options>, storage: SlowStorage },
     Theirs { rival: Rival, task: Task },
 }
 
@@ -60,10 +61,19 @@ impl Lane {
         dataset: impl Into<PathBuf>,
         options: Options,
     ) -> Self {
-        // Simulated slow storage has nothing to warm up.
-        let warms_up = options.latency.is_zero() && options.throttle.is_none();
-        let runner = Runner::Ours { dataset: dataset.into(), options: Box::new(options) };
-        Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0, warms_up }
+        let warms_up = true;
+        Self { warms_up, ..Self::slow(name, dataset, options, SlowStorage::default()) }
+    }
+
+    /// The same with the dataset on slow storage, which has nothing to warm up.
+    pub(crate) fn slow(
+        name: impl Into<String>,
+        dataset: impl Into<PathBuf>,
+        options: Options,
+        storage: SlowStorage,
+    ) -> Self {
+        let runner = Runner::Ours { dataset: dataset.into(), options: Box::new(options), storage };
+        Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0, warms_up: false }
     }
 
     /// Creates the lane of fdconvert's loader for a formula: without a warm-up, which would cache
@@ -93,8 +103,9 @@ impl Lane {
     /// Runs a round: an epoch to warm up, and a measured one.
     fn round(&mut self, watch: &Watch<'_>) -> Result<()> {
         let took = match &self.runner {
-            Runner::Ours { dataset, options } => {
-                let mut loader = Loader::new(Datasets::open(dataset)?, (**options).clone())?;
+            Runner::Ours { dataset, options, storage } => {
+                let datasets = Datasets::one(storage.around(fdconvert::open(dataset)?.into()))?;
+                let mut loader = Loader::new(datasets, (**options).clone())?;
                 if self.warms_up {
                     epoch(&mut loader, watch)?;
                 }

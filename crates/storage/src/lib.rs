@@ -3,9 +3,8 @@
 //! Reading: [`map`] gives a whole file as [`Bytes`](bytes::Bytes) over a memory map,
 //! [`sigbus::caught`] makes pages that cannot be read errors,
 //! [`read_file`] reads a small file under a limit, a [`DirectFile`] is read past the page cache,
-//! [`spill`] gives bytes that are not a file a file without a name, a [`Spool`] does so where they
-//! are many, and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
-//! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
+//! [`spill`] gives bytes that are not a file a file without a name, and a [`Spool`] does so where
+//! they are many. Writing: a [`Scratch`] file or a [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
 //!
@@ -85,7 +84,6 @@ mod spill;
 mod spool;
 #[cfg(feature = "write")]
 mod stamp;
-mod throttle;
 mod wholes;
 #[cfg(feature = "write")]
 mod writeback;
@@ -101,7 +99,6 @@ pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]
 pub use spill::spill;
 pub use spool::Spool;
-pub use throttle::Throttle;
 pub use wholes::Wholes;
 
 #[cfg(feature = "write")]

@@ -4,7 +4,6 @@ use crate::{
     dataset::Dataset,
     image::png,
     request::Asked,
-    server::Shared,
 };
 use fdconvert_core::Pixels;
 use fdconvert_loader::{
@@ -43,20 +42,23 @@ struct Made {
 pub(crate) struct LastBatch(Mutex<Option<(Wanted, Arc<Made>)>>);
 
 /// `api/batch`.
-pub(crate) fn rows(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    Ok(Answer::json(&made(shared, asked)?.document))
+pub(crate) fn rows(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Answer, Failure> {
+    Ok(Answer::json(&made(dataset, asked, last)?.document))
 }
 
 /// `batch.png`.
-pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    Ok(png("the batch", &made(shared, asked)?.pixels)?)
+pub(crate) fn picture(
+    dataset: &Dataset,
+    asked: &Asked,
+    last: &LastBatch,
+) -> Result<Answer, Failure> {
+    Ok(png("the batch", &made(dataset, asked, last)?.pixels)?)
 }
 
-fn made(shared: &Shared, asked: &Asked) -> Result<Arc<Made>, Failure> {
+fn made(dataset: &Dataset, asked: &Asked, last: &LastBatch) -> Result<Arc<Made>, Failure> {
     let wanted = Wanted::asked(asked)?;
-    let dataset = shared.dataset(asked)?;
     // One at a time: two would compete for the processors.
-    let mut last = shared.batch.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, made)) = last.as_ref().filter(|(known, _)| *known == wanted) {
         return Ok(made.clone());
     }
@@ -105,7 +107,7 @@ impl Wanted {
 
     fn options(&self, dataset: &Dataset) -> Options {
         Options {
-            batch: self.rows,
+            batch_size: self.rows,
             seed: self.seed,
             output: Output {
                 size: (self.side, self.side),
@@ -118,7 +120,7 @@ impl Wanted {
             augment: self.augment,
             label: if dataset.schema().label().is_some() { Label::Auto } else { Label::None },
             // A failed row stays black and has its error.
-            failures: Failures { policy: OnError::Skip, max: u64::MAX, ..Failures::default() },
+            failures: Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() },
             threads: THREADS,
             prefetch: 1,
             ..Options::default()

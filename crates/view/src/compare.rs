@@ -5,7 +5,6 @@
 use crate::{
     answer::{Answer, Failure},
     request::Asked,
-    server::Shared,
     worker,
 };
 use fdconvert_codec::Decoder;
@@ -60,10 +59,11 @@ impl Pair {
 }
 
 /// `api/compare`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let comparison = shared.comparison.as_ref();
-    let comparison =
-        comparison.ok_or_else(|| Failure::missing("there is one dataset and no second one"))?;
+pub(crate) fn answer(
+    comparison: &Arc<SideBySide>,
+    asked: &Asked,
+    ended: &Cancel,
+) -> Result<Answer, Failure> {
     let mut states = [false; 4];
     for (_, value) in asked.parameters().filter(|(name, _)| *name == "state") {
         let known = states.iter_mut().zip(STATES).find(|(_, name)| *name == value);
@@ -78,7 +78,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     }
     let start: u64 = asked.number("start")?.unwrap_or(0);
     let count = asked.number_within("count", 1..=MOST, DEFAULT)?;
-    comparison.begin(&shared.ended);
+    comparison.begin(ended);
     Ok(Answer::json(&comparison.page(states, start, count as usize)))
 }
 

@@ -1,8 +1,6 @@
 //! Check of all checksums, by one thread in sample order.
 use crate::{
     answer::{Answer, Failure},
-    request::Asked,
-    server::Shared,
     worker,
 };
 use fdconvert_core::{Ahead, Reader};
@@ -36,17 +34,15 @@ struct Found {
 }
 
 /// `api/damage`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
-    let damage = &dataset.damage;
-    damage.begin(&shared.ended);
+pub(crate) fn answer(damage: &Arc<Damage>, ended: &Cancel) -> Result<Answer, Failure> {
+    damage.begin(ended);
     let checked = damage.checked.load(Ordering::Acquire);
-    let (found, reader) = (damage.found(), dataset.reader());
+    let (found, reader) = (damage.found(), &damage.reader);
     let told = |(index, cause): &(u64, String)| json!({"sample": index, "key": reader.key(*index), "cause": cause});
     let told: Vec<Json> = found.causes.iter().map(told).collect();
     Ok(Answer::json(&json!({
         "checked": checked,
-        "samples": dataset.len(),
+        "samples": reader.len(),
         "found": found.damaged.len(),
         "damaged": told,
     })))

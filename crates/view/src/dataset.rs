@@ -6,7 +6,6 @@ use crate::{
     facets::FacetCache,
     filter::{Names, Selections},
     request::Asked,
-    server::Shared,
 };
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
@@ -186,9 +185,9 @@ fn field_document(field: &FieldSpec) -> Json {
 }
 
 /// `api/dataset`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let mut document = shared.dataset(asked)?.document();
-    let second = shared.second().map(|second| {
+pub(crate) fn answer(dataset: &Dataset, second: Option<&Arc<Dataset>>) -> Result<Answer, Failure> {
+    let mut document = dataset.document();
+    let second = second.map(|second| {
         json!({"name": second.reader.name(), "path": second.path, "samples": second.len()})
     });
     if let Some(document) = document.as_object_mut() {

@@ -1,10 +1,11 @@
 //! Export of the filtered samples.
 use crate::{
     answer::{Answer, Content, Failure},
+    dataset::Dataset,
     filter::{Filter, complete},
     request::Asked,
-    server::Shared,
 };
+use fdconvert_pipeline::Cancel;
 use std::{collections::HashSet, time::Duration};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -12,10 +13,9 @@ use xxhash_rust::xxh3::xxh3_128;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `keys.txt`: the list for `pack --keys`, with every key once.
-pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn keys(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
-    let selection = complete(shared, dataset, &filter, PATIENCE);
+    let selection = complete(dataset, &filter, PATIENCE, ended);
     if !selection.is_complete() {
         // An incomplete list would look complete.
         let (scanned, samples) = (selection.scanned, dataset.len());

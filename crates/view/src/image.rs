@@ -3,7 +3,7 @@ use crate::{
     answer::{Answer, Content, Failure, Shown, is_among},
     dataset::Dataset,
     request::Asked,
-    server::Shared,
+    thumbnails::Thumbnails,
 };
 use fdconvert_codec::{Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels, Result, Value, probe};
@@ -22,8 +22,11 @@ const FEW_PIXELS: u64 = 1_000_000;
 const QUALITY: u8 = 85;
 
 /// `image/I` and `image/I/FIELD`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn answer(
+    dataset: &Dataset,
+    asked: &Asked,
+    thumbnails: &Thumbnails,
+) -> Result<Answer, Failure> {
     let (index, (field, _)) = (dataset.sample(asked)?, dataset.field(asked)?);
     let side: Option<u32> = asked.number("side")?;
     if let Some(side) = side.filter(|side| !SIDES.contains(side)) {
@@ -35,7 +38,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
         return Ok(answer);
     }
     let key = (asked.is_second()?, index, field, side.unwrap_or(0));
-    if let Some(answer) = shared.thumbnails.get(key) {
+    if let Some(answer) = thumbnails.get(key) {
         return Ok(answer);
     }
     let (name, image) = image_of(dataset, index, field)?;
@@ -48,7 +51,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
         _ => {
             let pixels = upright(&name, &image, side)?;
             let answer = encoded(&name, &pixels, side.is_some())?.tagged(tag(hash, Some(side)));
-            shared.thumbnails.put(key, &answer);
+            thumbnails.put(key, &answer);
             Ok(answer)
         }
     }

@@ -1,10 +1,10 @@
 //! Label images, and masks of objects, in colours.
 use crate::{
     answer::{Answer, Failure},
+    dataset::Dataset,
     image::{image_of, png},
     objects,
     request::Asked,
-    server::Shared,
 };
 use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{Kind, Limits, Pixels, Result, RunLengths};
@@ -14,8 +14,7 @@ use fdconvert_storage::sigbus;
 const MOST_PIXELS: u64 = 100_000_000;
 
 /// `mask/I/FIELD`, and for a field of objects `mask/I/FIELD?object=N`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let (index, (field, spec)) = (dataset.sample(asked)?, dataset.field(asked)?);
     let pixels = match spec.kind {
         Kind::Image => {

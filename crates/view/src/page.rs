@@ -1,9 +1,5 @@
 //! The page: four embedded files, so that the program is one file and needs no other server.
-use crate::{
-    answer::{Answer, Content, Failure},
-    request::Asked,
-    server::Shared,
-};
+use crate::answer::{Answer, Content, Failure};
 use xxhash_rust::xxh3::xxh3_64;
 
 const INDEX: &[u8] = include_bytes!("../web/dist/index.html");
@@ -11,19 +7,19 @@ const SCRIPT: &[u8] = include_bytes!("../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../web/dist/app.css");
 const ICON: &[u8] = include_bytes!("../web/dist/icon.svg");
 
-pub(crate) fn index(_: &Shared, _: &Asked) -> Result<Answer, Failure> {
+pub(crate) fn index() -> Result<Answer, Failure> {
     Ok(embedded(Content::Html, INDEX))
 }
 
-pub(crate) fn script(_: &Shared, _: &Asked) -> Result<Answer, Failure> {
+pub(crate) fn script() -> Result<Answer, Failure> {
     Ok(embedded(Content::Script, SCRIPT))
 }
 
-pub(crate) fn style(_: &Shared, _: &Asked) -> Result<Answer, Failure> {
+pub(crate) fn style() -> Result<Answer, Failure> {
     Ok(embedded(Content::Style, STYLE))
 }
 
-pub(crate) fn icon(_: &Shared, _: &Asked) -> Result<Answer, Failure> {
+pub(crate) fn icon() -> Result<Answer, Failure> {
     Ok(embedded(Content::Icon, ICON))
 }
 

@@ -23,26 +23,28 @@ type Handler = fn(&Shared, &Asked) -> Result<Answer, Failure>;
 
 /// Paths after the token.
 const ROUTES: [(&str, Handler); 20] = [
-    ("", page::index),
-    ("app.js", page::script),
-    ("app.css", page::style),
-    ("icon.svg", page::icon),
-    ("api/dataset", dataset::answer),
-    ("api/facets", facets::answer),
-    ("api/samples", rows::samples),
-    ("api/position", rows::position),
-    ("api/sample/{sample}", sample::answer),
-    ("image/{sample}", image::answer),
-    ("image/{sample}/{field}", image::answer),
-    ("mask/{sample}/{field}", mask::answer),
-    ("field/{sample}/{field}", sample::field),
-    ("api/batch", batch::rows),
-    ("batch.png", batch::picture),
-    ("api/damage", damage::answer),
-    ("api/compare", compare::answer),
-    ("keys.txt", export::keys),
-    ("sheet.png", sheet::picture),
-    ("sheet.html", sheet::page),
+    ("", |_, _| page::index()),
+    ("app.js", |_, _| page::script()),
+    ("app.css", |_, _| page::style()),
+    ("icon.svg", |_, _| page::icon()),
+    ("api/dataset", |it, asked| dataset::answer(it.dataset(asked)?, it.second())),
+    ("api/facets", |it, asked| facets::answer(it.dataset(asked)?, asked)),
+    ("api/samples", |it, asked| rows::samples(it.dataset(asked)?, asked)),
+    ("api/position", |it, asked| rows::position(it.dataset(asked)?, asked)),
+    ("api/sample/{sample}", |it, asked| sample::answer(it.dataset(asked)?, asked)),
+    ("image/{sample}", |it, asked| image::answer(it.dataset(asked)?, asked, &it.thumbnails)),
+    ("image/{sample}/{field}", |it, asked| {
+        image::answer(it.dataset(asked)?, asked, &it.thumbnails)
+    }),
+    ("mask/{sample}/{field}", |it, asked| mask::answer(it.dataset(asked)?, asked)),
+    ("field/{sample}/{field}", |it, asked| sample::field(it.dataset(asked)?, asked)),
+    ("api/batch", |it, asked| batch::rows(it.dataset(asked)?, asked, &it.batch)),
+    ("batch.png", |it, asked| batch::picture(it.dataset(asked)?, asked, &it.batch)),
+    ("api/damage", |it, asked| damage::answer(&it.dataset(asked)?.damage, &it.ended)),
+    ("api/compare", |it, asked| compare::answer(it.comparison()?, asked, &it.ended)),
+    ("keys.txt", |it, asked| export::keys(it.dataset(asked)?, asked, &it.ended)),
+    ("sheet.png", |it, asked| sheet::picture(it.dataset(asked)?, asked, &it.ended)),
+    ("sheet.html", |it, asked| sheet::page(it.dataset(asked)?, asked, &it.ended)),
 ];
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {

@@ -4,7 +4,6 @@ use crate::{
     dataset::Dataset,
     filter::Filter,
     request::Asked,
-    server::Shared,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -13,8 +12,7 @@ const MOST: u32 = 1000;
 const DEFAULT: u32 = 200;
 
 /// `api/samples`.
-pub(crate) fn samples(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn samples(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
     let start: u64 = asked.number("start")?.unwrap_or(0);
     let count = asked.number_within("count", 1..=MOST, DEFAULT)?;
@@ -33,8 +31,7 @@ pub(crate) fn samples(shared: &Shared, asked: &Asked) -> Result<Answer, Failure>
 }
 
 /// `api/position`.
-pub(crate) fn position(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn position(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
     let sample = asked.number("sample")?;
     let sample = sample.ok_or_else(|| Failure::asked_wrong("`sample` is missing"))?;

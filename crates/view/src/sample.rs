@@ -4,7 +4,6 @@ use crate::{
     dataset::Dataset,
     exif, objects,
     request::Asked,
-    server::Shared,
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -22,8 +21,7 @@ const HEX_BYTES: usize = 256;
 const NUMBERS: usize = 4096;
 
 /// `api/sample/I`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let index = dataset.sample(asked)?;
     let query = if asked.is_second()? { "&set=b" } else { "" };
     let (sample, damage) = match dataset.checked_sample(index) {
@@ -73,8 +71,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
 }
 
 /// `field/I/FIELD`.
-pub(crate) fn field(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn field(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let (index, (position, _)) = (dataset.sample(asked)?, dataset.field(asked)?);
     let sample =
         dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;

@@ -49,8 +49,8 @@ pub(crate) struct Shared {
     pub(crate) jobs: Arc<Semaphore>,
     pub(crate) thumbnails: Thumbnails,
     pub(crate) batch: LastBatch,
-    pub(crate) comparison: Option<Arc<SideBySide>>,
     pub(crate) ended: Cancel,
+    comparison: Option<Arc<SideBySide>>,
     first: Arc<Dataset>,
     second: Option<Arc<Dataset>>,
 }
@@ -134,10 +134,19 @@ impl Shared {
         if !asked.is_second()? {
             return Ok(&self.first);
         }
-        self.second().ok_or_else(|| Failure::missing("there is one dataset and no second one"))
+        self.second().ok_or_else(no_second)
+    }
+
+    /// The comparison of the two datasets.
+    pub(crate) fn comparison(&self) -> Result<&Arc<SideBySide>, Failure> {
+        self.comparison.as_ref().ok_or_else(no_second)
     }
 
     pub(crate) fn second(&self) -> Option<&Arc<Dataset>> {
         self.second.as_ref()
     }
+}
+
+fn no_second() -> Failure {
+    Failure::missing("there is one dataset and no second one")
 }

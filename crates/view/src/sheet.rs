@@ -5,11 +5,11 @@ use crate::{
     filter::{Filter, complete},
     image::{image_of, png, small, upright},
     request::Asked,
-    server::Shared,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use fdconvert_codec::ContactSheet;
 use fdconvert_core::Shown as Spelled;
+use fdconvert_pipeline::Cancel;
 use std::{fmt::Write, time::Duration};
 
 /// Allowed numbers of images, and their sides.
@@ -29,7 +29,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn asked(shared: &Shared, asked: &Asked, dataset: &Dataset) -> Result<Self, Failure> {
+    fn asked(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Self, Failure> {
         let filter = Filter::parse(asked, dataset)?;
         let count = asked.number_within("count", COUNT, DEFAULT_COUNT)?;
         let side = asked.number_within("side", SIDE, DEFAULT_SIDE)?;
@@ -37,16 +37,15 @@ impl Sheet {
         let field = field.ok_or_else(|| Failure::missing("this dataset has no images"))?;
         let mut selection = dataset.select(&filter);
         if selection.len() < count.into() {
-            selection = complete(shared, dataset, &filter, PATIENCE);
+            selection = complete(dataset, &filter, PATIENCE, ended);
         }
         Ok(Self { samples: selection.page(0, count.into()), field, side })
     }
 }
 
 /// `sheet.png`.
-pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
-    let sheet = Sheet::asked(shared, asked, dataset)?;
+pub(crate) fn picture(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Answer, Failure> {
+    let sheet = Sheet::asked(dataset, asked, ended)?;
     let places = ContactSheet::new(sheet.samples.len() as u64, None, sheet.side);
     if places.is_too_large() {
         let (count, side) = (sheet.samples.len(), sheet.side);
@@ -63,9 +62,8 @@ pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure>
 }
 
 /// `sheet.html`.
-pub(crate) fn page(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
-    let sheet = Sheet::asked(shared, asked, dataset)?;
+pub(crate) fn page(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Answer, Failure> {
+    let sheet = Sheet::asked(dataset, asked, ended)?;
     let (name, side) = (escaped(&dataset.reader().name()), sheet.side);
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -7,7 +7,7 @@ mod aligned {
     // Every byte between samples is looked at by every check: the smallest page for the largest
     // value of the suite.
     fdconvert_testkit::conformance_tests!(
-        *super::super::common::beton(&[("page-size", "4194304")]),
+        *super::super::common::beton(&[("page_size", "4194304")]),
         super::profile()
     );
 }
@@ -22,13 +22,13 @@ mod compact {
 #[cfg(feature = "stores")]
 mod in_a_store {
     use super::Location;
-    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page-size", "4194304")]), super::profile().at(Location::Store));
+    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page_size", "4194304")]), super::profile().at(Location::Store));
 }
 
 #[cfg(feature = "stores")]
 mod on_the_web {
     use super::Location;
-    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page-size", "4194304")]), super::profile().at(Location::Web));
+    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page_size", "4194304")]), super::profile().at(Location::Web));
 }
 
 fn profile() -> Profile {

@@ -106,7 +106,7 @@ fn check_value(file: &Bytes, value: &Value<fdconvert_core::Encoded>, said: &Json
 
 fn pack_as_ffcv(reader: &BetonReader, samples: &[Sample<fdconvert_core::Encoded>]) -> Bytes {
     let page_bytes = reader.details()["page_bytes"].to_string();
-    let format = beton(&[("compat", "ffcv"), ("page-size", &page_bytes)]);
+    let format = beton(&[("compat", "ffcv"), ("page_size", &page_bytes)]);
     let schema: &Schema = reader.schema();
     super::common::pack(&*format, schema, samples)
 }

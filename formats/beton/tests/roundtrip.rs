@@ -158,7 +158,7 @@ fn a_bad_sample_changes_nothing() {
     let mut writer = create(&*paged(), &tempfile::tempdir().unwrap().path().join("a"), &schema, 2)
         .unwrap_or_else(|error| panic!("{error}"));
     let message = writer.write(&large).unwrap_err().to_string();
-    assert!(message.contains("`page-size=4MiB` would do"), "{message}");
+    assert!(message.contains("`page_size=4MiB` would do"), "{message}");
 }
 
 #[test]
@@ -195,17 +195,17 @@ fn options_are_checked() {
         crate::beton::Beton::default().with_options(&OptionValues(options.collect()))
     };
     for bad in [
-        &[("page-size", "1048576")][..],
-        &[("page-size", "3000000")],
-        &[("page-size", "4294967296")],
-        &[("page-size", "x")],
+        &[("page_size", "1048576")][..],
+        &[("page_size", "3000000")],
+        &[("page_size", "4294967296")],
+        &[("page_size", "x")],
         &[("compat", "webdataset")],
         &[("compat", "ffcv"), ("compact", "")],
         &[("level", "3")],
     ] {
         assert!(matches!(set(bad).err(), Some(Error::Usage { .. })), "{bad:?}");
     }
-    assert!(set(&[("page-size", "2147483648")]).is_ok());
+    assert!(set(&[("page_size", "2147483648")]).is_ok());
 }
 
 #[test]

@@ -39,7 +39,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct PackOptions {
     /// Name of the format; `None` goes by the extension of the output.
     pub format: Option<String>,
-    /// Options of the format by name, e.g. `page-size`; the value of a flag is empty.
+    /// Options of the format by name, e.g. `page_size`; the value of a flag is empty.
     pub format_options: BTreeMap<String, String>,
     /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations: `.json`
     /// (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
@@ -328,7 +328,7 @@ impl PackOptions {
     }
 
     /// Options from a JSON object: names as here, values as numbers or as the text that the command
-    /// takes. Options of formats are known by their own names, with `_` for `-`.
+    /// takes. Options of formats are known by their own names.
     ///
     /// # Errors
     /// `Usage` for unknown names and for values that mean nothing.
@@ -336,7 +336,7 @@ impl PackOptions {
         let formats = fdconvert_reader::formats();
         let mut format_options = Map::new();
         for option in formats.iter().flat_map(|format| format.options()) {
-            let Some(value) = object.remove(&option.name.replace('-', "_")) else { continue };
+            let Some(value) = object.remove(option.name) else { continue };
             let text = match value {
                 Value::Null | Value::Bool(false) => continue,
                 Value::Bool(true) => String::new(),

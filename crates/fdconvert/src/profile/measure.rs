@@ -10,11 +10,10 @@ use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
 use fdconvert_pipeline::{Cancel, threads};
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
-    ReadPlan, Report, Target, Verified, measure_read,
+    ReadPlan, Report, Target, Throttle, Verified, measure_read,
     research::{best_mixture, paper_search, resources},
     sample, time_formats,
 };
-use fdconvert_storage::Throttle;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -27,7 +26,7 @@ struct Setup<'a> {
     options: &'a ProfileOptions,
     target: &'a Path,
     threads: usize,
-    queue_depth: usize,
+    fetch_threads: usize,
 }
 
 /// Minimum time and bytes of reading the disk: the bandwidth of less is noise.
@@ -47,7 +46,7 @@ pub(super) fn measure_on(
         options,
         target,
         threads: threads(options.threads)?,
-        queue_depth: options.queue_depth.clamp(1, 1024),
+        fetch_threads: options.fetch_threads.clamp(1, 1024),
     };
     let cancel = context.cancel;
     let cancelled = || cancel.is_cancelled();
@@ -97,7 +96,7 @@ pub(super) fn measure_on(
     steps.on("decoding");
     let running = Running {
         threads: setup.threads,
-        queue_depth: setup.queue_depth,
+        fetch_threads: setup.fetch_threads,
         throttle,
         cache_share: options.cache.0 as f64 / source.len().max(1) as f64,
         time: Duration::from_secs_f64(options.seconds.clamp(0.01, 3600.0)),
@@ -189,7 +188,7 @@ fn bandwidth(
     let mean = sizes.sum::<f64>() / measured.formats.len().max(1) as f64;
     let plan = ReadPlan {
         request_bytes: (mean as usize).clamp(4096, 16 << 20),
-        queue_depth: setup.queue_depth,
+        fetch_threads: setup.fetch_threads,
         pattern: Pattern::Random,
         max_bytes: READ_BYTES,
         max_seconds: READ_SECONDS,

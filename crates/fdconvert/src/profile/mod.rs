@@ -34,7 +34,7 @@ pub struct ProfileOptions {
     /// Decoding threads of the loader; `None` for one per core.
     pub threads: Option<usize>,
     /// Reading threads of the loader: requests in flight.
-    pub queue_depth: usize,
+    pub fetch_threads: usize,
     /// Cache of the loader: memory that keeps a part of the dataset from epoch to epoch.
     pub cache: ByteCount,
     /// Forms to choose from; empty for BMP beside what most of the source is.
@@ -76,7 +76,7 @@ impl Default for ProfileOptions {
         Self {
             target: None,
             threads: None,
-            queue_depth: 4,
+            fetch_threads: 4,
             cache: ByteCount(0),
             formats: Vec::new(),
             throttle_read: None,

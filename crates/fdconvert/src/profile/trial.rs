@@ -7,8 +7,7 @@ use fdconvert_core::{
 use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
 use fdconvert_pipeline::{Cancel, PackJob, pack};
-use fdconvert_profile::{Sampled, Stored, choose};
-use fdconvert_storage::Throttle;
+use fdconvert_profile::{Sampled, SlowStorage, Stored, Throttle, choose};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -21,7 +20,7 @@ use tempfile::TempDir;
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     pub(crate) threads: usize,
-    pub(crate) queue_depth: usize,
+    pub(crate) fetch_threads: usize,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
     pub(crate) cache_share: f64,
@@ -121,24 +120,30 @@ impl Trial {
             }
         }
         let cache_bytes = (running.cache_share * n_samples as f64) as u64;
-        let blend = Blend::new(&self.readers, form)?;
+        let storage = SlowStorage { throttle: running.throttle.clone(), ..SlowStorage::default() };
+        let blend = storage.around(Arc::new(Blend::new(&self.readers, form)?));
         let options = Options {
             threads: running.threads,
-            fetch_threads: running.queue_depth.max(1),
+            fetch_threads: running.fetch_threads.max(1),
             access: Access::Direct,
-            throttle: running.throttle.clone(),
             cache_bytes,
             ..options(running)
         };
         // The cache fills while each sample comes once.
         let cached = if cache_bytes > 0 { n_samples.div_ceil(BATCH.into()) } else { 0 };
-        rate(Arc::new(blend), options, cached + PREFETCH as u64 + 2, running.time, cancel)
+        rate(blend, options, cached + PREFETCH as u64 + 2, running.time, cancel)
     }
 }
 
 fn options(running: &Running) -> Options {
     let label = Label::None;
-    Options { batch: BATCH, prefetch: PREFETCH, seed: running.seed, label, ..Options::default() }
+    Options {
+        batch_size: BATCH,
+        prefetch: PREFETCH,
+        seed: running.seed,
+        label,
+        ..Options::default()
+    }
 }
 
 /// Images/s after some batches.

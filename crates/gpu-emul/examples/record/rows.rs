@@ -90,7 +90,7 @@ fn loader(
     };
     let batch = settings.images.clamp(1, 256) as u32;
     let options = Options {
-        batch,
+        batch_size: batch,
         output,
         crop: Crop::None,
         flip: 0.5,

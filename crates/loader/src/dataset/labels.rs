@@ -2,12 +2,36 @@
 use super::Datasets;
 use crate::{
     classes::{self, Renumbered},
-    fields::listed,
-    options::{Label, Options},
+    fields::{Asked, listed},
 };
 use fdconvert_core::{Error, FieldSpec, Kind, Reader, Result};
 use std::sync::Arc;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Which field of the samples is the label of their rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Label {
+    /// The label of each dataset: its first field of integers with class names, else the field of
+    /// integers called `label`. A dataset without one is refused.
+    #[default]
+    Auto,
+    /// The field of that name, of any kind but images, which every dataset has to have in the same
+    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are not integers.
+    Field(String),
+    /// None: batches have no labels.
+    None,
+}
+
+impl Label {
+    /// Tells one from another.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        match self {
+            Self::Auto => 0,
+            Self::Field(name) => xxh3_64(name.as_bytes()),
+            Self::None => 1,
+        }
+    }
+}
 
 impl Datasets {
     /// Chooses the label of each dataset where those are integers; else returns the name of the
@@ -41,12 +65,12 @@ impl Datasets {
     }
 
     /// Numbers the classes of all labels together.
-    pub(super) fn number_labels(&mut self, options: &Options) -> Result<()> {
-        let wanted = options.classes.as_ref();
+    pub(super) fn number_labels(&mut self, asked: &Asked<'_>) -> Result<()> {
+        let wanted = asked.classes;
         if let Some(names) = wanted
             && self.labels().next().is_none()
         {
-            if options.objects.is_none() {
+            if asked.objects.is_none() {
                 let what = "it numbers labels and objects, and batches have none that are classes";
                 return Err(Error::usage("classes", what));
             }
@@ -72,7 +96,7 @@ impl Datasets {
     /// The names of the classes that labels are numbers of, in their order. Of several datasets
     /// they are one list: that of all of them, or the names of all in sorted order where they
     /// differ. `None` without labels, for those that are not integers, and for numbers without
-    /// names; but with objects [`classes`](Options::classes) in any case.
+    /// names; but with objects [`classes`](crate::Options::classes) in any case.
     #[must_use]
     pub fn class_names(&self) -> Option<&Arc<[String]>> {
         self.class_names.as_ref()

@@ -1,13 +1,14 @@
 //! What stands in for a GPU in builds without the feature `gpu`: types without a value, so that
 //! the engine needs no second form.
 use crate::{
-    Datasets, Options, Waited,
+    Datasets, Waited,
     dataset::Fetched,
-    engine::Epoch,
+    engine::{Epoch, Produced},
     fields::RowValues,
+    options::DeviceOptions,
     order::Row,
     stats::Decoded,
-    transform::{Geometry, Step},
+    transform::{Geometry, Output, Step},
 };
 use fdconvert_core::{Error, LanesImage, Result};
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -20,9 +21,12 @@ pub(crate) struct DeviceRow(Infallible);
 pub(crate) struct DeviceRows(Infallible);
 
 impl Device {
-    pub(crate) fn open(_datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
-        let Some(device) = &options.device else { return Ok(None) };
-        options.check_device(device)?;
+    pub(crate) fn open(
+        _datasets: &Datasets,
+        _device: &DeviceOptions,
+        _output: Output,
+        _augments: bool,
+    ) -> Result<Self> {
         Err(Error::usage("device", "this build has no GPU: the feature `gpu` is off"))
     }
 
@@ -37,7 +41,7 @@ impl Device {
     pub(crate) fn next_for(
         &mut self,
         _patience: Duration,
-        _produce: impl FnMut(Duration) -> Result<Waited>,
+        _produce: impl FnMut(Duration) -> Result<Produced>,
     ) -> Result<Waited> {
         match self.0 {}
     }

@@ -21,9 +21,5 @@
 mod gpu;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod options;
 
-#[cfg(feature = "gpu")]
-pub use gpu::DeviceImages;
 pub(crate) use gpu::{CachedImage, Device, DeviceRow, DeviceRows, Offload};
-pub use options::{DeviceDecoder, DeviceOptions};

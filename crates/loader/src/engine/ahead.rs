@@ -1,7 +1,7 @@
 //! What the rows of the next batches need is announced to datasets in stores, so that requests are
 //! in flight for many samples while threads wait for one each.
 use super::epoch::Epoch;
-use crate::{groups::Located, order::Cursor};
+use crate::{dataset::Located, order::Cursor};
 use fdconvert_core::{Ahead, Coming, Window};
 use std::{collections::BTreeMap, sync::Arc};
 

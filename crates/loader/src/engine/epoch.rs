@@ -1,16 +1,15 @@
 //! The samples of an epoch: which they are, how they are read, and what becomes of those that fail.
 use super::{
     reading::{Reading, panicked},
-    row::RowFacts,
     setup::Setup,
 };
 use crate::{
-    dataset::{Datasets, Fetched},
+    batch::RowFacts,
+    dataset::{Datasets, Fetched, Located},
     device::CachedImage,
     exchange::Board,
     failure::{OnError, SUBSTITUTES},
     fields::RowValues,
-    groups::Located,
     order::{Order, Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},
@@ -254,7 +253,7 @@ impl Epoch {
     /// The failure, where it ends the epoch, and those of the quarantine file.
     pub(super) fn failed(&self, sample: &Chosen, error: Error) -> Result<Remedy> {
         let n_failures = self.setup.counters.failed();
-        let policy = &self.setup.options.failures.policy;
+        let policy = &self.setup.options.failures.on_error;
         if matches!(policy, OnError::Raise) {
             return Err(self.named(sample, error));
         }

@@ -32,9 +32,10 @@ mod setup;
 mod threads;
 
 pub(crate) use epoch::Epoch;
+pub(crate) use producer::Produced;
 pub(crate) use reading::Reading;
 #[cfg(feature = "gpu")]
-pub(crate) use row::{RowFacts, RowMaker};
+pub(crate) use row::RowMaker;
 pub(crate) use setup::Setup;
 
 use crate::{
@@ -59,7 +60,7 @@ use std::{
 /// use fdconvert_loader::{Datasets, Loader, Options};
 ///
 /// let datasets = Datasets::open("train.beton")?;
-/// let mut loader = Loader::new(datasets, Options { batch: 256, ..Options::default() })?;
+/// let mut loader = Loader::new(datasets, Options { batch_size: 256, ..Options::default() })?;
 /// for epoch in 0..90 {
 ///     loader.set_epoch(epoch)?;
 ///     while let Some(batch) = loader.next_batch() {
@@ -100,7 +101,7 @@ impl Loader {
     /// `Corrupt` for a quarantine file. With a GPU also `Device` when there is no driver, no such
     /// GPU, or no nvJPEG where it is to decode all.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
-        let device = Device::open(&datasets, &options)?;
+        let device = setup::open_device(&datasets, &options)?;
         let offload = device.as_ref().map(Device::offload);
         let setup = Arc::new(Setup::new(datasets, options, offload)?);
         let producer = Producer::new(setup.clone())?;
@@ -122,7 +123,7 @@ impl Loader {
     /// The shape of a full batch.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.setup.shape(self.setup.options.batch as usize)
+        self.setup.shape(self.setup.options.batch_size as usize)
     }
 
     /// Batches of a whole epoch on this rank; the same on every rank.
@@ -249,7 +250,7 @@ impl Loader {
     pub fn next_for(&mut self, patience: Duration) -> Result<Waited> {
         let Self { producer, device, .. } = self;
         let next = match device {
-            None => producer.next_for(patience),
+            None => producer.next_for(patience).map(|(next, _)| next),
             Some(device) => device.next_for(patience, |patience| producer.next_for(patience)),
         };
         match &next {

@@ -7,6 +7,7 @@ use super::{
     threads::{self, Running, Shared},
 };
 use crate::{
+    device::DeviceRows,
     exchange::{self, Board},
     order::State,
     supply::Supply,
@@ -16,6 +17,9 @@ use std::{
     sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
+
+/// A batch, or what there is instead of it, and the rows of it that are left to a GPU.
+pub(crate) type Produced = (Waited, Option<Box<DeviceRows>>);
 
 pub(super) struct Producer {
     setup: Arc<Setup>,
@@ -34,9 +38,12 @@ impl Producer {
     /// # Errors
     /// `Usage` for datasets that cannot be read as the options say.
     pub(super) fn new(setup: Arc<Setup>) -> Result<Self> {
-        let supply = Arc::new(Supply::new(&setup.datasets, &setup.groups, &setup.options)?);
+        let supply = Arc::new(setup.supply()?);
         let state = setup.start(0)?;
-        let board = exchange::start(&setup, &supply)?;
+        let board = match setup.exchanging() {
+            Some(options) => Some(exchange::start(&setup, &supply, options)?),
+            None => None,
+        };
         Ok(Self { setup, supply, board, state, running: None, token: Arc::default() })
     }
 
@@ -99,15 +106,14 @@ impl Producer {
     ///
     /// # Errors
     /// Those of samples, as the policy says; the epoch is over then.
-    pub(super) fn next_for(&mut self, patience: Duration) -> Result<Waited> {
+    pub(super) fn next_for(&mut self, patience: Duration) -> Result<Produced> {
         let is_foreign = self.board.as_ref().is_some_and(|board| board.is_foreign());
         if is_foreign || self.running.as_ref().is_some_and(Running::is_foreign) {
             // We are a child of the process that had the threads. Its lock may be held for ever.
             std::mem::forget((self.running.take(), self.board.take()));
             // Neither can it be told whether a thread was filling a slot. What is in memory is
             // left to the parent, and read again.
-            let Setup { datasets, groups, options, .. } = &*self.setup;
-            let fresh = Arc::new(Supply::new(datasets, groups, options)?);
+            let fresh = Arc::new(self.setup.supply()?);
             std::mem::forget(std::mem::replace(&mut self.supply, fresh));
         }
         let running = match &self.running {
@@ -131,7 +137,7 @@ impl Producer {
             }
             let left = patience.saturating_sub(began.elapsed());
             if left.is_zero() {
-                return Ok(Waited::NotYet);
+                return Ok((Waited::NotYet, None));
             }
             let waited = shared.ready.wait_timeout(queue, left);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -142,12 +148,12 @@ impl Producer {
                 // It may have been the last one.
                 shared.wake_workers();
                 self.setup.counters.delivered(began.elapsed(), running.began.elapsed());
-                let batch = threads::batch(shared, done, &self.token)?;
+                let (batch, device_rows) = threads::batch(shared, done, &self.token)?;
                 self.state = batch.state();
                 if let Some(board) = &self.board {
                     board.delivered(batch.epoch(), batch.step(), self.state.consumed);
                 }
-                Ok(Waited::Batch(batch))
+                Ok((Waited::Batch(batch), device_rows))
             }
             Next::Failed(error) => {
                 self.stop_at(self.state);
@@ -156,7 +162,7 @@ impl Producer {
             Next::End | Next::NotYet => {
                 self.stop_at(self.state);
                 self.state = self.setup.start(self.state.epoch.wrapping_add(1))?;
-                Ok(Waited::End)
+                Ok((Waited::End, None))
             }
         }
     }

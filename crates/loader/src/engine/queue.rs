@@ -3,8 +3,8 @@
 //! One lock guards the whole state; it is held for the time it takes to hand out a row or to take
 //! it back, never while anything is read or decoded.
 
-use super::row::RowFacts;
 use crate::{
+    batch::RowFacts,
     buffer::{allocate, join, split},
     column::Column,
     dataset::Fetched,

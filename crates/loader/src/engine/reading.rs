@@ -1,9 +1,8 @@
 //! Samples from storage, read again where that may help.
 use super::setup::Setup;
 use crate::{
-    dataset::{Datasets, Fetched},
+    dataset::{Datasets, Fetched, Located},
     failure::{backoff, may_pass},
-    groups::Located,
     order::Place,
     supply::Store,
 };
@@ -34,7 +33,7 @@ impl Reading<'_> {
         let located = groups.locate(datasets, place);
         let mut tries = 0;
         loop {
-            let read = || store.read(datasets, located, counters, stopped);
+            let read = || store.read(datasets, located, counters);
             let read = catch_unwind(AssertUnwindSafe(read))
                 .unwrap_or_else(|panic| Err(panicked(datasets, located, &*panic)));
             match read {

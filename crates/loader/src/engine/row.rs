@@ -4,9 +4,8 @@ use super::{
     epoch::{Chosen, Epoch, Remedy},
     queue::Task,
 };
-#[cfg(feature = "gpu")]
-use crate::{buffer::allocate, order::Row};
 use crate::{
+    batch::RowFacts,
     dataset::Fetched,
     decoding::{decode, upright_size},
     device::DeviceRow,
@@ -17,8 +16,10 @@ use crate::{
     transform::Renderer,
 };
 #[cfg(feature = "gpu")]
+use crate::{buffer::allocate, order::Row};
+#[cfg(feature = "gpu")]
 use bytes::BytesMut;
-use fdconvert_codec::{Decoder, orientation};
+use fdconvert_codec::Decoder;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
 use std::{
@@ -26,17 +27,6 @@ use std::{
     sync::Arc,
     time::Instant,
 };
-
-/// Facts about a row that was made.
-#[derive(Debug, Clone)]
-pub(crate) struct RowFacts {
-    pub(crate) sample: u64,
-    pub(crate) values: RowValues,
-    /// Present where fields follow the image.
-    pub(crate) followed: Option<Box<Followed>>,
-    pub(crate) filled: bool,
-    pub(crate) substituted: bool,
-}
 
 /// Makes rows of an epoch, one at a time. Each thread that decodes has its own.
 pub(crate) struct RowMaker {
@@ -67,7 +57,7 @@ impl RowMaker {
         let options = &epoch.setup.options;
         let renderer = Renderer::new(options.output, options.augment)?;
         let follows = epoch.setup.tells_geometry();
-        let follower = follows.then(|| Follower::new(options)).transpose()?;
+        let follower = follows.then(|| Follower::new(epoch.setup.following())).transpose()?;
         Ok(Self { epoch, decoder: Decoder::new(), renderer, pixels: Vec::new(), follower })
     }
 
@@ -193,8 +183,8 @@ impl RowMaker {
         fetched: Fetched,
         task: &mut Task,
     ) -> Result<(Option<DeviceRow>, Option<Shown>)> {
-        let options = &self.epoch.setup.options;
-        let turned = if options.orient { orientation(&fetched.image) } else { 1 };
+        let options = self.epoch.setup.decoding();
+        let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);
         let geometry = self.epoch.geometry(sample, size);
         // A GPU does not know what a photo is turned by.
@@ -206,7 +196,7 @@ impl RowMaker {
         let began = Instant::now();
         let image = (&*fetched.key, &fetched.image);
         let pixels = &mut self.pixels;
-        let part = decode(&mut self.decoder, image, turned, &geometry, options, pixels)?;
+        let part = decode(&mut self.decoder, image, turned, &geometry, &options, pixels)?;
         let decoded = Instant::now();
         let counters = &self.epoch.setup.counters;
         counters.spent(Stage::Decode, decoded - began);
@@ -238,14 +228,14 @@ impl RowMaker {
         let Some(follower) = &mut self.follower else { return Ok(None) };
         let began = Instant::now();
         let setup = &self.epoch.setup;
-        let how = (&**setup.datasets.fields(), &setup.options);
+        let fields = setup.datasets.fields();
         if let Some(categories) = &setup.categories
-            && let Some(document) = setup.datasets.fields().objects(values)
+            && let Some(document) = fields.objects(values)
         {
             let name_of = |dataset| setup.datasets.name(dataset);
             categories.check(leader.key, document, leader.dataset, name_of)?;
         }
-        let followed = follower.follow(&mut self.decoder, leader, how, values)?;
+        let followed = follower.follow(&mut self.decoder, leader, fields, values)?;
         setup.counters.spent(Stage::Decode, began.elapsed());
         setup.counters.rounded(std::mem::take(&mut follower.n_rounded));
         Ok(Some(Box::new(followed)))

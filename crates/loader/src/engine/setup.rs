@@ -1,14 +1,21 @@
 //! What a loader is made of: the same for all its epochs and threads.
+//!
+//! The parts of the loader know nothing of [`Options`]: each gets what is its own from here.
 use crate::{
     batch::Shape,
-    dataset::Datasets,
-    device::Offload,
+    dataset::{Datasets, Label},
+    decoding::DecodeOptions,
+    device::{Device, Offload},
+    exchange::ExchangeOptions,
     failure::{OnError, Quarantine},
-    groups::Groups,
+    fields::{Asked, Fields},
+    follow::FollowOptions,
+    groups::{Groups, KeepOptions},
     mix::Mixing,
-    options::{Label, Options},
+    options::Options,
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
+    supply::{Supply, SupplyOptions},
 };
 use fdconvert_core::{Categories, Error, Result};
 use std::sync::Arc;
@@ -35,21 +42,29 @@ impl Setup {
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
         options.check()?;
-        let datasets = datasets.showing(&options)?;
+        let datasets = datasets.showing(&options.label, &asked(&options), options.batch_size)?;
+        refuse_following(datasets.fields(), &options)?;
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
         // By a list of classes they are the same everywhere.
         let are_compared = has_several && options.classes.is_none();
         let categories = are_compared.then(Categories::default);
-        let mixing = Mixing::new(&datasets, &options)?;
-        let quarantine = match &options.failures.policy {
+        let Options { batch_size, output, seed, .. } = options;
+        let mixing = options.mix.map(|mix| Mixing::new(&datasets, mix, batch_size, output, seed));
+        let mixing = mixing.transpose()?;
+        let quarantine = match &options.failures.on_error {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
         // Crops, augmentations and mixing are not part of it, nor is the size at which images are drawn: they
         // may change between two runs.
-        let groups = Groups::new(&datasets, &options)?;
+        let keep = KeepOptions {
+            bytes: options.cache_bytes,
+            policy: options.cache_policy,
+            n_owners: options.locality.then(|| options.n_caches()),
+        };
+        let groups = Groups::new(&datasets, options.shuffle, seed, &keep)?;
         let fingerprint = groups.fingerprint(&datasets);
-        let datasets = datasets.drawn_for(&options)?;
+        let datasets = datasets.drawn_for(options.draw_size, options.crop, output)?;
         let counters = Counters::of_strata(groups.slots().count());
         let setup = Self {
             datasets,
@@ -71,7 +86,7 @@ impl Setup {
         if !self.steps(0)?.is_empty() {
             return Ok(());
         }
-        let Options { batch, world, .. } = self.options;
+        let Options { batch_size, world, .. } = self.options;
         let n_samples = self.order(0)?.len();
         if n_samples == 0 {
             return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
@@ -79,9 +94,9 @@ impl Setup {
         let what = format!(
             "an epoch has no batch: its {n_samples} samples are fewer than the {} of a whole one, and \
              `last` drops what does not fill a batch; take a smaller batch or another `last`",
-            u64::from(batch) * u64::from(world.size)
+            u64::from(batch_size) * u64::from(world.size)
         );
-        Err(Error::usage("batch", what))
+        Err(Error::usage("batch_size", what))
     }
 
     /// Returns whether batches have labels that are integers.
@@ -89,12 +104,49 @@ impl Setup {
         self.options.label != Label::None && self.datasets.fields().label().is_none()
     }
 
+    /// A supply without open files.
+    ///
+    /// # Errors
+    /// As [`Supply::new`].
+    pub(super) fn supply(&self) -> Result<Supply> {
+        let Self { options, datasets, groups, .. } = self;
+        let supply = SupplyOptions {
+            access: options.access,
+            verify: options.verify,
+            seed: options.seed,
+            n_ranks: options.world.size,
+            label: &options.label,
+            cache_bytes: options.cache_bytes,
+            cache_folder: options.cache_folder.as_deref(),
+            cache: options.cache(),
+        };
+        Supply::new(datasets, groups, &supply)
+    }
+
+    /// How ranks exchange samples, if they do.
+    pub(super) fn exchanging(&self) -> Option<ExchangeOptions> {
+        let Options { world, ahead_bytes, .. } = self.options;
+        let exchange = self.options.exchange.clone().filter(|_| world.size > 1)?;
+        Some(ExchangeOptions { exchange, world, ahead_bytes, n_buffers: self.options.n_buffers() })
+    }
+
+    pub(super) fn decoding(&self) -> DecodeOptions {
+        let Options { output, limits, orient, .. } = self.options;
+        DecodeOptions { size: output.size, limits, orient }
+    }
+
+    pub(super) fn following(&self) -> FollowOptions {
+        let Options { crop, mask_fill, .. } = self.options;
+        let objects = self.options.objects.clone();
+        FollowOptions { decode: self.decoding(), crop, mask_fill, objects }
+    }
+
     /// The order of an epoch.
     ///
     /// # Errors
     /// `Usage` for options that cannot be.
     pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
-        self.groups.order(&self.options, epoch)
+        self.groups.order(epoch)
     }
 
     /// The steps of an epoch on this rank.
@@ -102,8 +154,8 @@ impl Setup {
     /// # Errors
     /// As [`order`](Self::order).
     pub(crate) fn steps(&self, epoch: u64) -> Result<Steps> {
-        let Options { batch, world, last, .. } = self.options;
-        let global_batch = batch.saturating_mul(world.size);
+        let Options { batch_size, world, last, .. } = self.options;
+        let global_batch = batch_size.saturating_mul(world.size);
         let batching = Batching { global_batch, world, last, uneven: false };
         let order = self.order(epoch)?;
         let steps = Steps::new(&order, batching)?;
@@ -151,4 +203,42 @@ impl Setup {
         let (width, height) = output.size;
         Shape { rows, height, width, channels: 3, layout: output.layout, dtype: output.dtype }
     }
+}
+
+/// Opens the GPU that the options name, if they name one.
+///
+/// # Errors
+/// As [`Device::open`]; `Usage` for options that a GPU has no use for.
+pub(super) fn open_device(datasets: &Datasets, options: &Options) -> Result<Option<Device>> {
+    let Some(device) = &options.device else { return Ok(None) };
+    options.check_device(device)?;
+    Device::open(datasets, device, options.output, options.augment.is_some()).map(Some)
+}
+
+fn asked(options: &Options) -> Asked<'_> {
+    Asked {
+        fields: &options.fields,
+        masks: &options.masks,
+        mask_fill: options.mask_fill,
+        objects: options.objects.as_ref(),
+        classes: options.classes.as_ref(),
+        crop: options.crop,
+        size: options.output.size,
+    }
+}
+
+/// Refuses fields that follow the image where rows are not of one image, or not made here.
+fn refuse_following(fields: &Fields, options: &Options) -> Result<()> {
+    if let Some(mix) = options.mix.filter(|_| fields.follow()) {
+        // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
+        let what = "masks, further images and objects belong to one image, and rows that are \
+                    mixed show two: leave those fields out, or do not mix";
+        return Err(Error::usage(mix.option(), what));
+    }
+    if options.device.is_some() && fields.follow() {
+        let what = "further images follow the first one on the CPU only: take batches in the \
+                    host's memory (no `device`)";
+        return Err(Error::usage("device", what));
+    }
+    Ok(())
 }

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     batch::{Batch, Home, HostImages, Images},
     column::{Column, Columns},
-    groups::Located,
+    dataset::Located,
+    device::{DeviceRows, Offload},
     mix::Blend,
     order::Cursor,
 };
@@ -125,7 +126,7 @@ impl Shared {
 
     /// A decoding thread; it `claims` rows when no other threads read for it.
     fn decode(&self, mut rows: RowMaker, claims: bool) {
-        let batch_rows = self.epoch.setup.options.batch as usize;
+        let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
@@ -153,7 +154,7 @@ impl Shared {
 
     /// A thread that only reads.
     fn fetch(&self) {
-        let batch_rows = self.epoch.setup.options.batch as usize;
+        let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
@@ -210,11 +211,15 @@ impl Home for Shared {
     }
 }
 
-/// A batch for the consumer.
+/// A batch for the consumer, and the rows of it that are left to a GPU.
 ///
 /// # Errors
 /// `Usage` for fields that a batch cannot hold, which were refused when the loader was made.
-pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result<Batch> {
+pub(super) fn batch(
+    shared: &Arc<Shared>,
+    done: Done,
+    token: &Arc<()>,
+) -> Result<(Batch, Option<Box<DeviceRows>>)> {
     let Done { step, images, rows, facts, device_rows, labels, state } = done;
     let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
@@ -224,7 +229,7 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result
     let geometry = || followed.map(|it| it.map_or_else(Default::default, |it| it.geometry));
     let blend = setup.mixing.as_ref().map(|mixing| mixing.blend(shared.epoch.number, step));
     let blend = blend.unwrap_or(Blend::None);
-    Ok(Batch {
+    let batch = Batch {
         images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
         shape: setup.shape(rows.len()),
         labels: match &setup.mixing {
@@ -246,9 +251,7 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result
         epoch: shared.epoch.number,
         step,
         state,
-        device_rows: setup
-            .offload
-            .as_ref()
-            .map(|offload| Box::new(offload.rows(device_rows, rows, shared.epoch.clone()))),
-    })
+    };
+    let left = |offload: &Arc<Offload>| offload.rows(device_rows, rows, shared.epoch.clone());
+    Ok((batch, setup.offload.as_ref().map(left).map(Box::new)))
 }

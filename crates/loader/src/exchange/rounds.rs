@@ -1,14 +1,14 @@
 //! The thread that takes part in rounds.
 use super::{
-    Exchange,
     board::{Board, Part, Session, Turn},
     message::{self, Head},
 };
 use crate::{
     dataset::Fetched,
     engine::{Reading, Setup},
-    order::{Place, Step},
+    order::{Place, Step, World},
     supply::Supply,
+    transport::Exchange,
 };
 use fdconvert_core::{Error, Result};
 use std::{
@@ -31,7 +31,7 @@ const N_AHEAD: u64 = N_STEPS + 2;
 struct Rounds {
     setup: Arc<Setup>,
     supply: Arc<Supply>,
-    exchange: Arc<dyn Exchange>,
+    options: ExchangeOptions,
     board: Arc<Board>,
     part: Part,
     /// Why this rank leaves with the next round.
@@ -45,21 +45,31 @@ struct Wanted {
     rank: u32,
 }
 
-/// Starts the thread, where ranks are to exchange samples.
+/// How ranks exchange samples.
+pub(crate) struct ExchangeOptions {
+    pub(crate) exchange: Arc<dyn Exchange>,
+    pub(crate) world: World,
+    /// Bytes that are asked for ahead, and that a rank sends in a round.
+    pub(crate) ahead_bytes: u64,
+    /// Batches that are made ahead.
+    pub(crate) n_buffers: usize,
+}
+
+/// Starts the thread.
 ///
 /// # Errors
 /// `Io` when the system has no thread left.
-pub(crate) fn start(setup: &Arc<Setup>, supply: &Arc<Supply>) -> Result<Option<Arc<Board>>> {
-    let options = &setup.options;
-    let Some(exchange) = options.exchange.clone().filter(|_| options.world.size > 1) else {
-        return Ok(None);
-    };
-    let n_ahead = N_AHEAD.saturating_add(options.n_buffers() as u64);
+pub(crate) fn start(
+    setup: &Arc<Setup>,
+    supply: &Arc<Supply>,
+    options: ExchangeOptions,
+) -> Result<Arc<Board>> {
+    let n_ahead = N_AHEAD.saturating_add(options.n_buffers as u64);
     let board = Arc::new(Board::new(n_ahead, options.ahead_bytes));
     let rounds = Rounds {
         setup: setup.clone(),
         supply: supply.clone(),
-        exchange,
+        options,
         board: board.clone(),
         part: Part::default(),
         leaving: None,
@@ -69,7 +79,7 @@ pub(crate) fn start(setup: &Arc<Setup>, supply: &Arc<Supply>) -> Result<Option<A
         .name("exchange".into())
         .spawn(move || rounds.run())
         .map_err(Error::io("start", "a thread of the loader"))?;
-    Ok(Some(board))
+    Ok(board)
 }
 
 impl Rounds {
@@ -104,7 +114,7 @@ impl Rounds {
             leaves: turn == Turn::Leave,
         };
         let of_rank = |rank| wanted.iter().filter(move |wanted| wanted.rank == rank);
-        let size = self.setup.options.world.size;
+        let size = self.options.world.size;
         let asks = (0..size).map(|rank| head.asking_for(of_rank(rank).map(|it| it.place)));
         let asked = self.heard(self.all_to_all(asks.collect())?)?;
         let answers = self.all_to_all(self.answers(&asked))?;
@@ -153,7 +163,7 @@ impl Rounds {
                     "rank {rank} loads other datasets, or with another seed, label or `cache_bytes`"
                 ));
             }
-            if rank != self.setup.options.world.rank {
+            if rank != self.options.world.rank {
                 self.part.others.push(head);
             }
             asked.push(places);
@@ -183,7 +193,7 @@ impl Rounds {
                 samples.collect()
             })
         };
-        let mut left = self.setup.options.ahead_bytes;
+        let mut left = self.options.ahead_bytes;
         let mut fetched = fetched.into_iter().map(|fetched| {
             let n_bytes = fetched.as_ref()?.image.bytes.len() as u64;
             left = left.checked_sub(n_bytes)?;
@@ -209,7 +219,7 @@ impl Rounds {
 
     fn all_to_all(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, String> {
         let n_ranks = messages.len();
-        match self.exchange.all_to_all(messages) {
+        match self.options.exchange.all_to_all(messages) {
             Ok(messages) if messages.len() == n_ranks => Ok(messages),
             Ok(messages) => Err(format!("{} messages of {n_ranks} ranks", messages.len())),
             Err(error) => Err(said(&error)),

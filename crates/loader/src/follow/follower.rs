@@ -1,10 +1,9 @@
 //! The fields of one row that follow its image.
-use super::{Annotations, Objects, Role, RowGeometry, placement::Nearest};
+use super::{Annotations, ObjectOptions, Objects, Role, RowGeometry, placement::Nearest};
 use crate::{
-    decoding::{decode, upright_size},
+    decoding::{DecodeOptions, decode, upright_size},
     fields::{FieldValue, Fields, RowValues},
-    options::Options,
-    transform::{DType, Geometry, Key, Layout, Output, Renderer},
+    transform::{Crop, DType, Geometry, Key, Layout, Output, Renderer},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, message};
@@ -17,8 +16,18 @@ pub(crate) struct Followed {
     pub(crate) objects: Option<Objects>,
 }
 
+/// How fields follow the image.
+#[derive(Debug, Clone)]
+pub(crate) struct FollowOptions {
+    pub(crate) decode: DecodeOptions,
+    pub(crate) crop: Crop,
+    pub(crate) mask_fill: u16,
+    pub(crate) objects: Option<ObjectOptions>,
+}
+
 /// Lets fields follow the image; one for each thread that decodes, for its buffers.
 pub(crate) struct Follower {
+    options: FollowOptions,
     renderer: Renderer,
     nearest: Nearest,
     pixels: Vec<u8>,
@@ -61,11 +70,12 @@ impl Leader<'_> {
 impl Follower {
     /// # Errors
     /// `Usage` for options that cannot be.
-    pub(crate) fn new(options: &Options) -> Result<Self> {
-        let (size, layout) = (options.output.size, Layout::Nhwc);
+    pub(crate) fn new(options: FollowOptions) -> Result<Self> {
+        let (size, layout) = (options.decode.size, Layout::Nhwc);
         let output = Output { size, dtype: DType::U8, layout, normalise: None };
         let renderer = Renderer::new(output, None)?;
-        Ok(Self { renderer, nearest: Nearest::default(), pixels: Vec::new(), n_rounded: 0 })
+        let (nearest, pixels) = (Nearest::default(), Vec::new());
+        Ok(Self { options, renderer, nearest, pixels, n_rounded: 0 })
     }
 
     /// Lets the fields of a row follow, and changes those values that do.
@@ -76,26 +86,26 @@ impl Follower {
         &mut self,
         decoder: &mut Decoder,
         leader: &Leader<'_>,
-        (fields, options): (&Fields, &Options),
+        fields: &Fields,
         values: &mut RowValues,
     ) -> Result<Followed> {
-        let geometry = RowGeometry::new(leader.geometry, leader.source, options.output.size);
+        let geometry = RowGeometry::new(leader.geometry, leader.source, self.options.decode.size);
         let mut followed = Followed { geometry, objects: None };
         let Some(stored) = values.fields.as_deref().filter(|_| fields.follow()) else {
             return Ok(followed);
         };
-        self.nearest.set(options.crop, &geometry);
-        let orient = options.orient;
+        self.nearest.set(self.options.crop, &geometry);
+        let orient = self.options.decode.orient;
         let mut shown = Vec::with_capacity(stored.len());
         for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
             let named = Named { key: leader.key, field: &spec.name };
             shown.push(match (value, role) {
                 (Value::Image(image), Role::Mask { .. } | Role::Depth) => {
-                    self.levels(decoder, &named, image, leader, options, *role)?
+                    self.levels(decoder, &named, image, leader, *role)?
                 }
-                (Value::Image(image), _) => self.image(decoder, &named, image, leader, options)?,
+                (Value::Image(image), _) => self.image(decoder, &named, image, leader)?,
                 (Value::Json(json), Role::Objects) => {
-                    if let Some(options) = &options.objects {
+                    if let Some(options) = &self.options.objects {
                         let (segmentations, classes) = (options.segmentations, fields.classes());
                         let objects = Annotations::numbered(json, segmentations, classes)
                             .and_then(|objects| leader.in_frame(objects, orient))
@@ -118,19 +128,18 @@ impl Follower {
         named: &Named<'_>,
         image: &Encoded,
         leader: &Leader<'_>,
-        options: &Options,
         role: Role,
     ) -> Result<FieldValue> {
-        let turned = if options.orient { orientation(image) } else { 1 };
+        let turned = self.options.decode.turn(image);
         named.check_size(upright_size(image, turned), leader.source)?;
         let pixels = &mut self.pixels;
         let levels = decoder
-            .decode_levels_into(leader.key, image, &options.limits, pixels)
+            .decode_levels_into(leader.key, image, &self.options.decode.limits, pixels)
             .map_err(|error| named.wrap(error))?;
         let Levels { width, height, n_bytes } = levels;
         let data = std::mem::take(pixels);
         let upright = orient(Pixels { width, height, channels: n_bytes, data }, turned);
-        let (fill, width) = (options.mask_fill.to_le_bytes(), upright.width);
+        let (fill, width) = (self.options.mask_fill.to_le_bytes(), upright.width);
         *pixels = upright.data;
         let row = match (n_bytes, role) {
             (2, Role::Mask { is_wide: true } | Role::Depth) => {
@@ -166,7 +175,6 @@ impl Follower {
         named: &Named<'_>,
         image: &Encoded,
         leader: &Leader<'_>,
-        options: &Options,
     ) -> Result<FieldValue> {
         if is_gray16(image) {
             return Err(named.error(
@@ -174,11 +182,12 @@ impl Follower {
                  column holds, has not: store all of them alike",
             ));
         }
-        let turned = if options.orient { orientation(image) } else { 1 };
+        let turned = self.options.decode.turn(image);
         named.check_size(upright_size(image, turned), leader.source)?;
         let (key, pixels) = (leader.key, &mut self.pixels);
-        let part = decode(decoder, (key, image), turned, leader.geometry, options, pixels)
-            .map_err(|error| named.wrap(error))?;
+        let part =
+            decode(decoder, (key, image), turned, leader.geometry, &self.options.decode, pixels)
+                .map_err(|error| named.wrap(error))?;
         self.n_rounded += u64::from(part.is_rounded);
         let mut row = vec![0; self.renderer.output().n_bytes()];
         // Nothing is drawn at random without augmentations.

@@ -25,7 +25,7 @@ mod roles;
 mod runs;
 
 pub use annotations::Annotations;
-pub(crate) use follower::{Followed, Follower, Leader};
+pub(crate) use follower::{FollowOptions, Followed, Follower, Leader};
 pub use objects::{Keypoints, ObjectOptions, Objects, Polygons};
 pub use placement::RowGeometry;
 pub(crate) use roles::Role;

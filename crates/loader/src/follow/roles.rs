@@ -1,5 +1,5 @@
 //! Which fields follow the image, and as what.
-use crate::options::Options;
+use crate::fields::Asked;
 use fdconvert_codec::is_gray16;
 use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Reader, Result, Value};
 use fdconvert_storage::sigbus;
@@ -33,17 +33,17 @@ impl Role {
     /// `Usage` for a mask that is not an image, and objects that are not JSON.
     pub(crate) fn of<'a>(
         FieldSpec { name, kind, .. }: &FieldSpec,
-        options: &Options,
+        asked: &Asked<'_>,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
     ) -> Result<Self> {
-        if options.masks.contains(name) {
+        if asked.masks.contains(name) {
             if *kind != Kind::Image {
                 let what = format!("`{name}` is of kind {}, and masks are images", kind.name());
                 return Err(Error::usage("masks", what));
             }
             return Ok(Self::Mask { is_wide: is_wide(name, readers) });
         }
-        if options.objects.as_ref().is_some_and(|objects| objects.field == *name) {
+        if asked.objects.is_some_and(|objects| objects.field == *name) {
             if *kind != Kind::Json {
                 let what = format!("`{name}` is of kind {}, and objects are JSON", kind.name());
                 return Err(Error::usage("objects", what));

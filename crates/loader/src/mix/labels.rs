@@ -1,12 +1,7 @@
 //! Labels that are mixed: a number for each class in every row.
 
 use super::{Blend, Mix};
-use crate::{
-    column::Column,
-    dataset::Datasets,
-    fields::FieldValue,
-    options::{Label, Options},
-};
+use crate::{column::Column, dataset::Datasets, fields::FieldValue};
 use fdconvert_core::{ArraySpec, DType, Error, Kind, Result, Value};
 use half::f16;
 
@@ -34,12 +29,12 @@ impl SoftLabels {
     /// # Errors
     /// `Usage` for labels that are neither classes nor numbers for each class, and where it is not
     /// known how many classes there are.
-    pub(super) fn new(datasets: &Datasets, options: &Options, mix: &Mix) -> Result<Self> {
-        if options.label == Label::None {
+    pub(super) fn new(datasets: &Datasets, mix: &Mix, n_rows: u32) -> Result<Self> {
+        let fields = datasets.fields();
+        if fields.label().is_none() && datasets.labels().next().is_none() {
             let what = "mixup and cutmix need labels: name the field, or set both to 0";
             return Err(Error::usage("label", what));
         }
-        let fields = datasets.fields();
         let (n_classes, arrays) = match fields.label() {
             None => (n_classes(datasets, mix)?, None),
             Some((number, field)) => {
@@ -47,9 +42,9 @@ impl SoftLabels {
                 (n_classes, Some((dtype, number)))
             }
         };
-        let n_bytes = n_classes.saturating_mul(options.batch as usize).saturating_mul(4);
+        let n_bytes = n_classes.saturating_mul(n_rows as usize).saturating_mul(4);
         if n_bytes as u64 > 1 << 40 {
-            let what = format!("{} rows of {n_classes} numbers are too large", options.batch);
+            let what = format!("{n_rows} rows of {n_classes} numbers are too large");
             return Err(Error::usage("num_classes", what));
         }
         Ok(Self { n_classes, arrays })

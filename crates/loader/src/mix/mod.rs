@@ -27,7 +27,6 @@ pub(crate) use labels::LabelRow;
 use crate::{
     column::Column,
     dataset::Datasets,
-    options::Options,
     transform::{Area, Output},
 };
 use fdconvert_core::{Error, Result};
@@ -103,6 +102,11 @@ impl Mix {
         }
         Ok(())
     }
+
+    /// The option by which batches are mixed, for what cannot be together with it.
+    pub(crate) fn option(&self) -> &'static str {
+        if self.mixup > 0.0 { "mixup" } else { "cutmix" }
+    }
 }
 
 /// Mixer of the batches of a loader.
@@ -116,10 +120,15 @@ pub(crate) struct Mixing {
 impl Mixing {
     /// # Errors
     /// `Usage` for labels that cannot be mixed.
-    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
-        let Some(mix) = options.mix else { return Ok(None) };
-        let labels = labels::SoftLabels::new(datasets, options, &mix)?;
-        Ok(Some(Self { mix, labels, output: options.output, seed: options.seed }))
+    pub(crate) fn new(
+        datasets: &Datasets,
+        mix: Mix,
+        n_rows: u32,
+        output: Output,
+        seed: u64,
+    ) -> Result<Self> {
+        let labels = labels::SoftLabels::new(datasets, &mix, n_rows)?;
+        Ok(Self { mix, labels, output, seed })
     }
 
     /// Draws the blend of a batch.

@@ -43,7 +43,7 @@ pub struct Step {
 /// The steps of an epoch that are still to come, one by one.
 ///
 /// ```
-/// use fdconvert_loader::{Batching, Last, Order, Shuffle, State, Steps, Stratum, World};
+/// use fdconvert_loader::{Last, Shuffle, State, World, parts::{Batching, Order, Steps, Stratum}};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
 /// let dataset = 0x1234; // A hash of the dataset.

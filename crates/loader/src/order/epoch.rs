@@ -12,7 +12,7 @@ const MAX_SAMPLES: u64 = 1 << 63;
 /// It takes memory for the strata alone, and any position is found without those before it.
 ///
 /// ```
-/// use fdconvert_loader::{Order, Shuffle, Stratum};
+/// use fdconvert_loader::{Shuffle, parts::{Order, Stratum}};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
 /// let strata = vec![Stratum::whole(700), Stratum::whole(300)];

@@ -13,7 +13,7 @@ use fdconvert_core::{Error, Result};
 /// by one.
 ///
 /// ```
-/// use fdconvert_loader::{Owners, Place};
+/// use fdconvert_loader::parts::{Owners, Place};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
 /// let mut owners = Owners::new(7, 4)?;

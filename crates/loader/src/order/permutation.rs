@@ -18,7 +18,7 @@ const MIN_BITS: u32 = 6;
 /// This is not a cipher: it is even, not secret.
 ///
 /// ```
-/// let permutation = fdconvert_loader::Permutation::new(10, 42);
+/// let permutation = fdconvert_loader::parts::Permutation::new(10, 42);
 /// let mut seen: Vec<u64> = (0..10).map(|i| permutation.at(i)).collect();
 /// assert!((0..10).all(|i| permutation.position_of(permutation.at(i)) == i));
 /// seen.sort_unstable();

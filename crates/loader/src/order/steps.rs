@@ -65,7 +65,7 @@ pub struct Row {
 /// The steps of one epoch, as one rank sees them.
 ///
 /// ```
-/// use fdconvert_loader::{Batching, Last, Order, Shuffle, Steps, Stratum, World};
+/// use fdconvert_loader::{Last, Shuffle, World, parts::{Batching, Order, Steps, Stratum}};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
 /// let order = Order::new(vec![Stratum::whole(1000)], Shuffle::Global, 7, 0)?;

@@ -27,17 +27,16 @@ struct Slots {
 struct Opening(Mutex<Option<Arc<DirectFile>>>);
 
 impl Files {
-    /// The file at a path, opened if it is not open, after `wait`.
+    /// The file at a path, opened if it is not open.
     ///
     /// # Errors
     /// Those of [`DirectFile::open`]; the next one who asks tries again.
-    pub(super) fn get(&self, path: &Arc<Path>, wait: impl FnOnce()) -> Result<Arc<DirectFile>> {
+    pub(super) fn get(&self, path: &Arc<Path>) -> Result<Arc<DirectFile>> {
         let opening = self.lock().opening(path);
         let mut opened = opening.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &*opened {
             return Ok(file.clone());
         }
-        wait();
         let file = Arc::new(DirectFile::open(path)?);
         if let Some(why) = file.cached_because() {
             let said = || format!("{}: {why}", path.display());
@@ -87,18 +86,15 @@ mod tests {
             std::fs::write(path, b"abc").unwrap();
         }
         let files = Files::default();
-        let first = files.get(&paths[0], || ()).unwrap();
+        let first = files.get(&paths[0]).unwrap();
         for path in &paths {
-            assert_eq!(files.get(path, || ()).unwrap().read(1, 1).unwrap(), &b"b"[..]);
-            assert!(
-                Arc::ptr_eq(&files.get(&paths[0], || ()).unwrap(), &first),
-                "the newest are kept"
-            );
+            assert_eq!(files.get(path).unwrap().read(1, 1).unwrap(), &b"b"[..]);
+            assert!(Arc::ptr_eq(&files.get(&paths[0]).unwrap(), &first), "the newest are kept");
         }
         assert_eq!(files.lock().by_path.len(), MAX_OPEN);
         std::fs::remove_file(&paths[1]).unwrap();
-        assert!(files.get(&paths[1], || ()).is_err());
+        assert!(files.get(&paths[1]).is_err());
         std::fs::write(&paths[1], b"abc").unwrap();
-        assert!(files.get(&paths[1], || ()).is_ok());
+        assert!(files.get(&paths[1]).is_ok());
     }
 }

@@ -7,7 +7,7 @@
 //!     Filling      a slot for each resident sample, filled by its first use; with `locality` for
 //!         |        each that this rank owns
 //!         |
-//!       Store      the reader's map, or direct reads; pays the throttle
+//!       Store      the reader's map, or direct reads
 //! ```
 //!
 //! What is in memory never decides which sample comes when, so a cold cache is only slower.
@@ -20,10 +20,8 @@ mod resident;
 mod store;
 
 use crate::{
-    dataset::{Datasets, Fetched},
-    fields::Fields,
+    dataset::{Datasets, Fetched, Label},
     groups::Groups,
-    options::Options,
     order::{Order, Place},
     stats::Counters,
 };
@@ -31,8 +29,22 @@ use fdconvert_core::Result;
 pub(crate) use owned::Owned;
 pub use policy::CachePolicy;
 pub(crate) use policy::{Candidates, Choice, Method, Slotted};
-use std::sync::atomic::AtomicBool;
+use std::{path::Path, sync::atomic::AtomicBool};
+pub use store::Access;
 pub(crate) use store::Store;
+
+/// How samples are read and kept.
+pub(crate) struct SupplyOptions<'a> {
+    pub(crate) access: Access,
+    pub(crate) verify: bool,
+    pub(crate) seed: u64,
+    pub(crate) n_ranks: u32,
+    pub(crate) label: &'a Label,
+    pub(crate) cache_bytes: u64,
+    pub(crate) cache_folder: Option<&'a Path>,
+    /// Number of the cache that this rank has a part in.
+    pub(crate) cache: u32,
+}
 
 /// State that outlives an epoch: memory and open files.
 pub(crate) struct Supply {
@@ -101,27 +113,32 @@ impl Supply {
     /// # Errors
     /// `Usage` for datasets that cannot be read directly, if that is asked for; `Io` for the folder
     /// of the cache.
-    pub(crate) fn new(datasets: &Datasets, groups: &Groups, options: &Options) -> Result<Self> {
+    pub(crate) fn new(
+        datasets: &Datasets,
+        groups: &Groups,
+        options: &SupplyOptions<'_>,
+    ) -> Result<Self> {
         let slots: Vec<_> = groups.slots().collect();
         let slotted = Slotted {
             slots: &slots,
             seed: options.seed,
-            n_ranks: options.world.size,
+            n_ranks: options.n_ranks,
             // Which label and which fields are asked for is part of what is kept.
             // Labels and fields are kept as they are numbered.
             fingerprint: groups.fingerprint(datasets)
                 ^ datasets.numbering()
                 ^ options.label.fingerprint()
-                ^ Fields::fingerprint(&options.shown_fields()),
-            folder: options.cache_folder.as_deref(),
-            owners: groups.owners().map(|owners| (owners, options.cache())),
+                ^ datasets.fields().fingerprint(),
+            folder: options.cache_folder,
+            owners: groups.owners().map(|owners| (owners, options.cache)),
             owned_fit: groups.owned_bytes() <= options.cache_bytes,
         };
         let cache: Box<dyn Cache> = match groups.method() {
             None => Box::new(Uncached),
             Some(method) => method.cache(&slotted)?,
         };
-        Ok(Self { store: Store::new(datasets, options)?, cache, identity: slotted.identity() })
+        let store = Store::new(datasets, options.access, options.verify)?;
+        Ok(Self { store, cache, identity: slotted.identity() })
     }
 
     /// Tells what is kept, and of what, from anything else: the same on all ranks.

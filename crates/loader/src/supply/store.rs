@@ -1,59 +1,34 @@
 use super::files::Files;
 use crate::{
-    dataset::{Datasets, Fetched},
-    groups::Located,
-    options::{Access, Options},
+    dataset::{Datasets, Fetched, Located},
     stats::Counters,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Extent, KeyedRandom, Reader, Result};
-use fdconvert_storage::{Throttle, place::is_url, sigbus};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use fdconvert_core::{Error, Extent, Reader, Result};
+use fdconvert_storage::{place::is_url, sigbus};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Number of samples whose places are asked for before a dataset is taken for one that knows them.
 const PROBED: u64 = 1024;
 
-/// Sleep of a thread that waits for simulated storage before it looks whether it still has to.
-const NAP: Duration = Duration::from_millis(20);
-
-/// Latency of reads from simulated storage.
-#[derive(Debug, Clone, Copy)]
-struct Latency {
-    median: Duration,
-    spread: f64,
+/// Access to stored images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
+    /// the page cache of the system.
+    #[default]
+    Mapped,
+    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
+    /// that is better used otherwise. [`Options::fetch_threads`](crate::Options::fetch_threads) is the number of reads in flight.
+    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
+    /// files are open, and those that threads read from.
+    Direct,
 }
-
-impl Latency {
-    /// The wait of a sample, which is the same whenever it is read.
-    fn of(self, Located { dataset, index }: Located) -> Duration {
-        if self.spread == 0.0 {
-            return self.median;
-        }
-        let mut random = KeyedRandom::new(&[LATENCY_STREAM, dataset.into(), index]);
-        // Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
-        let (radius, angle) = (1.0 - random.unit(), random.unit());
-        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
-        self.median.mul_f64((self.spread * normal).exp())
-    }
-}
-
-/// Stream of the random numbers of waits.
-const LATENCY_STREAM: u64 = 0x6c61_7465_6e63_7900;
 
 /// Reads samples from storage.
 pub(crate) struct Store {
     access: Access,
     verify: bool,
-    throttle: Option<Arc<Throttle>>,
-    latency: Latency,
     files: Files,
     /// By dataset: true for those in a store, of which nothing is mapped.
     away: Vec<bool>,
@@ -65,8 +40,8 @@ impl Store {
     /// # Errors
     /// `Usage`, naming the dataset, when it is to be read directly and does not say where images
     /// lie.
-    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Self> {
-        if options.access == Access::Direct {
+    pub(crate) fn new(datasets: &Datasets, access: Access, verify: bool) -> Result<Self> {
+        if access == Access::Direct {
             let stored = datasets.readers().zip(0..).filter(|(reader, _)| reader.drawn().is_none());
             for (reader, dataset) in stored {
                 let every = reader.len().div_ceil(PROBED).max(1);
@@ -79,17 +54,10 @@ impl Store {
             }
         }
         let away = datasets.readers().map(|reader| is_away(&**reader));
-        Ok(Self {
-            access: options.access,
-            verify: options.verify,
-            throttle: options.throttle.clone(),
-            latency: Latency { median: options.latency, spread: options.latency_spread },
-            files: Files::default(),
-            away: away.collect::<Result<_>>()?,
-        })
+        Ok(Self { access, verify, files: Files::default(), away: away.collect::<Result<_>>()? })
     }
 
-    /// Reads a sample, pays for its bytes and checks its checksum if that is asked for.
+    /// Reads a sample and checks its checksum if that is asked for.
     ///
     /// # Errors
     /// Those of the reader and the file; `Sample` when the checksum is another one.
@@ -98,10 +66,7 @@ impl Store {
         datasets: &Datasets,
         located: Located,
         counters: &Counters,
-        stopped: &AtomicBool,
     ) -> Result<Fetched> {
-        let latency = self.latency.of(located);
-        wait(latency, stopped);
         let fetched = match self.access {
             _ if self.away.get(located.dataset as usize) == Some(&true) => {
                 self.read_away(datasets, located)?
@@ -112,11 +77,9 @@ impl Store {
                 sigbus::populate(&fetched.image.bytes)?;
                 Ok(if sigbus::happened() { fetched.owned() } else { fetched })
             })?,
-            Access::Direct => self.read_direct(datasets, located, stopped)?,
+            Access::Direct => self.read_direct(datasets, located)?,
         };
-        let n_bytes = fetched.image.bytes.len() as u64;
-        counters.read_from_storage(n_bytes);
-        self.pay(n_bytes, stopped);
+        counters.read_from_storage(fetched.image.bytes.len() as u64);
         Ok(fetched)
     }
 
@@ -169,12 +132,7 @@ impl Store {
         }
     }
 
-    fn read_direct(
-        &self,
-        datasets: &Datasets,
-        located: Located,
-        stopped: &AtomicBool,
-    ) -> Result<Fetched> {
+    fn read_direct(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
         // Key, label and codec are in the dataset's tables; the image that comes with them is a
         // piece of a map that no one looks at.
         let mut fetched = sigbus::caught(|| {
@@ -190,37 +148,12 @@ impl Store {
         let extent = datasets
             .extent(located)?
             .ok_or_else(|| no_extent(&datasets.name(located.dataset), located.index))?;
-        let bytes = self
-            .files
-            .get(&extent.path, || wait(self.latency.of(located), stopped))?
-            .read(extent.offset, extent.len)?;
+        let bytes = self.files.get(&extent.path)?.read(extent.offset, extent.len)?;
         if self.verify {
             check(&fetched, &extent, &bytes)?;
         }
         (fetched.image.bytes, fetched.image.xxh3) = (bytes, None);
         Ok(Fetched { is_owned: true, ..fetched })
-    }
-
-    /// Waits as long as the throttle says, but not for a loader that stops.
-    fn pay(&self, n_bytes: u64, stopped: &AtomicBool) {
-        if let Some(throttle) = &self.throttle {
-            wait(throttle.reserve(n_bytes, Instant::now()), stopped);
-        }
-    }
-}
-
-/// Sleeps, but not for a loader that stops.
-fn wait(time: Duration, stopped: &AtomicBool) {
-    if time.is_zero() {
-        return;
-    }
-    let began = Instant::now();
-    while !stopped.load(Ordering::Relaxed) {
-        let left = time.saturating_sub(began.elapsed());
-        if left.is_zero() {
-            return;
-        }
-        thread::sleep(left.min(NAP));
     }
 }
 

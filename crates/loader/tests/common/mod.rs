@@ -28,11 +28,11 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Options for small images.
-pub(crate) fn options(batch: u32, size: u32) -> Options {
+pub(crate) fn options(batch_size: u32, size: u32) -> Options {
     let output =
         Output { size: (size, size), dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
     let crop = Crop::Center { resize: size + 2 };
-    Options { batch, output, threads: 2, crop, ..Options::default() }
+    Options { batch_size, output, threads: 2, crop, ..Options::default() }
 }
 
 /// The same with everything that is drawn at random.

@@ -1,7 +1,10 @@
 //! The steps of torchvision, one after the other and pixel by pixel, for what follows an image.
 use super::shapes::Stored;
 use fdconvert_core::DType;
-use fdconvert_loader::{Area, Batch, Column, Crop, Objects, Rect, RowGeometry};
+use fdconvert_loader::{
+    Batch, Column, Crop, Objects, RowGeometry,
+    parts::{Area, Rect},
+};
 
 /// Values in rows, as torchvision changes masks.
 #[derive(Clone)]

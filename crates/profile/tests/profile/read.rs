@@ -12,8 +12,8 @@ use std::{
 
 const MIB: u64 = 1 << 20;
 
-fn plan(request_bytes: usize, queue_depth: usize, max_bytes: u64) -> ReadPlan {
-    ReadPlan { request_bytes, queue_depth, max_bytes, max_seconds: 60.0, ..ReadPlan::default() }
+fn plan(request_bytes: usize, fetch_threads: usize, max_bytes: u64) -> ReadPlan {
+    ReadPlan { request_bytes, fetch_threads, max_bytes, max_seconds: 60.0, ..ReadPlan::default() }
 }
 
 fn never() -> bool {

@@ -310,7 +310,7 @@ def profile(
     *,
     target: StrPath | None = None,
     threads: int | None = None,
-    queue_depth: int | None = None,
+    fetch_threads: int | None = None,
     cache: int | str | None = None,
     formats: Iterable[str] | None = None,
     throttle_read: int | str | None = None,
@@ -332,7 +332,7 @@ def profile(
     named: dict[str, Option] = {
         "target": target,
         "threads": threads,
-        "queue_depth": queue_depth,
+        "fetch_threads": fetch_threads,
         "cache": cache,
         "formats": formats,
         "throttle_read": throttle_read,

@@ -96,7 +96,7 @@ class Loader:
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
       ``std``. NumPy's names and types work, too, and torch's. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
 
-    A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
+    A sample that cannot be read or decoded ends the epoch with ``on_error="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
     ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. With these, more
     than ``max_failures`` in an epoch are an error. ``retries`` are for reads that failed for
@@ -107,8 +107,7 @@ class Loader:
     takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
     read, near ones together, with up to 128 requests in flight whatever the threads.
     ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``, but one in any case.
-    ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
-    for each read) simulate slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
+    ``access="direct"`` reads past the page cache. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
     the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
     a local disk for datasets in a store, shared by loaders with the same seed.
@@ -184,7 +183,7 @@ class Loader:
         drop_last: bool = False,
         rank: int | None = None,
         world_size: int | None = None,
-        errors: str = "raise",
+        on_error: str = "raise",
         max_failures: int = 100,
         retries: int = 3,
         verify: bool = True,
@@ -199,8 +198,6 @@ class Loader:
         ranks_per_cache: int = 1,
         exchange: Any | Exchange = None,
         access: Literal["mapped", "direct"] = "mapped",
-        throttle: float | None = None,
-        latency: float = 0.0,
         orient: bool = True,
         device: str | None = None,
         decoder: Literal["auto", "index", "nvjpeg", "cpu"] = "auto",
@@ -216,10 +213,10 @@ class Loader:
             if last == "pad":
                 raise UsageError("drop_last: the last batch cannot be padded as well")
             last = "drop"
-        kind, _, file = errors.partition(":")
+        kind, _, file = on_error.partition(":")
         if file:
             # Another process may run in another folder.
-            errors = f"{kind}:{os.path.abspath(file)}"
+            on_error = f"{kind}:{os.path.abspath(file)}"
         engine: dict[str, Any] = {
             "batch_size": batch_size,
             "seed": seed,
@@ -256,7 +253,7 @@ class Loader:
             "last": last,
             "rank": rank,
             "world_size": world_size,
-            "errors": errors,
+            "on_error": on_error,
             "max_failures": max_failures,
             "retries": retries,
             "verify": verify,
@@ -271,8 +268,6 @@ class Loader:
             "ranks_per_cache": ranks_per_cache,
             "exchange": exchange_of(exchange, rank, world_size),
             "access": access,
-            "throttle": throttle,
-            "latency": latency,
             "orient": orient,
             "decoder": decoder,
             "device_cache_bytes": device_cache_bytes,

@@ -4,7 +4,7 @@ use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
     Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output,
-    Shuffle, Throttle, World, research::LIQUID,
+    Shuffle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -12,7 +12,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyString},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// The option `name`, as that type.
 pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
@@ -56,7 +56,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         augment.check().map_err(|error| raise(&error))?;
     }
     Ok(Options {
-        batch: get(options, "batch_size")?,
+        batch_size: get(options, "batch_size")?,
         seed: get(options, "seed")?,
         shuffle: shuffle(options)?,
         world: World { rank: get(options, "rank")?, size: get(options, "world_size")? },
@@ -86,7 +86,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         mix: mix(options)?,
         orient: get(options, "orient")?,
         failures: Failures {
-            policy: policy(options)?,
+            on_error: policy(options)?,
             max: get(options, "max_failures")?,
             retries: get(options, "retries")?,
             ..Failures::default()
@@ -108,8 +108,6 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
             "direct" => Access::Direct,
             other => return unknown("access", other, "\"mapped\", \"direct\""),
         },
-        throttle: throttle(options)?,
-        latency: latency(options)?,
         threads: get(options, "threads")?,
         fetch_threads: get(options, "fetch_threads")?,
         ahead_bytes: get(options, "ahead_bytes")?,
@@ -117,25 +115,6 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         prefetch_bytes: get(options, "prefetch_bytes")?,
         device,
         ..Options::default()
-    })
-}
-
-/// Bytes a second.
-fn throttle(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Throttle>>> {
-    let Some(rate) = get::<Option<f64>>(options, "throttle")? else { return Ok(None) };
-    let throttle = Throttle::new(rate).map(Arc::new);
-    throttle.map(Some).ok_or_else(|| {
-        UsageError::new_err(format!("throttle: {rate} is not a rate above 0, in bytes/s"))
-    })
-}
-
-/// Seconds.
-fn latency(options: &Bound<'_, PyDict>) -> PyResult<Duration> {
-    let seconds: f64 = get(options, "latency")?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        UsageError::new_err(format!(
-            "latency: must be a non-negative number of seconds, got {seconds}"
-        ))
     })
 }
 
@@ -260,9 +239,13 @@ fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
             return unknown("decoder", other, "\"auto\", \"index\", \"nvjpeg\", \"cpu\"");
         }
     };
-    let store_bytes = get(options, "device_cache_bytes")?;
-    let nvjpeg = get(options, "nvjpeg")?;
-    Ok(Some(DeviceOptions { ordinal, decoder, store_bytes, nvjpeg, ..DeviceOptions::default() }))
+    Ok(Some(DeviceOptions {
+        ordinal,
+        decoder,
+        device_cache_bytes: get(options, "device_cache_bytes")?,
+        nvjpeg: get(options, "nvjpeg")?,
+        ..DeviceOptions::default()
+    }))
 }
 
 fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
@@ -313,7 +296,7 @@ fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
 }
 
 fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {
-    let name: String = get(options, "errors")?;
+    let name: String = get(options, "on_error")?;
     Ok(match name.as_str() {
         "raise" => OnError::Raise,
         "skip" => OnError::Skip,
@@ -322,7 +305,7 @@ fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {
             Some(file) => OnError::Quarantine(file.into()),
             None => {
                 let known = "\"raise\", \"skip\", \"substitute\", \"quarantine:FILE\"";
-                return unknown("errors", other, known);
+                return unknown("on_error", other, known);
             }
         },
     })

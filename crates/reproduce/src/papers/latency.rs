@@ -1,8 +1,8 @@
 //! Paper 002: reads in flight within a batch, on storage with latency.
 //!
 //! The paper adds fetchers within a batch to torch's loader and reports batches up to twelve times
-//! as fast from S3, as fast as from local disks. Here the loader waits before every read for the
-//! latency of S3: once constant, and once varying as in real stores.
+//! as fast from S3, as fast as from local disks. Here every read waits for the latency of S3: once
+//! constant, and once varying as in real stores.
 use super::{Found, Run};
 use crate::{
     Figure, Line, Mark, Missing, Plot, TableOf,
@@ -11,10 +11,12 @@ use crate::{
     watch::Watch,
 };
 use fdconvert::PackOptions;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Reader, Result};
 use fdconvert_loader::{Datasets, Loader, Options};
+use fdconvert_profile::SlowStorage;
 use std::{
     path::Path,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -51,22 +53,24 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let folder = maker.colour_files(&formula.path, "folder")?;
     let beton = maker.pack(&folder.path, "files.beton", PackOptions::default())?;
 
-    let measure = |name: &str, latency: (Duration, f64), consumer: Option<f64>| {
-        let counts = IN_FLIGHT.iter().map(|&in_flight| {
-            run.watch.begins(&format!("{name}, {in_flight} in flight"))?;
-            let options = Options {
-                batch: BATCH,
-                threads,
-                fetch_threads: in_flight,
-                prefetch: 1 + 2 * in_flight / BATCH as usize,
-                latency: latency.0,
-                latency_spread: latency.1,
-                ..Options::default()
-            };
-            Ok((in_flight, consume(&beton.path, options, consumer, seconds, run.watch)?))
-        });
-        counts.collect::<Result<Vec<(usize, Consumed)>>>()
-    };
+    let reader: Arc<dyn Reader> = fdconvert::open(&beton.path)?.into();
+    let measure =
+        |name: &str, (latency, latency_spread): (Duration, f64), consumer: Option<f64>| {
+            let storage = SlowStorage { latency, latency_spread, throttle: None };
+            let counts = IN_FLIGHT.iter().map(|&in_flight| {
+                run.watch.begins(&format!("{name}, {in_flight} in flight"))?;
+                let options = Options {
+                    batch_size: BATCH,
+                    threads,
+                    fetch_threads: in_flight,
+                    prefetch: 1 + 2 * in_flight / BATCH as usize,
+                    ..Options::default()
+                };
+                let datasets = Datasets::one(storage.around(reader.clone()))?;
+                Ok((in_flight, consume(datasets, options, consumer, seconds, run.watch)?))
+            });
+            counts.collect::<Result<Vec<(usize, Consumed)>>>()
+        };
     let even = measure("65 ms", (LATENCY, 0.0), None)?;
     let uneven = measure("uneven", UNEVEN, None)?;
     let fed = measure("with a consumer", (LATENCY, 0.0), Some(CONSUMER))?;
@@ -80,7 +84,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     found.tables = vec![table(&even, &uneven, &fed)];
     found.results = results(&even, &uneven, &fed, &theirs);
     found.differences = vec![
-        "No bucket: fdconvert's loader waits before each read itself, and torch's program before it \
+        "No bucket: the dataset that fdconvert's loader reads waits before each read, and torch's program before it \
          opens a file. What a store in the network does is in the guide on stores."
             .into(),
         format!(
@@ -111,13 +115,13 @@ struct Consumed {
 
 /// Takes batches for some time, as fast as possible or at the rate of a consumer.
 fn consume(
-    dataset: &Path,
+    datasets: Datasets,
     options: Options,
     images_per_s: Option<f64>,
     time: Duration,
     watch: &Watch<'_>,
 ) -> Result<Consumed> {
-    let mut loader = Loader::new(Datasets::open(dataset)?, options)?;
+    let mut loader = Loader::new(datasets, options)?;
     let mut next = || -> Result<u64> {
         if watch.is_cancelled() {
             return Err(Error::Cancelled);

@@ -13,7 +13,8 @@ use crate::{
 };
 use fdconvert::{Encoding, PackOptions};
 use fdconvert_core::Result;
-use fdconvert_loader::{Access, Augment, Options, Policy, Throttle};
+use fdconvert_loader::{Access, Augment, Options, parts::Policy};
+use fdconvert_profile::{SlowStorage, Throttle};
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// Batch size of the paper.
@@ -178,15 +179,17 @@ fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bo
 /// with its whole machine.
 fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
     let slow = |name: &'static str, path: &Path| -> Result<Lane> {
-        let throttle = Throttle::new(SLOW_BYTES_PER_S).map(Arc::new);
-        let options = Options {
-            throttle,
+        let storage = SlowStorage {
             latency: SLOW_LATENCY,
+            throttle: Throttle::new(SLOW_BYTES_PER_S).map(Arc::new),
+            ..SlowStorage::default()
+        };
+        let options = Options {
             fetch_threads: SLOW_FETCHES,
             access: Access::Mapped,
             ..loader(BATCH, threads)
         };
-        Ok(Lane::ours(format!("fdconvert, {name}"), path, options))
+        Ok(Lane::slow(format!("fdconvert, {name}"), path, options, storage))
     };
     let forms = data.all().filter(|(name, _)| *name != "formula");
     forms.map(|(name, made)| slow(name, &made.path)).collect()
@@ -217,7 +220,7 @@ fn slow_figure(lanes: &[Lane]) -> Figure {
     Figure {
         title: "Figure 6: batches of 500 from slow storage".into(),
         caption: format!(
-            "{:.0} MB/s and {} ms a request, which fdconvert's loader plays itself; {SLOW_FETCHES} \
+            "{:.0} MB/s and {} ms a request, which fdconvert plays itself; {SLOW_FETCHES} \
              reads in flight. The paper's network file system took 68 s for a step of torch's \
              loader, 30 on the local disk, and 40 instead of 6 with DALI.",
             SLOW_BYTES_PER_S / 1e6,

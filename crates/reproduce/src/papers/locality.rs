@@ -104,7 +104,7 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
         .map(|(rank, exchange)| {
             let exchange: Arc<dyn Exchange> = Arc::new(exchange);
             let options = Options {
-                batch: BATCH,
+                batch_size: BATCH,
                 world: World { rank, size: RANKS },
                 output: fdconvert_loader::Output { size: (64, 64), ..Options::default().output },
                 cache_bytes,

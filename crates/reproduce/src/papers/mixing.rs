@@ -14,7 +14,8 @@ use fdconvert::{
     Verify,
 };
 use fdconvert_core::{Error, Result};
-use fdconvert_loader::{Access, Options, Throttle};
+use fdconvert_loader::{Access, Options};
+use fdconvert_profile::{SlowStorage, Throttle};
 use std::sync::Arc;
 
 /// Size of the images of Cityscapes.
@@ -216,11 +217,10 @@ fn forms(
         .into_iter()
         .map(|(name, made)| {
             let options = Options {
-                batch: BATCH,
+                batch_size: BATCH,
                 threads,
                 fetch_threads: 4,
                 access: Access::Direct,
-                throttle: Throttle::new(rate).map(Arc::new),
                 ..Options::default()
             };
             let name = if name == "mixed" {
@@ -228,7 +228,9 @@ fn forms(
             } else {
                 name.into()
             };
-            let mut lane = Lane::ours(name, &made.path, options);
+            let throttle = Throttle::new(rate).map(Arc::new);
+            let storage = SlowStorage { throttle, ..SlowStorage::default() };
+            let mut lane = Lane::slow(name, &made.path, options, storage);
             lane.bytes = made.bytes;
             lane
         })

@@ -79,9 +79,9 @@ fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
 
 /// Returns options for the batches of the papers' networks: whole images, resized, as normalised
 /// floats.
-fn loader(batch: u32, threads: usize) -> Options {
+fn loader(batch_size: u32, threads: usize) -> Options {
     Options {
-        batch,
+        batch_size,
         crop: Crop::None,
         output: Output {
             size: (SIZE, SIZE),

@@ -13,7 +13,6 @@ use crate::{
     fields::Further,
     filter::{Column, Filter, Piece, Verdicts, quoted, split_of},
     request::Asked,
-    server::Shared,
 };
 use bins::Numbers;
 use fdconvert_core::Codec;
@@ -63,8 +62,7 @@ enum Number {
 }
 
 /// `api/facets`.
-pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
-    let dataset = shared.dataset(asked)?;
+pub(crate) fn answer(dataset: &Dataset, asked: &Asked) -> Result<Answer, Failure> {
     let filter = Filter::parse(asked, dataset)?;
     let published = dataset.catalog.published();
     // Keys and checksums give lists; all others are conditions of the pass.

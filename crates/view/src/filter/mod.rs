@@ -11,8 +11,8 @@ mod verdict;
 pub(crate) use names::{Column, Names, quoted, split_of};
 pub(crate) use verdict::{Piece, Verdicts};
 
-use crate::{answer::Failure, catalog::Texts, dataset::Dataset, request::Asked, server::Shared};
-use fdconvert_pipeline::Expression;
+use crate::{answer::Failure, catalog::Texts, dataset::Dataset, request::Asked};
+use fdconvert_pipeline::{Cancel, Expression};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -261,15 +261,15 @@ impl Dataset {
 
 /// Waits until a filter is complete, for uses that need all of it.
 pub(crate) fn complete(
-    shared: &Shared,
     dataset: &Dataset,
     filter: &Filter,
     patience: Duration,
+    ended: &Cancel,
 ) -> Selection {
     let began = Instant::now();
     loop {
         let selection = dataset.select(filter);
-        if selection.is_complete() || began.elapsed() > patience || shared.ended.is_cancelled() {
+        if selection.is_complete() || began.elapsed() > patience || ended.is_cancelled() {
             return selection;
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -17,15 +17,15 @@ pub fn beton(options: &[(&str, &str)]) -> Box<dyn Format> {
 
 /// Small pages.
 pub fn paged() -> Box<dyn Format> {
-    beton(&[("page-size", "2097152")])
+    beton(&[("page_size", "2097152")])
 }
 
 pub fn compact() -> Box<dyn Format> {
-    beton(&[("page-size", "2097152"), ("compact", "")])
+    beton(&[("page_size", "2097152"), ("compact", "")])
 }
 
 pub fn compat() -> Box<dyn Format> {
-    beton(&[("page-size", "2097152"), ("compat", "ffcv")])
+    beton(&[("page_size", "2097152"), ("compat", "ffcv")])
 }
 
 pub fn create(

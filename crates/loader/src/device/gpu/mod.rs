@@ -1,19 +1,18 @@
 mod cache;
-mod images;
 mod rows;
 
-pub use images::DeviceImages;
 pub(crate) use {
     cache::CachedImage,
     rows::{DeviceRow, DeviceRows, Offload},
 };
 
-use super::{DeviceDecoder, DeviceOptions};
 use crate::{
-    Batch, Datasets, Options, Waited,
-    batch::Images,
+    Batch, Datasets, Waited,
+    batch::{DeviceImages, Images},
+    engine::Produced,
+    options::{DeviceDecoder, DeviceOptions},
     stats::Decoded,
-    transform::{DType, Layout},
+    transform::{self, DType, Layout},
 };
 use cache::DeviceCache;
 use fdconvert_core::{Error, Result};
@@ -51,38 +50,40 @@ struct InFlight {
 }
 
 impl Device {
-    /// Opens the GPU that the options name, if they name one.
+    /// Opens the GPU that the options name, for rows of that output.
     ///
     /// # Errors
-    /// `Device` when there is no driver, no such GPU, or no nvJPEG where it is to decode all;
-    /// `Usage` for options that a GPU has no use for.
-    pub(crate) fn open(datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
-        let Some(device) = &options.device else { return Ok(None) };
-        options.check_device(device)?;
+    /// `Device` when there is no driver, no such GPU, or no nvJPEG where it is to decode all.
+    pub(crate) fn open(
+        datasets: &Datasets,
+        device: &DeviceOptions,
+        output: transform::Output,
+        augments: bool,
+    ) -> Result<Self> {
         let driver = Driver::load(device.driver.as_deref()).map_err(Error::device("open"))?;
         let gpu = Gpu::open(&driver, device.ordinal).map_err(Error::device("open"))?;
         let mut decoder = Decoder::new(&gpu, Limits::DEFAULT).map_err(Error::device("open"))?;
         let has_library = use_library(&mut decoder, device)?;
         let mut cache = None;
         // What nvJPEG is to decode has to come by every time.
-        let is_cached = device.store_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
+        let is_cached = device.device_cache_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
         if is_cached && is_constant(datasets)? {
-            cache = Some(DeviceCache::new(&gpu, device.store_bytes)?);
+            cache = Some(DeviceCache::new(&gpu, device.device_cache_bytes)?);
         }
-        Ok(Some(Self {
+        Ok(Self {
             offload: Arc::new(Offload::new(device.decoder, has_library)),
             cache,
             in_flight: VecDeque::new(),
             decoder,
-            output: match options.augment {
-                None => Output::Tensor(tensor(options)),
-                Some(_) => Output::Changed(tensor(options)),
+            output: match augments {
+                false => Output::Tensor(tensor(output)),
+                true => Output::Changed(tensor(output)),
             },
             n_in_flight: device.in_flight.max(1),
             ordinal: device.ordinal,
             end: None,
             decoded: Decoded::default(),
-        }))
+        })
     }
 
     /// Returns what the loader's threads are to leave to the GPU.
@@ -103,7 +104,7 @@ impl Device {
     pub(crate) fn next_for(
         &mut self,
         patience: Duration,
-        produce: impl FnMut(Duration) -> Result<Waited>,
+        produce: impl FnMut(Duration) -> Result<Produced>,
     ) -> Result<Waited> {
         self.fill(patience, produce)?;
         match self.in_flight.pop_front() {
@@ -136,16 +137,16 @@ impl Device {
     fn fill(
         &mut self,
         patience: Duration,
-        mut produce: impl FnMut(Duration) -> Result<Waited>,
+        mut produce: impl FnMut(Duration) -> Result<Produced>,
     ) -> Result<()> {
         let began = Instant::now();
         while self.in_flight.len() < self.n_in_flight && self.end.is_none() {
             let left = patience.saturating_sub(began.elapsed());
             let wait = if self.in_flight.is_empty() { left } else { Duration::ZERO };
             match produce(wait) {
-                Ok(Waited::Batch(batch)) => self.submit(batch)?,
-                Ok(Waited::NotYet) => break,
-                Ok(Waited::End) => self.end = Some(Ok(())),
+                Ok((Waited::Batch(batch), rows)) => self.submit(batch, rows)?,
+                Ok((Waited::NotYet, _)) => break,
+                Ok((Waited::End, _)) => self.end = Some(Ok(())),
                 // After the batches that came before it.
                 Err(error) => self.end = Some(Err(error)),
             }
@@ -153,9 +154,9 @@ impl Device {
         Ok(())
     }
 
-    fn submit(&mut self, mut batch: Batch) -> Result<()> {
+    fn submit(&mut self, batch: Batch, rows: Option<Box<DeviceRows>>) -> Result<()> {
         let bug = || Error::usage("loader", "a batch came without device rows, which is a bug");
-        let mut rows = batch.device_rows.take().ok_or_else(bug)?;
+        let mut rows = rows.ok_or_else(bug)?;
         if let Some(cache) = &mut self.cache {
             cache.keep(&self.offload.cached, batch.samples(), &mut rows)?;
         }
@@ -253,8 +254,7 @@ fn is_constant(datasets: &Datasets) -> Result<bool> {
     Ok(true)
 }
 
-fn tensor(options: &Options) -> Tensor {
-    let output = options.output;
+fn tensor(output: transform::Output) -> Tensor {
     let (mean, deviation) =
         output.normalise.map_or(([0.0; 3], [1.0; 3]), |normalise| (normalise.mean, normalise.std));
     Tensor {

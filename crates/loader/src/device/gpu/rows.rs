@@ -1,9 +1,10 @@
 //! Rows that a GPU decodes or draws, as the loader's threads leave them to it.
 use super::cache::{CacheIndex, CachedImage};
 use crate::{
+    batch::RowFacts,
     dataset::Fetched,
-    device::DeviceDecoder,
-    engine::{Epoch, RowFacts, RowMaker},
+    engine::{Epoch, RowMaker},
+    options::DeviceDecoder,
     order::Row,
     transform::{Geometry, Rect, Step},
 };

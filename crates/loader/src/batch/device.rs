@@ -5,8 +5,8 @@ use fdconvert_gpu::Batch;
 /// dropped.
 pub struct DeviceImages {
     /// `None` for a batch without rows.
-    pub(super) images: Option<Batch>,
-    pub(super) ordinal: u32,
+    pub(crate) images: Option<Batch>,
+    pub(crate) ordinal: u32,
 }
 
 impl DeviceImages {

@@ -11,7 +11,7 @@ pub struct DeviceOptions {
     /// on, as long as there is room, and are not read again: neither from storage nor over the
     /// bus. Another 3 % of it is taken in the memory of the host, for where decoding may start.
     /// 0 for none. Of formulas and the like, whose samples change with the epoch, none are kept.
-    pub store_bytes: u64,
+    pub device_cache_bytes: u64,
     /// Batches that are on their way on the GPU at the same time; at least one.
     pub in_flight: usize,
     /// The library of the driver, if it is not the installed one.
@@ -25,7 +25,7 @@ impl Default for DeviceOptions {
         Self {
             ordinal: 0,
             decoder: DeviceDecoder::Auto,
-            store_bytes: 0,
+            device_cache_bytes: 0,
             in_flight: 2,
             driver: None,
             nvjpeg: None,

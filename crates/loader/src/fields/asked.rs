@@ -1,0 +1,27 @@
+use crate::{follow::ObjectOptions, transform::Crop};
+use std::sync::Arc;
+
+/// The fields that batches are asked to show, and how their rows are made.
+pub(crate) struct Asked<'a> {
+    pub(crate) fields: &'a [String],
+    pub(crate) masks: &'a [String],
+    pub(crate) mask_fill: u16,
+    pub(crate) objects: Option<&'a ObjectOptions>,
+    pub(crate) classes: Option<&'a Arc<[String]>>,
+    pub(crate) crop: Crop,
+    pub(crate) size: (u32, u32),
+}
+
+impl Asked<'_> {
+    /// Names of all fields that batches show beside images and labels.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = self.fields.to_vec();
+        let objects = self.objects.map(|objects| &objects.field);
+        for name in self.masks.iter().chain(objects) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+}
