@@ -29,13 +29,13 @@ impl Samples {
         fields.insert("out".into(), json!(dataset.out.display().to_string()));
         fields.insert("outputs".into(), outputs_json(&self.outputs()));
         fields.insert("splits".into(), planned_json(dataset.plan));
-        fields.insert("source_splits".into(), json!(split_names(&dataset.source.splits())));
+        fields.insert("source_splits".into(), json!(split_names(dataset.source.splits())));
         fields.insert("split_notes".into(), json!(self.split_notes()));
         fields.insert("format".into(), json!(dataset.format.name()));
         fields.insert("schema".into(), json!(dataset.source.schema()));
         fields.insert("params".into(), json!(dataset.policy.params()));
         fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
-        fields.insert("ignored".into(), json!(dataset.source.left_out()));
+        fields.insert("ignored".into(), json!(dataset.source.facts().ignored));
         fields.extend(self.chosen().document());
         document("plan", fields)
     }
@@ -78,10 +78,10 @@ impl Samples {
             "checked_bytes": report.checked.bytes,
             "checked_seconds": report.checked.time.as_secs_f64(),
             "skipped": report.skipped,
-            "ignored": dataset.source.left_out(),
+            "ignored": dataset.source.facts().ignored,
             "left_out": self.n_left_out(),
             "splits": splits,
-            "source_splits": split_names(&dataset.source.splits()),
+            "source_splits": split_names(dataset.source.splits()),
             "split_notes": self.split_notes(),
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
@@ -110,7 +110,7 @@ impl Samples {
     /// Samples of the source that are not planned.
     fn n_left_out(&self) -> u64 {
         let dataset = self.dataset();
-        match dataset.source.is_open() {
+        match dataset.source.facts().is_open() {
             true => 0,
             false => dataset.source.len().saturating_sub(dataset.plan.len()),
         }

@@ -89,8 +89,8 @@ pub use verify::{Problem, Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, SplitChoice, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Look, Pixels, Reader,
+    Result, Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{

@@ -186,19 +186,16 @@ impl Pack {
     /// promise.
     ///
     /// ```
-    /// use fdconvert::{FieldSpec, Image, Kind, Pack, Pixels, Result, Sample, Schema, Source, Value};
+    /// use fdconvert::{FieldSpec, Image, Kind, Look, Pack, Pixels, Result, Sample, Schema, Source};
+    /// use fdconvert::{SourceFacts, Value};
     /// use std::sync::Arc;
     ///
     /// /// Gray squares, each a little brighter than the one before.
-    /// struct Squares(Schema);
+    /// struct Squares(SourceFacts);
     ///
     /// impl Source for Squares {
-    ///     fn schema(&self) -> &Schema {
+    ///     fn facts(&self) -> &SourceFacts {
     ///         &self.0
-    ///     }
-    ///
-    ///     fn len(&self) -> u64 {
-    ///         256
     ///     }
     ///
     ///     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -211,19 +208,16 @@ impl Pack {
     ///         format!("{index:08}.png")
     ///     }
     ///
-    ///     fn name(&self) -> String {
-    ///         "squares".into()
-    ///     }
-    ///
-    ///     fn fingerprint(&self) -> [u8; 16] {
-    ///         *b"squares, 256 v1 "
+    ///     fn fingerprint(&self, _: Look) -> Result<[u8; 16]> {
+    ///         Ok(*b"squares, 256 v1 ")
     ///     }
     /// }
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let out = folder.path().join("squares.beton");
     /// let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
-    /// let report = Pack::from_source(Arc::new(Squares(schema)), &out).threads(2).run()?;
+    /// let squares = Squares(SourceFacts::new("squares", schema, 256));
+    /// let report = Pack::from_source(Arc::new(squares), &out).threads(2).run()?;
     /// assert_eq!(report.samples, 256);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -331,7 +325,7 @@ impl Pack {
         // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
         // The plan refuses to choose among samples that are not all there.
-        if !source.is_open() {
+        if !source.facts().is_open() {
             if let Some(list) = list {
                 keys::settle(&list, &*source, &mut settings)?;
             }
@@ -363,8 +357,8 @@ impl Pack {
         let source: Arc<dyn Source> = source.into();
         let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
         let splits = source.splits();
-        let is_divided = split_names(&splits).len() > 1;
-        let splits = if is_divided { splits } else { Vec::new() };
+        let is_divided = split_names(splits).len() > 1;
+        let splits = if is_divided { splits.to_vec() } else { Vec::new() };
         settings.format = Box::new(Folder::default().record_splits(splits));
         settings.is_default_format = false;
         let plan = Plan::single_file(source.len());
@@ -438,7 +432,7 @@ impl Samples {
         let mut samples =
             Self { paths, source, plan, settings, jpeg_index, out, how, image_note, unpacks };
         // What is packed as it comes was not before that.
-        let may_be_older = !samples.how.overwrite && !samples.source.is_open();
+        let may_be_older = !samples.how.overwrite && !samples.source.facts().is_open();
         if samples.settings.plan.only_split.is_some() && may_be_older {
             let before = splits::as_begun_before(&samples.dataset())?;
             samples.plan = before.unwrap_or(samples.plan);

@@ -207,7 +207,7 @@ impl Planned {
         fields.insert("ignored".into(), json!(self.left_out()));
         fields.extend(self.settings.chosen.document());
         fields.insert("splits".into(), splits::planned_json(&self.plan));
-        fields.insert("source_splits".into(), json!(split_names(&own)));
+        fields.insert("source_splits".into(), json!(split_names(own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));
         document("planned", fields)
     }
@@ -215,7 +215,7 @@ impl Planned {
     /// Returns what lies in the sources and is not a sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
-        self.source.left_out()
+        self.source.facts().ignored.clone()
     }
 
     how_setters!();

@@ -12,7 +12,7 @@ pub(crate) fn window<'a>(
     positions: Range<u64>,
 ) -> Option<Window<'a, u64>> {
     let source = dataset.source;
-    if !source.reads_ahead() {
+    if !source.facts().reads_ahead {
         return None;
     }
     let reads = positions.map(move |position| {
@@ -47,7 +47,7 @@ impl<'a> Pieces<'a> {
 
     fn cut(&mut self) -> Option<(&'a [u64], Ahead)> {
         let longest = self.left.len().min(PIECE);
-        if !self.source.reads_ahead() {
+        if !self.source.facts().reads_ahead {
             let (piece, left) = self.left.split_at(longest);
             self.left = left;
             return (!piece.is_empty()).then(|| (piece, Ahead::default()));

@@ -2,7 +2,7 @@
 use crate::{Checked, OnError, Plan, Positions, finished::Finished, pack::no_sample};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
+    Complete, Create, Error, Format, Look, Provenance, Result, Shard, ShardSummary, Source,
 };
 use std::{
     collections::BTreeMap,
@@ -63,14 +63,15 @@ impl Dataset<'_> {
     /// paths and what is done about bad samples do not.
     ///
     /// # Errors
-    /// Those of `Source::checked_fingerprint`; samples are spared where bad ones are skipped.
+    /// Those of `Source::fingerprint`; samples are spared where bad ones are skipped.
     pub fn fingerprint(&self) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         let mut field = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
         };
-        field(&self.source.checked_fingerprint(self.on_error == OnError::Skip)?);
+        let look = if self.on_error == OnError::Skip { Look::SizesSparing } else { Look::Sizes };
+        field(&self.source.fingerprint(look)?);
         // Maps keep their order, so equal values give equal text.
         field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
         field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
@@ -191,7 +192,7 @@ impl Dataset<'_> {
         let mut hash = Xxh3::new();
         hash.update(&fingerprint);
         // The same identity and the times of the source's files.
-        hash.update(&self.source.stamp()?);
+        hash.update(&self.source.fingerprint(Look::Times)?);
         let stamp = hash.digest128().to_le_bytes();
         Ok(Identity { provenance: self.provenance(), fingerprint, stamp })
     }
@@ -214,7 +215,7 @@ impl Dataset<'_> {
             stamp: identity.stamp,
             overwrite,
             entry_points: self.jpeg_index.is_some(),
-            is_open: self.source.is_open(),
+            is_open: self.source.facts().is_open(),
         }
     }
 
@@ -228,7 +229,7 @@ impl Dataset<'_> {
 
     fn provenance(&self) -> Provenance {
         let mut provenance = self.recorded();
-        let ignored = self.source.left_out();
+        let ignored = self.source.facts().ignored.clone();
         if !ignored.is_empty() {
             provenance.params.insert("ignored".into(), ignored.to_string());
         }
@@ -238,7 +239,7 @@ impl Dataset<'_> {
     /// Returns what of the record tells runs apart: not what the source holds beside its samples.
     fn recorded(&self) -> Provenance {
         let params = recorded_params(self.policy, self.format, self.jpeg_index, self.params);
-        let source = self.source.name();
+        let source = self.source.name().to_owned();
         Provenance { tool: TOOL.into(), source, params, skipped: Vec::new() }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn check_plan(
     format: &dyn Format,
     request: &PlanRequest,
 ) -> Result<()> {
-    if !source.is_open() {
+    if !source.facts().is_open() {
         return Ok(());
     }
     let chooses = request.selection != Selection::default();
@@ -40,7 +40,7 @@ pub(crate) fn check_plan(
 /// Refuses runs that replace an output, of which it would turn out at the end how much stays, and
 /// those that share one.
 pub(crate) fn check_run(dataset: &Dataset<'_>, run: &Run) -> Result<()> {
-    if !dataset.source.is_open() {
+    if !dataset.source.facts().is_open() {
         return Ok(());
     }
     let shares = run.part.map(|_| named::PART);
@@ -75,7 +75,7 @@ pub(crate) fn finished_part(
     shard: &Shard,
     summary: &ShardSummary,
 ) -> Result<Shard> {
-    if !dataset.source.is_open() {
+    if !dataset.source.facts().is_open() {
         return Ok(shard.clone());
     }
     let mut part = shard.clone();
@@ -105,7 +105,7 @@ pub(crate) fn check_resumed(dataset: &Dataset<'_>, first: u64) -> Result<()> {
 /// Refuses more samples than are planned at most.
 pub(crate) fn check_end(dataset: &Dataset<'_>) -> Result<()> {
     let most = dataset.plan.len();
-    if !dataset.source.is_open() || has_ended(dataset, most) {
+    if !dataset.source.facts().is_open() || has_ended(dataset, most) {
         return Ok(());
     }
     match dataset.source.read(most) {
@@ -123,7 +123,7 @@ pub(crate) fn check_end(dataset: &Dataset<'_>) -> Result<()> {
 
 /// Writes into the shards how many there are.
 pub(crate) fn number(dataset: &Dataset<'_>, shards: &mut [(Shard, ShardSummary)]) {
-    if dataset.source.is_open() {
+    if dataset.source.facts().is_open() {
         let of = shards.len();
         shards.iter_mut().for_each(|(shard, _)| shard.of = of);
     }

@@ -120,7 +120,7 @@ pub fn pack(
     let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
     let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
-    observer.begin(if dataset.source.is_open() { 0 } else { planned });
+    observer.begin(if dataset.source.facts().is_open() { 0 } else { planned });
     let filling = Filling { dataset, run, pool: pool.as_ref(), cancel };
     let replacing = Replacing::begin(dataset, run, &identity)?;
     thread::scope(|scope| {
@@ -423,7 +423,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let of_labels = Policy { strip: dataset.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let field = fields.next();
-        let kept = field.is_some_and(|field| dataset.source.keeps_pixels(field));
+        let kept = field.is_some_and(|field| dataset.source.facts().field(field).keeps_pixels);
         let is_whole = field.is_some_and(|field| whole.contains(&field));
         if let Some(field) = field.filter(|_| becomes_pixels && !is_whole) {
             check_further(dataset.source.schema(), field, &key, &image)?;

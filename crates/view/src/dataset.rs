@@ -44,7 +44,7 @@ impl Dataset {
     pub(crate) fn new(Opened { reader, path, format }: Opened) -> Self {
         let catalog = Arc::new(Catalog::new(&*reader));
         Self {
-            splits: reader.splits(),
+            splits: reader.splits().to_vec(),
             names: Names::of(reader.schema(), catalog.fields()),
             catalog,
             selections: Selections::default(),
@@ -125,7 +125,7 @@ impl Dataset {
 
     /// A sample as it is stored, for what is told of it: nothing of it is compared, nor drawn twice.
     pub(crate) fn stored_sample(&self, index: u64) -> Result<Sample<Encoded>> {
-        if self.reader.drawn().is_some() {
+        if self.reader.as_generated().is_some() {
             return self.checked_sample(index);
         }
         sigbus::caught(|| self.reader.get(index))

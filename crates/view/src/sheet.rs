@@ -67,7 +67,7 @@ pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure>
 pub(crate) fn page(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let dataset = shared.dataset(asked)?;
     let sheet = Sheet::asked(shared, asked, dataset)?;
-    let (name, side) = (escaped(&dataset.reader().name()), sheet.side);
+    let (name, side) = (escaped(dataset.reader().name()), sheet.side);
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \

@@ -81,7 +81,7 @@ impl Inspected {
     /// The splits of the dataset and how many samples each has.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
-        split_sizes(&self.reader.splits())
+        split_sizes(self.reader.splits())
     }
 
     /// Returns the result as the JSON document of `--json`.

@@ -2,7 +2,8 @@
 use super::blend::Blend;
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Error, FieldSpec, Image, Kind, OptionValues, Reader, Result, Sample, Schema, Source, Value,
+    Error, FieldSpec, Image, Kind, Look, OptionValues, Reader, Result, Sample, Schema, Source,
+    SourceFacts, Value,
 };
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
@@ -184,23 +185,20 @@ fn rate(
 struct OneForm<'a> {
     sampled: &'a Sampled,
     form: usize,
-    schema: Schema,
+    facts: SourceFacts,
 }
 
 impl<'a> OneForm<'a> {
     fn new(sampled: &'a Sampled, form: usize) -> Result<Self> {
         let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
-        Ok(Self { sampled, form, schema })
+        let facts = SourceFacts::new("sampled", schema, sampled.images.len() as u64);
+        Ok(Self { sampled, form, facts })
     }
 }
 
 impl Source for OneForm<'_> {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.sampled.images.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -216,11 +214,7 @@ impl Source for OneForm<'_> {
         format!("{index:08}")
     }
 
-    fn name(&self) -> String {
-        "sampled".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }

@@ -48,7 +48,7 @@ impl Setup {
         // Crops, augmentations and mixing are not part of it, nor is the size at which images are drawn: they
         // may change between two runs.
         let groups = Groups::new(&datasets, &options)?;
-        let fingerprint = groups.fingerprint(&datasets);
+        let fingerprint = groups.fingerprint(&datasets)?;
         let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
         let setup = Self {

@@ -109,7 +109,7 @@ impl Supply {
             n_ranks: options.world.size,
             // Which label and which fields are asked for is part of what is kept.
             // Labels and fields are kept as they are numbered.
-            fingerprint: groups.fingerprint(datasets)
+            fingerprint: groups.fingerprint(datasets)?
                 ^ datasets.numbering()
                 ^ options.label.fingerprint()
                 ^ Fields::fingerprint(&options.shown_fields()),

@@ -125,7 +125,7 @@ fn count(
 /// The facets that a dataset has.
 fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
     let schema = dataset.schema();
-    let is_drawn = dataset.reader().drawn().is_some();
+    let is_drawn = dataset.reader().as_generated().is_some();
     let mut facets = Vec::new();
     let mut add = |title: &str, counts: Counts| {
         let columns = counts.columns();
