@@ -1,9 +1,8 @@
 //! A dataset of which only some splits are taken.
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Drawn, Encoded, Error, Extent, Ignored, Image, InnerClasses, LanesImage, Message,
-    Provenance, Reader, Result, Sample, Schema, Source, SplitChoice, Splits, Value, message, named,
-    split_names, split_sizes,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Look, Provenance, Reader, Result, Sample,
+    Source, SourceFacts, SplitChoice, Splits, Value, message, named, split_names, split_sizes,
 };
 use std::{ops::Range, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -17,12 +16,12 @@ pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Bo
     let wanted = match choice {
         SplitChoice::All => return Ok(reader),
         SplitChoice::Only => {
-            let splits = split_sizes(&reader.splits());
+            let splits = split_sizes(reader.splits());
             return if splits.len() > 1 { Err(several(&*reader, &splits)) } else { Ok(reader) };
         }
         SplitChoice::Named(wanted) => wanted,
     };
-    let splits = reader.splits();
+    let splits = reader.splits().to_vec();
     let names = split_names(&splits);
     if wanted.is_empty() {
         let what = format!("it names none; the splits are {}", names.join(", "));
@@ -64,13 +63,13 @@ fn several(reader: &dyn Reader, splits: &[(String, u64)]) -> Error {
     Error::usage(named::SPLIT, what)
 }
 
-/// The samples of some splits of a dataset, in its order.
+/// The samples of some splits of a dataset, in its order. None that [generates](fdconvert_core::Generated)
+/// its images has splits.
 struct OfSplits {
     inner: Box<dyn Reader>,
-    len: u64,
+    facts: SourceFacts,
     /// In the dataset's order, none of them empty.
     pieces: Vec<Piece>,
-    splits: Splits,
     /// The dataset has more than one stratum.
     has_strata: bool,
     /// Of each stratum of the dataset the runs of positions that are taken.
@@ -112,25 +111,13 @@ impl OfSplits {
             }
         }
         let has_strata = inner.strata().len() > 1;
-        Self { inner, len, pieces, splits, has_strata, strata: OnceLock::new() }
-    }
-
-    /// The same samples of the dataset in another form.
-    fn again(&self, inner: Option<Box<dyn Reader>>) -> Option<Box<dyn Reader>> {
-        let again = |inner| Self {
-            inner,
-            len: self.len,
-            pieces: self.pieces.clone(),
-            splits: self.splits.clone(),
-            has_strata: self.has_strata,
-            strata: OnceLock::new(),
-        };
-        inner.map(|inner| Box::new(again(inner)) as _)
+        let facts = SourceFacts { len, splits, ..inner.facts().clone() };
+        Self { inner, facts, pieces, has_strata, strata: OnceLock::new() }
     }
 
     fn at(&self, index: u64) -> Result<u64> {
         inner_of(&self.pieces, index).ok_or_else(|| {
-            let what = format!("there is no sample {index}, only {}", self.len);
+            let what = format!("there is no sample {index}, only {}", self.len());
             Error::usage("sample", what)
         })
     }
@@ -163,37 +150,15 @@ impl OfSplits {
         }
         runs
     }
-
-    fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
-        let mut hash = Xxh3::new();
-        hash.update(&fingerprint);
-        for Piece { inner, .. } in &self.pieces {
-            hash.update(&inner.start.to_le_bytes());
-            hash.update(&inner.end.to_le_bytes());
-        }
-        hash.digest128().to_le_bytes()
-    }
 }
 
 impl Source for OfSplits {
-    fn schema(&self) -> &Schema {
-        self.inner.schema()
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        self.inner.dropped_fields()
-    }
-
-    fn len(&self) -> u64 {
-        self.len
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.inner.read(self.at(index)?)
-    }
-
-    fn reads_ahead(&self) -> bool {
-        self.inner.reads_ahead()
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
@@ -201,80 +166,30 @@ impl Source for OfSplits {
         self.inner.read_ahead(&indices)
     }
 
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.inner.ahead_bytes(self.or_none(index))
-    }
-
     fn key(&self, index: u64) -> String {
         self.inner.key(self.or_none(index))
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        self.inner.label(self.at(index)?)
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        self.inner.value(self.at(index)?, field)
     }
 
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        self.inner.plain_value(self.at(index)?, field)
-    }
-
-    fn knows_plain_values(&self) -> bool {
-        self.inner.knows_plain_values()
-    }
-
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.inner.keeps_pixels(field)
-    }
-
-    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
-        self.inner.inner_classes(field)
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
         self.inner.codec_hint(self.or_none(index))
     }
 
-    fn member_name(&self, field: usize) -> Option<String> {
-        self.inner.member_name(field)
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        self.inner.bytes(self.at(index)?, amount)
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.inner.image_bytes(self.or_none(index))
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        self.inner.planned_bytes(self.at(index)?)
-    }
-
-    fn splits(&self) -> Splits {
-        self.splits.clone()
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        self.inner.remarks()
-    }
-
-    fn label_origin(&self) -> Option<String> {
-        self.inner.label_origin()
-    }
-
-    fn left_out(&self) -> Ignored {
-        self.inner.left_out()
-    }
-
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.hashed(self.inner.fingerprint())
-    }
-
-    fn stamp(&self) -> Result<[u8; 16]> {
-        self.inner.stamp().map(|stamp| self.hashed(stamp))
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        self.inner.checked_fingerprint(spare_samples).map(|found| self.hashed(found))
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.fingerprint(look)?);
+        for Piece { inner, .. } in &self.pieces {
+            hash.update(&inner.start.to_le_bytes());
+            hash.update(&inner.end.to_le_bytes());
+        }
+        Ok(hash.digest128().to_le_bytes())
     }
 }
 
@@ -288,25 +203,9 @@ impl Reader for OfSplits {
         self.inner.get_many(&inner)
     }
 
-    fn at_epoch(&self, epoch: u64) -> Result<Option<Box<dyn Reader>>> {
-        self.inner.at_epoch(epoch).map(|inner| self.again(inner))
-    }
-
-    fn drawn(&self) -> Option<Drawn> {
-        self.inner.drawn()
-    }
-
-    fn drawn_at(&self, side: u32) -> Result<Option<Box<dyn Reader>>> {
-        self.inner.drawn_at(side).map(|inner| self.again(inner))
-    }
-
-    fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
-        self.inner.lanes(self.at(index)?)
-    }
-
     fn strata(&self) -> Vec<u64> {
         if !self.has_strata {
-            return vec![self.len];
+            return vec![self.len()];
         }
         let len = |runs: &Vec<Piece>| {
             runs.last().map_or(0, |it| it.start + it.inner.end - it.inner.start)

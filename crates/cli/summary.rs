@@ -31,7 +31,7 @@ pub(crate) struct Summary<'a> {
 /// `told` samples that the selection removed have lines of their own.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
-    let ignored = source.left_out();
+    let ignored = &source.facts().ignored;
     if !ignored.is_empty() {
         notes.push(ignored.to_string());
     }
@@ -83,7 +83,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
 /// The labels of a source, and how they came about: `2 classes from folders: cat, dog`.
 pub(crate) fn labels(source: &dyn Source) -> String {
     let schema = source.schema();
-    let origin = source.label_origin();
+    let origin = source.facts().label_origin.as_ref();
     let Some(field) = schema.label().and_then(|label| schema.fields.get(label)) else {
         return format!("none{}", origin.map(|why| format!(": {why}")).unwrap_or_default());
     };

@@ -9,7 +9,7 @@ use crate::beton::{
 };
 use crate::index::{Index, TRAILER_LEN};
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, bytes::u64_at};
+use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, SourceFacts, bytes::u64_at};
 use fdconvert_storage::Blob;
 use std::{path::Path, sync::OnceLock};
 
@@ -82,6 +82,9 @@ impl BetonReader {
         };
         let table = data.read(table_offset, len - table_offset)?.unwrap_or_default();
         let (index, index_problem) = (None, None);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = SourceFacts::new(name, schema, header.n_samples);
+        let facts = SourceFacts { reads_ahead: data.here().is_none(), ..facts };
         let mut reader = Self {
             path: path.into(),
             is_stored: false,
@@ -89,7 +92,7 @@ impl BetonReader {
             data,
             header,
             layout,
-            schema,
+            facts,
             table: Table::new(table),
             index,
             index_problem,
@@ -98,7 +101,7 @@ impl BetonReader {
         match reader.find_index()? {
             Ok(None) => {}
             Ok(Some(index)) => {
-                reader.schema = index.meta().schema.clone();
+                reader.facts.schema = index.meta().schema.clone();
                 reader.index = Some(index);
             }
             Err(problem) => reader.index_problem = Some(problem),
@@ -139,8 +142,14 @@ impl BetonReader {
         let same_shape = index.n_samples() == self.header.n_samples
             && index.regions_per_sample() == self.layout.n_regions;
         let fields = &index.meta().schema.fields;
-        let same_schema = fields.len() == self.schema.fields.len()
-            && self.schema.fields.iter().zip(fields).all(|(stored, said)| agree(stored, said));
+        let same_schema = fields.len() == self.facts.schema.fields.len()
+            && self
+                .facts
+                .schema
+                .fields
+                .iter()
+                .zip(fields)
+                .all(|(stored, said)| agree(stored, said));
         match same_place && same_shape && same_schema {
             true => Ok(index),
             false => Err("the index block belongs to another file".into()),

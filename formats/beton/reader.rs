@@ -6,8 +6,8 @@ use crate::beton::{
 use crate::index::{ImageFacts, Index};
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema,
-    Source, Value, bytes::u64_at, message,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Provenance, Reader, Result,
+    Sample, Source, SourceFacts, Value, bytes::u64_at, message, read_value,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::Blob;
@@ -31,7 +31,7 @@ pub struct BetonReader {
     pub(crate) data: Blob,
     pub(crate) header: Header,
     pub(crate) layout: RowLayout,
-    pub(crate) schema: Schema,
+    pub(crate) facts: SourceFacts,
     pub(crate) table: Table,
     pub(crate) index: Option<Index>,
     pub(crate) index_problem: Option<String>,
@@ -122,7 +122,7 @@ impl BetonReader {
         }
     }
 
-    fn value(
+    fn stored_value(
         &self,
         sample: u64,
         row: &[u8],
@@ -236,12 +236,8 @@ impl BetonReader {
 }
 
 impl Source for BetonReader {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.header.n_samples
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -252,12 +248,8 @@ impl Source for BetonReader {
         self.get(index).map(Into::into)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.data.here().is_none()
-    }
-
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
-        if !self.reads_ahead() {
+        if !self.facts.reads_ahead {
             return Ahead::default();
         }
         self.data.read_ahead(indices.iter().filter_map(|&index| self.ranges(index)).flatten())
@@ -270,28 +262,35 @@ impl Source for BetonReader {
         }
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(column) = self.schema.label().and_then(|field| self.layout.columns.get(field))
-        else {
-            return Ok(None);
-        };
-        Ok(u64_at(self.row(index)?, column.offset).map(u64::cast_signed))
+    /// Of integers and floats the row has it.
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let word = |offset| Ok(u64_at(self.row(index)?, offset));
+        Ok(match self.layout.columns.get(field) {
+            Some(Column { storage: Storage::Int, offset, .. }) => {
+                word(*offset)?.map(|word| Value::Int(word.cast_signed()))
+            }
+            Some(Column { storage: Storage::Float, offset, .. }) => {
+                word(*offset)?.map(|word| Value::Float(f64::from_bits(word)))
+            }
+            _ => read_value(self, index, field)?,
+        })
     }
 
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        let column = self.first_image()?;
-        match ImageCell::parse(self.row(index).ok()?, column.offset)?.mode {
-            MODE_JPEG => Some(Codec::Jpeg),
-            MODE_RAW => Some(Codec::Raw),
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        let image = self.first_image().zip(self.row(index).ok());
+        let cell = image.and_then(|(column, row)| ImageCell::parse(row, column.offset));
+        Ok(match cell.map(|cell| cell.mode) {
+            Some(MODE_JPEG) => Some(Codec::Jpeg),
+            Some(MODE_RAW) => Some(Codec::Raw),
             _ => None,
-        }
+        })
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        let row = self.row(index).ok()?;
-        let images = self.schema.fields.iter().zip(&self.layout.columns);
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        let Ok(row) = self.row(index) else { return Ok(None) };
+        let images = self.facts.schema.fields.iter().zip(&self.layout.columns);
         let images = images.filter(|(field, _)| field.kind == Kind::Image);
-        images
+        Ok(images
             .map(|(_, column)| match column.storage {
                 Storage::Image => {
                     let pointer = ImageCell::parse(row, column.offset)?.pointer;
@@ -299,14 +298,10 @@ impl Source for BetonReader {
                 }
                 _ => u64_at(row, column.offset + 8),
             })
-            .sum()
+            .sum())
     }
 
-    fn name(&self) -> String {
-        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         let descriptors_end = usize::try_from(self.header.rows_offset()).unwrap_or(0);
         hash.update(self.head.get(..descriptors_end).unwrap_or_default());
@@ -315,7 +310,7 @@ impl Source for BetonReader {
             Some(index) => hash.update(&index.root().to_le_bytes()),
             None => hash.update(self.table.bytes()),
         }
-        hash.digest128().to_le_bytes()
+        Ok(hash.digest128().to_le_bytes())
     }
 }
 
@@ -323,8 +318,8 @@ impl Reader for BetonReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         let (row, key) = (self.row(index)?, self.stored_key(index)?);
         let mut values = Vec::with_capacity(self.layout.columns.len());
-        for (column, field) in self.layout.columns.iter().zip(&self.schema.fields) {
-            values.push(self.value(index, row, column, &field.kind)?);
+        for (column, field) in self.layout.columns.iter().zip(&self.facts.schema.fields) {
+            values.push(self.stored_value(index, row, column, &field.kind)?);
         }
         Ok(Sample { key, values })
     }
@@ -345,7 +340,8 @@ impl Reader for BetonReader {
 
     fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
         self.row(index)?;
-        let (Some(block), Some(image)) = (&self.index, self.schema.image_position(field)) else {
+        let (Some(block), Some(image)) = (&self.index, self.facts.schema.image_position(field))
+        else {
             return Ok(None);
         };
         let found = block.entry_points(index, image);

@@ -1,8 +1,8 @@
 //! Images of a folder in a store are fetched before they are read, each by one request.
 use crate::folder::{FolderReader, layout::join, table::Cell};
 use bytes::Bytes;
-use fdconvert_core::{Ahead, Source};
-use fdconvert_storage::{Wholes, place::is_url};
+use fdconvert_core::Ahead;
+use fdconvert_storage::Wholes;
 use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -40,21 +40,13 @@ impl Coming {
 }
 
 impl FolderReader {
-    /// Returns whether its files lie in a store.
-    pub(crate) fn is_away(&self) -> bool {
-        is_url(&self.root)
-    }
-
     pub(crate) fn announce(&self, indices: &[u64]) -> Ahead {
         let files = indices.iter().flat_map(|&index| self.files(index));
         self.coming.wholes.read_ahead(files, self.how.limits.max_file_bytes)
     }
 
-    /// About the bytes of the files of a sample.
+    /// About the bytes of the files of a sample in a store.
     pub(crate) fn coming_bytes(&self, index: u64) -> u64 {
-        if !self.is_away() {
-            return self.image_bytes(index).unwrap_or(0);
-        }
         let typical = self.coming.typical_bytes();
         self.files(index).into_iter().map(|(_, len)| len.unwrap_or(typical)).sum()
     }

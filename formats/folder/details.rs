@@ -16,7 +16,7 @@ pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_js
         add("container", archive.container().into());
     }
     if let Samples::Walked(_) = reader.samples {
-        let ignored = &reader.ignored;
+        let ignored = &reader.facts.ignored;
         add("ignored files", ignored.others.into());
         add("ignored extensions", serde_json::json!(ignored.extensions));
         add("hidden names", ignored.hidden.into());

@@ -4,8 +4,9 @@ use crate::folder::{FolderReader, TableOfKeys, archive};
 #[cfg(feature = "zip")]
 use bytes::Bytes;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, OpenOptions,
-    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, SplitChoice, Splits,
+    Capabilities, Codec, Create, Format, Ignored, ImageHeader, Layout, Limits, MaxDecompressed,
+    OpenOptions, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, SplitChoice,
+    Splits,
 };
 use fdconvert_storage::place;
 use std::path::Path;
@@ -153,8 +154,9 @@ impl Folder {
         schema: Schema,
         listing: &[u8],
         fingerprint: [u8; 16],
+        ignored: Ignored,
     ) -> Result<FolderReader> {
-        FolderReader::open_planned(root, schema, listing, fingerprint, self.clone())
+        FolderReader::open_planned(root, schema, listing, fingerprint, ignored, self.clone())
     }
 
     /// Opens exactly the files below `root` that the table `labels` (`.csv`, `.tsv` or `.jsonl`)

@@ -18,7 +18,7 @@
 //!
 //! let cats = Folder::default().open_folder(root)?;
 //! assert_eq!((cats.len(), cats.key(0).as_str()), (1, "cat/tom.png"));
-//! assert_eq!(cats.ignored().others, 1);
+//! assert_eq!(cats.facts().ignored.others, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -20,13 +20,16 @@ use crate::folder::{
     walk_away::{self, FoundAway},
 };
 
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Named, Result, Schema, Source, named};
+use fdconvert_core::{
+    Error, FieldFacts, FieldSpec, Ignored, Kind, Message, Named, Result, Schema, Source,
+    SourceFacts, message, named,
+};
 use fdconvert_storage::place::is_url;
 use std::{
     borrow::Cow,
     fs,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -69,7 +72,7 @@ impl FolderReader {
         let samples = Samples::Listed { table, real, bytes: found.rows, origin };
         let mut reader = Self::new(root, found.schema, samples, how)?;
         reader.provenance = Some(found.provenance);
-        reader.division.splits = found.splits;
+        reader.facts.splits = found.splits;
         reader.with_table(Listed::of_any(root, archive)?)
     }
 
@@ -103,8 +106,8 @@ impl FolderReader {
         }
         let samples = Samples::Walked(found.listing);
         let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
-        (reader.ignored, reader.division) = (found.ignored, division);
-        Ok(reader)
+        reader.facts.ignored = found.ignored;
+        Ok(reader.divided(division))
     }
 
     pub(crate) fn open_planned(
@@ -112,6 +115,7 @@ impl FolderReader {
         schema: Schema,
         listing: &[u8],
         fingerprint: [u8; 16],
+        ignored: Ignored,
         how: Folder,
     ) -> Result<Self> {
         let listing = Listing::from_bytes(listing)?.ok_or_else(|| {
@@ -128,8 +132,8 @@ impl FolderReader {
         reader.fingerprint = OnceLock::from(fingerprint);
         // Parts may read copies of the source, written at other times.
         reader.stamp = OnceLock::from(fingerprint);
-        reader.division = division;
-        Ok(reader)
+        reader.facts.ignored = ignored;
+        Ok(reader.divided(division).told())
     }
 
     pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
@@ -207,10 +211,9 @@ impl FolderReader {
         }
         division.remarks.extend(remarks);
         let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
-        let mut reader = Self::new(root, schema, samples, how)?;
-        reader.division = division;
-        let labels = reader.division.labels.take().filter(|_| is_list);
-        reader.division.labels = labels.or_else(|| Some(of_columns(&reader, file)));
+        let mut reader = Self::new(root, schema, samples, how)?.divided(division);
+        let labels = reader.facts.label_origin.take().filter(|_| is_list);
+        reader.facts.label_origin = labels.or_else(|| Some(of_columns(&reader, file)));
         reader.with_table(listed)
     }
 
@@ -233,9 +236,9 @@ impl FolderReader {
         division.remarks.extend(remarks);
         let (real, bytes) = (real(root, None)?, identity);
         let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
-        let mut reader = Self::new(root, schema, samples, how)?;
-        (reader.division, reader.ignored) = (division, ignored);
-        reader.division.labels = match reader.schema.label() {
+        let mut reader = Self::new(root, schema, samples, how)?.divided(division);
+        reader.facts.ignored = ignored;
+        reader.facts.label_origin = match reader.schema().label() {
             Some(_) => None,
             None => Some("annotations are separate fields".into()),
         };
@@ -262,7 +265,7 @@ impl FolderReader {
         }
         if let Listed::Zip(archive) = listed {
             stamp = archive.stamp();
-            self.division.remarks.extend(archive.remark());
+            self.facts.remarks.extend(archive.remark().map(Message::from));
             self.archive = Some(archive);
         }
         self.stamp = OnceLock::from(stamp);
@@ -277,8 +280,41 @@ impl FolderReader {
             let bytes = self.read_bytes(&self.key_of(&first), &path, None)?;
             Ok(bytes.unwrap_or_default())
         };
-        self.schema = beside::with_fields(&self.schema, &self.how.beside, read_first)?;
-        Ok(self)
+        self.facts.schema = beside::with_fields(self.schema(), &self.how.beside, read_first)?;
+        Ok(self.told())
+    }
+
+    /// With what its folders tell.
+    fn divided(mut self, division: Division) -> Self {
+        self.facts.splits = division.splits;
+        self.facts.label_origin = division.labels;
+        self.facts.remarks = division.remarks.iter().map(Message::from).collect();
+        self
+    }
+
+    /// With the facts that follow from all that was found.
+    fn told(mut self) -> Self {
+        let of_field = |(at, spec): (usize, &FieldSpec)| {
+            let extension = self.extension_of(at);
+            FieldFacts {
+                // Images beside others are their masks.
+                keeps_pixels: extension.is_some(),
+                // Tables have what no file is opened for.
+                is_known: extension.is_none(),
+                member: extension.filter(|_| spec.kind != Kind::Image).cloned(),
+                inner: Vec::new(),
+            }
+        };
+        let fields = self.schema().fields.iter().enumerate().map(of_field).collect();
+        let is_split = |folder: &&String| split_folders::split_of(folder.as_bytes()).is_some();
+        let empty = self.facts.ignored.folders.iter().filter(is_split);
+        let told = empty.filter(|_| self.how.split_folders);
+        let told = told.map(|folder| message!("the split folder {folder} holds no image"));
+        self.facts.remarks.extend(told);
+        let notices = self.notices.clone();
+        self.facts.remarks.push_found(move || notices.remarks());
+        self.facts.fields = fields;
+        self
     }
 
     fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
@@ -289,21 +325,23 @@ impl FolderReader {
                 .file_name()
                 .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned()),
         };
+        let len = match &samples {
+            Samples::Walked(listing) => listing.len(),
+            Samples::Listed { table, .. } => table.len(),
+        };
+        let facts = SourceFacts::new(name, schema, len);
         Ok(Self {
             root: root.to_path_buf(),
-            name,
-            schema,
+            facts: SourceFacts { reads_ahead: is_url(root), ..facts },
             samples,
-            ignored: Ignored::default(),
             provenance: None,
-            division: Division::default(),
             how,
             coming: Coming::default(),
             fingerprint: OnceLock::new(),
             stamp: OnceLock::new(),
             sizes: None,
             archive: None,
-            notices: Notices::default(),
+            notices: Arc::new(Notices::default()),
             beside_sizes: None,
         })
     }
@@ -312,7 +350,7 @@ impl FolderReader {
 /// Where the labels of a table come from, or why there are none.
 fn of_columns(reader: &FolderReader, file: &Path) -> String {
     let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let schema = &reader.schema;
+    let schema = reader.schema();
     if let Some(field) = schema.label().and_then(|label| schema.fields.get(label)) {
         return format!("from column `{}` of {file}", field.name);
     }

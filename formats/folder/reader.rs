@@ -8,20 +8,24 @@ use crate::{
         details::details,
         layout::{join, key_of_path},
         listing::{Listing, UNLABELLED},
-        split_folders::{Division, split_of},
         table::{Cell, Table},
-        walk_away,
         words::Words,
     },
     members,
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, Value, message, named,
+    Ahead, Amount, Encoded, Error, Image, ImageHeader, Kind, Look, Named, Provenance, Reader,
+    Result, Sample, Source, SourceFacts, Value, message, named,
 };
 use fdconvert_storage::{Blob, read_file};
-use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub(crate) const MISSING: &str = "the file is missing";
@@ -30,12 +34,9 @@ pub(crate) const MISSING: &str = "the file is missing";
 #[derive(Debug)]
 pub struct FolderReader {
     pub(super) root: PathBuf,
-    pub(super) name: String,
-    pub(super) schema: Schema,
+    pub(super) facts: SourceFacts,
     pub(super) samples: Samples,
-    pub(super) ignored: Ignored,
     pub(super) provenance: Option<Provenance>,
-    pub(super) division: Division,
     pub(super) how: Folder,
     pub(super) coming: Coming,
     pub(super) fingerprint: OnceLock<[u8; 16]>,
@@ -43,7 +44,7 @@ pub struct FolderReader {
     pub(super) sizes: Option<Words>,
     pub(super) archive: Option<Box<Archive>>,
     /// Samples whose annotations have something to tell.
-    pub(super) notices: Notices,
+    pub(super) notices: Arc<Notices>,
     /// Sizes of the files beside images, those of each sample together, where a list tells them.
     pub(super) beside_sizes: Option<Words>,
 }
@@ -66,18 +67,6 @@ pub(super) enum Samples {
 }
 
 impl FolderReader {
-    /// With what was ignored when the folder was planned.
-    #[must_use]
-    pub fn with_ignored(self, ignored: Ignored) -> Self {
-        Self { ignored, ..self }
-    }
-
-    /// Returns what was seen in the folder and not taken. Empty when a table says what to take.
-    #[must_use]
-    pub fn ignored(&self) -> &Ignored {
-        &self.ignored
-    }
-
     /// Returns what [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the
     /// files again; `None` when a table or a zip lists them.
     ///
@@ -99,7 +88,7 @@ impl FolderReader {
     }
 
     pub(super) fn key_of(&self, path: &[u8]) -> String {
-        match self.schema.first_image() {
+        match self.facts.schema.first_image() {
             Some(_) => key_of_path(path),
             // No file is meant: what stands in for the path is the key itself.
             None => String::from_utf8_lossy(path).into_owned(),
@@ -128,8 +117,8 @@ impl FolderReader {
             }
             Samples::Listed { table, .. } => table.row(index).ok_or_else(missing)?,
         };
-        let first_beside = self.schema.fields.len().saturating_sub(self.how.beside.len());
-        let fields = self.schema.fields.iter().skip(first_beside);
+        let first_beside = self.facts.schema.fields.len().saturating_sub(self.how.beside.len());
+        let fields = self.facts.schema.fields.iter().skip(first_beside);
         cells.extend(fields.zip(&self.how.beside).map(|(field, extension)| {
             Cell::Beside(beside::path_beside(&path, extension), &field.kind)
         }));
@@ -138,12 +127,12 @@ impl FolderReader {
 
     /// Returns whether the folders are classes.
     pub(super) fn has_classes(&self) -> bool {
-        self.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
+        self.facts.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
     }
 
     /// The extension of the files that a field is, where it is one of files beside images.
-    fn extension_of(&self, field: usize) -> Option<&String> {
-        let first = self.schema.fields.len().saturating_sub(self.how.beside.len());
+    pub(super) fn extension_of(&self, field: usize) -> Option<&String> {
+        let first = self.facts.schema.fields.len().saturating_sub(self.how.beside.len());
         self.how.beside.get(field.checked_sub(first)?)
     }
 
@@ -198,7 +187,7 @@ impl FolderReader {
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
             && !self.how.follow_links
-            && !self.is_away()
+            && !self.facts.reads_ahead
         {
             let target = match fs::canonicalize(&path) {
                 Ok(target) => target,
@@ -211,7 +200,7 @@ impl FolderReader {
             }
         }
         let most = self.how.limits.max_file_bytes;
-        let is_away = self.is_away();
+        let is_away = self.facts.reads_ahead;
         let bytes = match (size, is_away.then(|| self.coming.get(&path)).flatten()) {
             (_, Some(bytes)) => Ok(bytes),
             // One request.
@@ -232,6 +221,25 @@ impl FolderReader {
             self.coming.note_read(bytes.len() as u64);
         }
         Ok(Some(bytes))
+    }
+
+    /// A hash of the times at which files were written to.
+    fn hashed_times(&self) -> Result<[u8; 16]> {
+        let mut hash = Xxh3Default::new();
+        let own = |index| self.path(index).map(Cow::into_owned);
+        let paths = (0..self.len()).flat_map(|at| own(at).into_iter().chain(self.paths_beside(at)));
+        for path in paths {
+            let path = join(&self.root, &path);
+            let times = match fs::metadata(&path) {
+                Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
+                // Reading it fails, or leaves it out.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
+                Err(cause) => return Err(Error::io("access", path)(cause)),
+            };
+            hash.update(&times.0.to_le_bytes());
+            hash.update(&times.1.to_le_bytes());
+        }
+        Ok(hash.digest128().to_le_bytes())
     }
 
     /// A sample, each of whose images passes this check.
@@ -291,155 +299,70 @@ impl FolderReader {
 }
 
 impl Source for FolderReader {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        match &self.samples {
-            Samples::Walked(listing) => listing.len(),
-            Samples::Listed { table, .. } => table.len(),
-        }
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Sample::from)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.is_away()
-    }
-
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
-        if self.is_away() { self.announce(indices) } else { Ahead::default() }
-    }
-
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.coming_bytes(index)
+        if self.facts.reads_ahead { self.announce(indices) } else { Ahead::default() }
     }
 
     fn key(&self, index: u64) -> String {
         self.path(index).map_or_else(|| format!("#{index}"), |path| self.key_of(&path))
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(field) = self.schema.label() else { return Ok(None) };
+    /// A file is opened only for a field that lies beside the image; tables have all others.
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (key, cells, _) = self.cells(index)?;
-        Ok(match cells.get(field) {
-            Some(Cell::Value(Value::Int(label))) => Some(*label),
-            Some(Cell::Beside(path, kind)) => match self.read_beside(&key, path, kind)? {
-                Value::Int(label) => Some(label),
-                _ => None,
-            },
+        let value = match cells.into_iter().nth(field) {
+            Some(Cell::Value(value)) => Some(value),
+            Some(Cell::Beside(path, kind @ (Kind::Int | Kind::Float | Kind::Text))) => {
+                Some(self.read_beside(&key, &path, kind)?)
+            }
+            _ => None,
+        };
+        Ok(match value {
+            Some(Value::Int(int)) => Some(Value::Int(int)),
+            Some(Value::Float(float)) => Some(Value::Float(float)),
+            Some(Value::Text(text)) => Some(Value::Text(text)),
             _ => None,
         })
     }
 
-    /// Images beside others are their masks.
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.extension_of(field).is_some()
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        let is_image = self.schema.fields.get(field).is_some_and(|it| it.kind == Kind::Image);
-        let extension = self.extension_of(field).filter(|_| !is_image)?;
-        Some(extension.clone())
-    }
-
-    /// Opens no file: tables have it.
-    fn knows_plain_values(&self) -> bool {
-        true
-    }
-
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        let (_, cells, _) = self.cells(index)?;
-        Ok(match cells.into_iter().nth(field) {
-            Some(Cell::Value(Value::Int(int))) => Some(Value::Int(int)),
-            Some(Cell::Value(Value::Float(float))) => Some(Value::Float(float)),
-            Some(Cell::Value(Value::Text(text))) => Some(Value::Text(text)),
-            _ => None,
-        })
-    }
-
-    /// Asks the system; exact for samples of one image.
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        let path = self.path(index)?;
-        if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
-            return (size != walk_away::MISSING).then_some(size);
+    /// Asks the system where no list has the size; exact for samples of one image.
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        let Some(path) = self.path(index) else { return Ok(None) };
+        match amount {
+            Amount::Announced if self.facts.reads_ahead => Ok(Some(self.coming_bytes(index))),
+            Amount::Known if self.sizes.is_some() || self.facts.reads_ahead => {
+                Ok(self.known_size(index))
+            }
+            _ => self.file_bytes(index, &path).map(Some),
         }
-        Some(fs::metadata(join(&self.root, &path)).ok()?.len())
     }
 
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    /// Asks the system for the size of every file, which takes as long as the walk again: on the
-    /// first call only. A file that cannot be looked at has the largest size there is.
-    fn fingerprint(&self) -> [u8; 16] {
-        *self.fingerprint.get_or_init(|| {
-            let size = |at, path: &[u8]| Ok(self.file_bytes(at, path).unwrap_or(u64::MAX));
-            self.hashed(size).unwrap_or_default()
-        })
-    }
-
-    /// Asks the system for the time of every file, on the first call only.
-    fn stamp(&self) -> Result<[u8; 16]> {
-        if let Some(known) = self.stamp.get() {
+    /// Asks the system for the size or the time of every file, which takes as long as the walk again:
+    /// on the first call only.
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        let known = if look == Look::Times { &self.stamp } else { &self.fingerprint };
+        if let Some(known) = known.get() {
             return Ok(*known);
         }
-        let mut hash = Xxh3Default::new();
-        let own = |index| self.path(index).map(Cow::into_owned);
-        let paths = (0..self.len()).flat_map(|at| own(at).into_iter().chain(self.paths_beside(at)));
-        for path in paths {
-            let path = join(&self.root, &path);
-            let times = match fs::metadata(&path) {
-                Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
-                // Reading it fails, or leaves it out.
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
-                Err(cause) => return Err(Error::io("access", path)(cause)),
-            };
-            hash.update(&times.0.to_le_bytes());
-            hash.update(&times.1.to_le_bytes());
-        }
-        Ok(*self.stamp.get_or_init(|| hash.digest128().to_le_bytes()))
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        if let Some(known) = self.fingerprint.get() {
-            return Ok(*known);
-        }
-        let hashed = self.hashed(|index, path| match self.file_bytes(index, path) {
-            Err(Error::Sample { .. }) if spare_samples => Ok(u64::MAX),
-            size => size,
-        })?;
-        Ok(*self.fingerprint.get_or_init(|| hashed))
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        self.path(index).map(|path| self.file_bytes(index, &path)).transpose()
-    }
-
-    fn splits(&self) -> Splits {
-        self.division.splits.clone()
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        let mut remarks: Vec<Message> = self.division.remarks.iter().map(Message::from).collect();
-        let is_split = |folder: &&String| split_of(folder.as_bytes()).is_some();
-        let empty = self.ignored.folders.iter().filter(is_split);
-        let told = empty.filter(|_| self.how.split_folders);
-        remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
-        remarks.extend(self.notices.remarks());
-        remarks
-    }
-
-    fn label_origin(&self) -> Option<String> {
-        self.division.labels.clone()
-    }
-
-    fn left_out(&self) -> Ignored {
-        self.ignored.clone()
+        let hashed = match look {
+            Look::Times => self.hashed_times()?,
+            Look::Sizes => self.hashed(|index, path| self.file_bytes(index, path))?,
+            Look::SizesSparing => {
+                self.hashed(|index, path| match self.file_bytes(index, path) {
+                    Err(Error::Sample { .. }) => Ok(u64::MAX),
+                    size => size,
+                })?
+            }
+        };
+        Ok(*known.get_or_init(|| hashed))
     }
 }
 

@@ -3,8 +3,8 @@ use crate::formula::{
     writer::hash,
 };
 use fdconvert_core::{
-    Codec, Drawn, Encoded, Error, Image, LanesImage, Provenance, Reader, Result, Sample, Schema,
-    Source,
+    Codec, Drawn, Encoded, Error, Generated, Image, LanesImage, Look, Provenance, Reader, Result,
+    Sample, Source, SourceFacts, Value,
 };
 use fdconvert_fractal::{FractalSource, Recipe};
 use fdconvert_storage::read_file;
@@ -75,12 +75,8 @@ impl FormulaReader {
 }
 
 impl Source for FormulaReader {
-    fn schema(&self) -> &Schema {
-        self.source.schema()
-    }
-
-    fn len(&self) -> u64 {
-        self.source.len()
+    fn facts(&self) -> &SourceFacts {
+        self.source.facts()
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -91,16 +87,12 @@ impl Source for FormulaReader {
         self.source.key(index)
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        self.source.label(index)
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        self.source.value(index, field)
     }
 
-    fn name(&self) -> String {
-        self.source.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.source.fingerprint()
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        self.source.fingerprint(look)
     }
 }
 
@@ -113,26 +105,8 @@ impl Reader for FormulaReader {
         Ok(self.source.sample(&facts, encoded))
     }
 
-    fn at_epoch(&self, epoch: u64) -> Result<Option<Box<dyn Reader>>> {
-        if !self.source.formula().varies {
-            return Ok(None);
-        }
-        let (source, origin) = (self.source.at_epoch(epoch)?, self.origin.clone());
-        Ok(Some(Box::new(Self { source, origin, is_as_written: epoch == 0 && self.is_as_written })))
-    }
-
-    fn drawn(&self) -> Option<Drawn> {
-        let is_free = matches!(*self.origin, Origin::Recipe { says_size: false });
-        Some(Drawn { side: self.source.formula().frame.size(), is_free })
-    }
-
-    fn drawn_at(&self, side: u32) -> Result<Option<Box<dyn Reader>>> {
-        let (source, origin) = (self.source.at_size(side)?, self.origin.clone());
-        Ok(Some(Box::new(Self { source, origin, is_as_written: false })))
-    }
-
-    fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
-        self.source.lanes(index)
+    fn as_generated(&self) -> Option<&dyn Generated> {
+        Some(self)
     }
 
     fn provenance(&self) -> Option<&Provenance> {
@@ -201,5 +175,29 @@ impl Reader for FormulaReader {
             return Ok(());
         }
         Err(Error::usage("index", format!("{index} of {} images", self.len())))
+    }
+}
+
+impl Generated for FormulaReader {
+    fn at_epoch(&self, epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        if !self.source.formula().varies {
+            return Ok(None);
+        }
+        let (source, origin) = (self.source.at_epoch(epoch)?, self.origin.clone());
+        Ok(Some(Box::new(Self { source, origin, is_as_written: epoch == 0 && self.is_as_written })))
+    }
+
+    fn drawn(&self) -> Drawn {
+        let is_free = matches!(*self.origin, Origin::Recipe { says_size: false });
+        Drawn { side: self.source.formula().frame.size(), is_free }
+    }
+
+    fn drawn_at(&self, side: u32) -> Result<Box<dyn Reader>> {
+        let (source, origin) = (self.source.at_size(side)?, self.origin.clone());
+        Ok(Box::new(Self { source, origin, is_as_written: false }))
+    }
+
+    fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
+        self.source.lanes(index)
     }
 }

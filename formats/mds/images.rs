@@ -15,9 +15,9 @@ const OTHERS_MOST: u64 = 3;
 pub(crate) fn recognise(reader: &mut MdsReader) {
     let n_samples = match reader.shards.first() {
         Some(first) if first.is_compressed() => first.entry.samples,
-        _ => reader.n_samples,
+        _ => reader.facts.len,
     };
-    let fields = reader.fields.schema.fields.iter().zip(&reader.fields.columns);
+    let fields = reader.facts.schema.fields.iter().zip(&reader.fields.columns);
     let is_bytes = |column: usize| {
         reader.columns.get(column).is_some_and(|column| column.encoding == Encoding::Bytes)
     };
@@ -47,7 +47,7 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
         .filter_map(|(field, _, seen)| are_images(seen).then_some(field))
         .collect();
     for field in found {
-        if let Some(field) = reader.fields.schema.fields.get_mut(field) {
+        if let Some(field) = reader.facts.schema.fields.get_mut(field) {
             field.kind = Kind::Image;
         }
     }

@@ -19,9 +19,10 @@ use crate::shards::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, FieldSpec, MaxDecompressed, Message, OpenOptions, Result, Schema, message, named,
+    Error, FieldSpec, MaxDecompressed, Message, OpenOptions, Result, Schema, SourceFacts, message,
+    named,
 };
-use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
+use fdconvert_storage::{fingerprint_hex as hex, name_of, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{
@@ -41,7 +42,6 @@ const MAX_GIVEN_BYTES: u64 = 1 << 26;
 /// Fields that the columns become.
 #[derive(Debug)]
 pub(crate) struct Fields {
-    pub(crate) schema: Schema,
     pub(crate) columns: Vec<usize>,
     pub(crate) key: Option<usize>,
 }
@@ -116,7 +116,8 @@ impl MdsReader {
             path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
         let has_records = |folder: &Path| place::is_folder(&folder.join(RECORDS));
         let is_ours = !is_split && reader.shards.iter().any(|shard| has_records(&shard.folder));
-        reader.unread = splits::unread(path, &reader.shards)?;
+        let unread = splits::unread(path, &reader.shards)?;
+        reader.facts.remarks = splits::remarks(&reader, &unread);
         reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
         Ok(reader)
     }
@@ -182,8 +183,8 @@ impl MdsReader {
             true => Err("its shards differ in their columns".to_owned()),
             false => agree(manifest, &columns, n_samples),
         });
-        let (fields, problem) = match agreed {
-            Some(Ok(fields)) => (fields, None),
+        let ((schema, fields), problem) = match agreed {
+            Some(Ok(agreed)) => (agreed, None),
             Some(Err(problem)) => (plain(&columns, dropped)?, Some(problem)),
             None => (plain(&columns, dropped)?, None),
         };
@@ -197,17 +198,18 @@ impl MdsReader {
         let of_shards = of_shards.flat_map(|own| &own.columns).map(|column| column.name.clone());
         let of_shards = of_shards.filter(|name| dropped.contains(name));
         let dropped_fields: BTreeSet<String> = left_out.chain(of_shards).collect();
-        let dropped_fields = dropped_fields.into_iter().collect();
+        let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
+        let mut facts = SourceFacts::new(name, schema, n_samples);
+        facts.dropped_fields = dropped_fields.into_iter().collect();
+        facts.reads_ahead = shards.iter().any(ShardFile::reads_ahead);
         let mut reader = Self {
             path: path.to_path_buf(),
+            facts,
             columns,
             fields,
             shards,
-            n_samples,
             manifest: manifest.filter(|_| problem.is_none()),
             problem,
-            unread: BTreeSet::new(),
-            dropped_fields,
             fingerprint: hash.to_le_bytes(),
             inflated: Inflated::default(),
             limit,
@@ -217,6 +219,7 @@ impl MdsReader {
             shape::find(&mut reader)?;
             images::recognise(&mut reader);
         }
+        reader.facts.splits = splits::of(&reader);
         Ok(reader)
     }
 }
@@ -351,18 +354,22 @@ fn check_entry(entry: &mut Entry) -> Result<(), String> {
 }
 
 /// Every column a field, but those that are left out.
-fn plain(columns: &[Column], dropped: &[String]) -> Result<Fields> {
+fn plain(columns: &[Column], dropped: &[String]) -> Result<(Schema, Fields)> {
     let kept = columns.iter().enumerate().filter(|(_, column)| !dropped.contains(&column.name));
     let field = |column: &Column| FieldSpec::new(column.name.clone(), column.encoding.kind());
     let (columns, fields): (Vec<_>, Vec<_>) = kept.map(|(at, column)| (at, field(column))).unzip();
     if fields.is_empty() && !dropped.is_empty() {
         return Err(Error::usage(named::DROP_FIELDS, "no other column is left"));
     }
-    Ok(Fields { schema: Schema::new(fields)?, columns, key: None })
+    Ok((Schema::new(fields)?, Fields { columns, key: None }))
 }
 
 /// The manifest's schema, if it is about these columns.
-fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fields, String> {
+fn agree(
+    manifest: &Manifest,
+    columns: &[Column],
+    n_samples: u64,
+) -> Result<(Schema, Fields), String> {
     let find = |name: &str| columns.iter().position(|column| column.name == name);
     let schema = manifest.schema.clone();
     let mut of_fields = Vec::with_capacity(schema.fields.len());
@@ -387,5 +394,5 @@ fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fiel
     if manifest.fingerprint.len() != hex([0; 16]).len() {
         return Err("its fingerprint is invalid".to_owned());
     }
-    Ok(Fields { schema, columns: of_fields, key })
+    Ok((schema, Fields { columns: of_fields, key }))
 }

@@ -7,37 +7,28 @@ use crate::mds::{
     shape,
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
-    splits,
 };
 use crate::shards::combined::Blocks;
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message,
-    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
+    Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, MaxDecompressed,
+    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, bytes::u32_at, message,
+    read_value,
 };
 use serde_json::{Map, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Display,
-    ops::Range,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt::Display, ops::Range, path::PathBuf, sync::Arc};
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
 /// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
 #[derive(Debug)]
 pub struct MdsReader {
     pub(crate) path: PathBuf,
+    pub(crate) facts: SourceFacts,
     pub(crate) columns: Vec<Column>,
     pub(crate) fields: Fields,
     pub(crate) shards: Vec<ShardFile>,
-    pub(crate) n_samples: u64,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) problem: Option<String>,
-    /// Folders that have an index which is not read.
-    pub(crate) unread: BTreeSet<String>,
-    pub(crate) dropped_fields: Vec<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
@@ -67,8 +58,8 @@ impl Stored<'_> {
 
 impl MdsReader {
     pub(crate) fn shard_of(&self, index: u64) -> Result<&ShardFile> {
-        if index >= self.n_samples {
-            let what = format!("there is no sample {index}, only {}", self.n_samples);
+        if index >= self.facts.len {
+            let what = format!("there is no sample {index}, only {}", self.facts.len);
             return Err(Error::usage("sample", what));
         }
         let after = self.shards.partition_point(|shard| shard.first <= index);
@@ -102,7 +93,7 @@ impl MdsReader {
         &'a self,
         shard: &'a ShardFile,
     ) -> Result<Option<&'a Index>, String> {
-        shard.index.open(&shard.folder, &shard.entry, &self.fields.schema)
+        shard.index.open(&shard.folder, &shard.entry, &self.facts.schema)
     }
 
     pub(crate) fn key_of(&self, index: u64, stored: &Stored<'_>) -> Result<String> {
@@ -117,7 +108,7 @@ impl MdsReader {
         of_shard.unwrap_or_else(|| self.columns.get(column)).map(|column| &column.encoding)
     }
 
-    fn value(
+    fn stored_value(
         &self,
         shard: &ShardFile,
         field: &FieldSpec,
@@ -161,7 +152,7 @@ impl MdsReader {
         let row = block.row(number).map_err(damaged)?.unwrap_or_default();
         let (mut cells, mut position) = (row.as_chunks::<8>().0.iter(), 0);
         let mut values = Vec::with_capacity(self.fields.columns.len());
-        for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
+        for (field, &column) in self.facts.schema.fields.iter().zip(&self.fields.columns) {
             if is_cell(field) {
                 let cell = *cells.next().ok_or_else(|| refuse("its row is cut short"))?;
                 values.push(match field.kind {
@@ -179,7 +170,7 @@ impl MdsReader {
                 (Kind::Image, Some(ImageFacts { codec, width, height })) => {
                     Value::Image(Encoded::new(codec, width, height, bytes))
                 }
-                _ => self.value(shard, field, column, bytes).map_err(|what| {
+                _ => self.stored_value(shard, field, column, bytes).map_err(|what| {
                     bad(shard, index, Some(key), message!("field `{}`: {what}", field.name))
                 })?,
             });
@@ -196,10 +187,40 @@ impl MdsReader {
     /// Regions of the images of a sample, where an index has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (shard, block) = self.block_of(index)?;
-        let values = self.fields.schema.fields.iter().filter(|field| !is_cell(field));
+        let values = self.facts.schema.fields.iter().filter(|field| !is_cell(field));
         let images = (0..).zip(values).filter(|(_, field)| field.kind == Kind::Image);
         let number = index - shard.first;
         Some(images.filter_map(move |(position, _)| block.region(number, position).ok()))
+    }
+
+    fn stored_codec(&self, index: u64) -> Option<Codec> {
+        let position = self.facts.schema.first_image()?;
+        if let Some(region) = self.image_regions(index).and_then(|mut regions| regions.next()) {
+            return Some(region.image?.codec);
+        }
+        let column = *self.fields.columns.get(position)?;
+        match self.encoding(self.shard_of(index).ok()?, column)? {
+            Encoding::Jpeg => Some(Codec::Jpeg),
+            Encoding::Png => Some(Codec::Png),
+            Encoding::Pil => Some(Codec::Raw),
+            // What lies in a compressed shard is not known without reading it.
+            _ if self.shard_of(index).ok()?.is_compressed() => None,
+            _ => fdconvert_core::probe::sniff(&self.stored(index).ok()?.value(column)),
+        }
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        if let Some(regions) = self.image_regions(index) {
+            return Some(regions.map(|region| region.len).sum());
+        }
+        if self.shard_of(index).ok()?.is_compressed() {
+            return None;
+        }
+        let stored = self.stored(index).ok()?;
+        let fields = self.facts.schema.fields.iter().zip(&self.fields.columns);
+        let images = fields.filter(|(field, _)| field.kind == Kind::Image);
+        let lens = images.filter_map(|(_, &column)| Some(stored.values.get(column)?.len() as u64));
+        Some(lens.sum())
     }
 
     /// A sample by what its shard says, as other readers read it.
@@ -207,8 +228,8 @@ impl MdsReader {
         let stored = self.stored(index)?;
         let key = self.key_of(index, &stored)?;
         let mut values = Vec::with_capacity(self.fields.columns.len());
-        for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
-            let value = self.value(stored.shard, field, column, stored.value(column));
+        for (field, &column) in self.facts.schema.fields.iter().zip(&self.fields.columns) {
+            let value = self.stored_value(stored.shard, field, column, stored.value(column));
             let value = value.map_err(|what| {
                 let what = message!("field `{}`: {what}", field.name);
                 bad(stored.shard, index, Some(&key), &what)
@@ -278,25 +299,13 @@ fn float(bytes: &[u8]) -> Result<f64, String> {
 }
 
 impl Source for MdsReader {
-    fn schema(&self) -> &Schema {
-        &self.fields.schema
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        &self.dropped_fields
-    }
-
-    fn len(&self) -> u64 {
-        self.n_samples
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.verify_row(index)?;
         crate::mds::verify::compared(self, index).map(Into::into)
-    }
-
-    fn reads_ahead(&self) -> bool {
-        self.shards.iter().any(ShardFile::reads_ahead)
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
@@ -306,7 +315,7 @@ impl Source for MdsReader {
                 by_shard.entry(shard.first).or_default().push(index);
             }
         }
-        let n_regions = self.fields.schema.fields.iter().filter(|field| !is_cell(field)).count();
+        let n_regions = self.facts.schema.fields.iter().filter(|field| !is_cell(field)).count();
         let mut ahead = Ahead::default();
         for (first, indices) in by_shard {
             // Without an index the shard is fetched as a whole.
@@ -331,71 +340,40 @@ impl Source for MdsReader {
         key.unwrap_or_else(|_| format!("{index:08}"))
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(position) = self.fields.schema.label() else { return Ok(None) };
+    /// Integers lie in the index, or right in the shard.
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let schema = &self.facts.schema;
+        if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {
+            return read_value(self, index, field);
+        }
         if let Some((shard, block)) = self.block_of(index) {
-            let before = self.fields.schema.fields.iter().take(position);
+            let before = schema.fields.iter().take(field);
             let at = before.filter(|field| is_cell(field)).count() * 8;
             let row = block.row(index - shard.first).ok().flatten();
             let cell = row.and_then(|row| row.get(at..)?.first_chunk::<8>());
-            return Ok(cell.map(|cell| i64::from_le_bytes(*cell)));
+            return Ok(cell.map(|cell| Value::Int(i64::from_le_bytes(*cell))));
         }
         let stored = self.stored(index)?;
-        let column = self.fields.columns.get(position).copied().unwrap_or(usize::MAX);
+        let column = self.fields.columns.get(field).copied().unwrap_or(usize::MAX);
         let signed = match self.encoding(stored.shard, column) {
             Some(Encoding::Int { signed, .. }) => *signed,
             _ => return Ok(None),
         };
-        let label = int(&stored.value(column), signed);
-        label.map(Some).map_err(|what| bad(stored.shard, index, None, &what))
+        let value = int(&stored.value(column), signed);
+        let value = value.map_err(|what| bad(stored.shard, index, None, &what))?;
+        Ok(Some(Value::Int(value)))
     }
 
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        let position = self.fields.schema.first_image()?;
-        if let Some(region) = self.image_regions(index).and_then(|mut regions| regions.next()) {
-            return Some(region.image?.codec);
-        }
-        let column = *self.fields.columns.get(position)?;
-        match self.encoding(self.shard_of(index).ok()?, column)? {
-            Encoding::Jpeg => Some(Codec::Jpeg),
-            Encoding::Png => Some(Codec::Png),
-            Encoding::Pil => Some(Codec::Raw),
-            // What lies in a compressed shard is not known without reading it.
-            _ if self.shard_of(index).ok()?.is_compressed() => None,
-            _ => fdconvert_core::probe::sniff(&self.stored(index).ok()?.value(column)),
-        }
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        Ok(self.stored_codec(index))
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        if let Some(regions) = self.image_regions(index) {
-            return Some(regions.map(|region| region.len).sum());
-        }
-        if self.shard_of(index).ok()?.is_compressed() {
-            return None;
-        }
-        let stored = self.stored(index).ok()?;
-        let fields = self.fields.schema.fields.iter().zip(&self.fields.columns);
-        let images = fields.filter(|(field, _)| field.kind == Kind::Image);
-        let lens = images.filter_map(|(_, &column)| Some(stored.values.get(column)?.len() as u64));
-        Some(lens.sum())
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(self.image_bytes(index))
     }
 
-    fn splits(&self) -> Splits {
-        splits::of(self)
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        splits::remarks(self)
-    }
-
-    fn name(&self) -> String {
-        let real = || std::fs::canonicalize(&self.path).ok()?.file_name().map(ToOwned::to_owned);
-        let name = self.path.file_name().map(ToOwned::to_owned).or_else(real);
-        name.unwrap_or_else(|| "mds".into()).to_string_lossy().into_owned()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.fingerprint
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(self.fingerprint)
     }
 }
 
@@ -409,9 +387,9 @@ impl Reader for MdsReader {
 
     fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
         let shard = self.shard_of(index)?;
-        let fields = &self.fields.schema.fields;
+        let fields = &self.facts.schema.fields;
         let (Some((_, block)), Some(image)) =
-            (self.block_of(index), self.fields.schema.first_image())
+            (self.block_of(index), self.facts.schema.first_image())
         else {
             return Ok(None);
         };

@@ -19,7 +19,7 @@ pub(crate) fn find(reader: &mut MdsReader) -> Result<()> {
         let encoding = reader.columns.get(column).map(|column| column.encoding.clone());
         let Some(Encoding::Shaped(dtype)) = encoding else { continue };
         let mut found = None;
-        for index in 0..reader.n_samples.min(LOOKED_AT) {
+        for index in 0..reader.facts.len.min(LOOKED_AT) {
             found = match reader.stored(index) {
                 Ok(stored) => array(&stored.value(column), dtype).ok().map(|(spec, _)| spec),
                 Err(error @ Error::Io { .. }) => return Err(error),
@@ -29,7 +29,7 @@ pub(crate) fn find(reader: &mut MdsReader) -> Result<()> {
                 break;
             }
         }
-        let Some(field) = reader.fields.schema.fields.get_mut(at) else { continue };
+        let Some(field) = reader.facts.schema.fields.get_mut(at) else { continue };
         let Some(spec) = found else {
             let what = message!(
                 "column `{}`: its first values have no shape; {} leaves it out",

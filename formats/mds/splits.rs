@@ -1,7 +1,7 @@
 //! Which samples are in which split.
 use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
-    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_of_folder,
+    Error, Remarks, Result, Shard, Source as _, Splits, message, packed_splits, split_of_folder,
 };
 use fdconvert_storage::place;
 use std::{
@@ -30,14 +30,14 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
 }
 
 /// Returns what a user should know of folders that are not taken for splits, or not taken at all.
-pub(crate) fn remarks(reader: &MdsReader) -> Vec<Message> {
+pub(crate) fn remarks(reader: &MdsReader, unread: &BTreeSet<String>) -> Remarks {
     let mut remarks = Vec::new();
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-    if !reader.unread.is_empty() {
+    if !unread.is_empty() {
         remarks.push(message!(
             "{} names no shard in its folders {}, which have their own {INDEX}: they are not read",
             reader.path.join(INDEX).display(),
-            join(&reader.unread)
+            join(unread)
         ));
     }
     let folders = reader.shards.iter().filter_map(|shard| folder(&reader.path, shard));
@@ -50,7 +50,7 @@ pub(crate) fn remarks(reader: &MdsReader) -> Vec<Message> {
             reader.name()
         ));
     }
-    remarks
+    remarks.into_iter().collect()
 }
 
 /// The folder below the dataset that a shard lies in; none where it lies right in it.

@@ -159,7 +159,7 @@ pub(crate) fn compared(reader: &MdsReader, index: u64) -> Result<Sample<Encoded>
 
 pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     let sample = compared(reader, index)?;
-    for (value, field) in sample.values.iter().zip(&reader.fields.schema.fields) {
+    for (value, field) in sample.values.iter().zip(&reader.facts.schema.fields) {
         let Value::Image(image) = value else { continue };
         // The pixels of `pil`, which were counted when they were read.
         if image.codec == Codec::Raw {
@@ -189,7 +189,7 @@ fn agree(
     }
     let row = block.row(number).map_err(damaged)?.unwrap_or_default();
     let (mut cells, mut region) = (row.chunks_exact(8), 0);
-    let fields = reader.fields.schema.fields.iter().zip(&reader.fields.columns);
+    let fields = reader.facts.schema.fields.iter().zip(&reader.fields.columns);
     for ((field, &column), value) in fields.zip(&mut sample.values) {
         let bytes = stored.value(column);
         let wrong = |what: &str| Err(format!("field `{}`: {what}", field.name));

@@ -8,12 +8,12 @@ use crate::mixed::{
 use crate::wds::{Wds, WdsReader};
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
-    Schema, Source, Splits, packed_splits,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Message, Provenance, Reader,
+    Result, Sample, Source, SourceFacts, Value, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::{name_of, place};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value as Json, json};
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Debug)]
 pub struct MixedReader {
     pub(crate) path: PathBuf,
-    name: String,
+    facts: SourceFacts,
     pub(crate) manifest: Manifest,
     pub(crate) order: Order,
     /// By code; `None` for a codec without a sample.
@@ -91,7 +91,8 @@ impl MixedReader {
         }
         let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
         let path = path.to_path_buf();
-        Ok(Self { path, name, manifest, order, parts, fingerprint: OnceLock::new() })
+        let facts = facts(name, &manifest, order.len(), &parts);
+        Ok(Self { path, facts, manifest, order, parts, fingerprint: OnceLock::new() })
     }
 
     /// Yields the samples by codec, in the order JPEG, PNG, BMP, WebP; codecs without a sample are
@@ -127,6 +128,22 @@ impl MixedReader {
     }
 }
 
+fn facts(name: String, manifest: &Manifest, len: u64, parts: &[Option<WdsReader>]) -> SourceFacts {
+    let mut facts = SourceFacts::new(name, manifest.schema.clone(), len);
+    let shards = manifest.shards.iter();
+    facts.splits = packed_splits(shards.map(|shard| (shard.split.as_str(), shard.samples)));
+    let mut parts = parts.iter().flatten();
+    facts.reads_ahead = parts.clone().any(|part| part.facts().reads_ahead);
+    if let Some(part) = parts.next() {
+        let fields = facts.fields.iter_mut().zip(&facts.schema.fields).enumerate();
+        // The image field has the same name for all codecs, which is a matter of this format.
+        for (at, (field, _)) in fields.filter(|(_, (_, spec))| spec.kind != Kind::Image) {
+            field.member.clone_from(&part.facts().field(at).member);
+        }
+    }
+    facts
+}
+
 /// Opens a codec's folder, and checks that it matches the manifest.
 fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<WdsReader> {
     let folder = folder(path, facts.codec);
@@ -156,21 +173,13 @@ fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<Wds
 }
 
 impl Source for MixedReader {
-    fn schema(&self) -> &Schema {
-        &self.manifest.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.order.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let (part, position) = self.locate(index)?;
         part.read(position)
-    }
-
-    fn reads_ahead(&self) -> bool {
-        self.parts.iter().flatten().any(Source::reads_ahead)
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
@@ -195,42 +204,32 @@ impl Source for MixedReader {
         found.map_or_else(|_| format!("#{index}"), |(part, position)| part.key(position))
     }
 
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        self.place(index).map(|(codec, _)| codec)
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let (part, position) = self.locate(index)?;
+        part.value(position, field)
     }
 
-    fn member_name(&self, field: usize) -> Option<String> {
-        // The image field has the same name for all codecs, which is a matter of this format.
-        let is_image = self.schema().fields.get(field)?.kind == Kind::Image;
-        self.parts.iter().flatten().next().filter(|_| !is_image)?.member_name(field)
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        Ok(self.place(index).map(|(codec, _)| codec))
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        let (part, position) = self.locate(index).ok()?;
-        part.image_bytes(position)
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        self.locate(index).map_or(Ok(None), |(part, position)| part.bytes(position, amount))
     }
 
-    fn splits(&self) -> Splits {
-        let shards = self.manifest.shards.iter();
-        packed_splits(shards.map(|shard| (shard.split.as_str(), shard.samples)))
-    }
-
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        *self.fingerprint.get_or_init(|| {
-            let mut hash = Xxh3::new();
-            hash.update(self.manifest.order.as_bytes());
-            for (code, part) in (0_u8..).zip(&self.parts) {
-                if let Some(part) = part {
-                    hash.update(&[code]);
-                    hash.update(&part.fingerprint());
-                }
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        if let Some(known) = self.fingerprint.get() {
+            return Ok(*known);
+        }
+        let mut hash = Xxh3::new();
+        hash.update(self.manifest.order.as_bytes());
+        for (code, part) in (0_u8..).zip(&self.parts) {
+            if let Some(part) = part {
+                hash.update(&[code]);
+                hash.update(&part.fingerprint(look)?);
             }
-            hash.digest128().to_le_bytes()
-        })
+        }
+        Ok(*self.fingerprint.get_or_init(|| hash.digest128().to_le_bytes()))
     }
 }
 
@@ -265,9 +264,9 @@ impl Reader for MixedReader {
         Some(&self.manifest.provenance)
     }
 
-    fn details(&self) -> Map<String, Value> {
+    fn details(&self) -> Map<String, Json> {
         let mut details = Map::new();
-        let mut put = |name: &str, value: Value| details.insert(name.to_owned(), value);
+        let mut put = |name: &str, value: Json| details.insert(name.to_owned(), value);
         put("shards", json!(self.manifest.shards.len()));
         let bytes = self.manifest.codecs.iter().map(|facts| facts.bytes);
         put("bytes", json!(bytes.fold(0, u64::saturating_add)));

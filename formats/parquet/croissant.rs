@@ -120,7 +120,7 @@ pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
     }
     let made = &part.index.as_ref()?.meta().provenance;
     let path = path_of(&part.file.path);
-    match compare(&reader.schema, part, made, &path) {
+    match compare(&reader.facts.schema, part, made, &path) {
         Ok(None) => None,
         Ok(Some(what)) => {
             let cure = "pack again, or move the description away";

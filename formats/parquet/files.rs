@@ -1,11 +1,6 @@
 //! Which files of a folder are a dataset, and what the names of files and folders say of their rows.
-use super::{
-    ParquetReader,
-    layout::{FORMAT, MAGIC},
-};
-use fdconvert_core::{
-    Error, Message, Result, Shard, Splits, message, packed_splits, split_named, split_of_file,
-};
+use super::layout::{FORMAT, MAGIC};
+use fdconvert_core::{Error, Message, Result, Shard, message, split_named, split_of_file};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
     ffi::OsStr,
@@ -270,10 +265,6 @@ fn name_of(path: &Path) -> std::borrow::Cow<'_, str> {
 /// Returns whether a file begins as such files do.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     place::read_start(path, MAGIC.len()).is_ok_and(|start| start[..] == MAGIC)
-}
-
-pub(crate) fn splits(reader: &ParquetReader) -> Splits {
-    packed_splits(reader.parts.iter().map(|part| (part.split.as_str(), part.file.n_rows)))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Keys {
                 }
             }
         }
-        if keys.len() as u64 != reader.n_samples {
+        if keys.len() as u64 != reader.facts.len {
             // A number could be that of a row that has no name.
             let stem = |key: &str| Codec::strip_extension(key).unwrap_or(key).to_owned();
             keys.retain(|_, key| !stem(key).bytes().all(|byte| byte.is_ascii_digit()));

@@ -14,10 +14,10 @@ use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
     Error, InnerClasses, Kind, MaxDecompressed, Message, OpenOptions, Result, Schema, Shard,
-    message,
+    SourceFacts, message, packed_splits,
 };
 use fdconvert_storage::{
-    Blob, open_all,
+    Blob, name_of, open_all,
     place::{self, Kind as PlaceKind},
 };
 use std::{path::Path, sync::OnceLock};
@@ -68,7 +68,7 @@ impl ParquetReader {
         let opened = open_all(path, &found, |found| File::open(&found.path, dropped));
         let files = opened.into_iter().collect::<Result<Vec<_>>>()?;
         let mut reader = Self::new(path, files, found, (limit, dropped))?;
-        reader.remarks.extend(remarks);
+        reader.facts.remarks.extend(remarks);
         Ok(Self { is_stored: true, ..reader })
     }
 
@@ -109,31 +109,37 @@ impl ParquetReader {
         }
         let schema = Schema::new(first.columns.iter().map(|column| column.field.clone()).collect())
             .map_err(|error| first.file.corrupt(0, error.to_string()))?;
+        let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
+        let mut facts = SourceFacts::new(name, schema, n_samples);
+        facts.dropped_fields = dropped_fields;
+        facts.reads_ahead = parts.iter().any(|part| part.file.data.here().is_none());
+        facts.splits = packed_splits(parts.iter().map(|it| (it.split.as_str(), it.file.n_rows)));
         let mut reader = Self {
             path: path.into(),
             is_stored: false,
             parts,
-            schema,
-            dropped_fields,
-            n_samples,
+            facts,
             limit,
             cache: Cache::default(),
             keys: OnceLock::new(),
-            remarks: Vec::new(),
         };
         reader.recognise_images()?;
         let fields = parts::unified(&mut reader.parts)?;
-        reader.schema = Schema { fields };
+        reader.facts.schema = Schema { fields };
         reader.remark_lists();
         reader.remark_classes();
         reader.take_indexes();
+        let columns = reader.parts.first().map_or(&[][..], |part| &part.columns);
+        for (field, column) in reader.facts.fields.iter_mut().zip(columns) {
+            field.inner.clone_from(&column.inner);
+        }
         Ok(reader)
     }
 
     /// Makes columns of bytes whose first value is an image, or that are images in another file, fields
     /// of images.
     fn recognise_images(&mut self) -> Result<()> {
-        for at in 0..self.schema.fields.len() {
+        for at in 0..self.facts.schema.fields.len() {
             let columns = || self.parts.iter().filter_map(|part| part.columns.get(at));
             if !columns().any(Column::may_be_image) {
                 continue;
@@ -148,8 +154,8 @@ impl ParquetReader {
                 others = column.becomes_image();
             }
             if !others.is_empty() {
-                let name = self.schema.fields.get(at).map_or("", |field| &field.name);
-                self.remarks.push(message!(
+                let name = self.facts.schema.fields.get(at).map_or("", |field| &field.name);
+                self.facts.remarks.push(message!(
                     "the members `{}` of `{name}` are left out: an image has `bytes` and `path`",
                     others.join("`, `")
                 ));
@@ -163,8 +169,8 @@ impl ParquetReader {
     /// Tells of files in lists, beside images that are fields. Where there are none of these, that is
     /// told of any source.
     fn remark_lists(&mut self) {
-        let fields = &self.schema.fields;
-        if self.schema.first_image().is_none() {
+        let fields = &self.facts.schema.fields;
+        if self.facts.schema.first_image().is_none() {
             return;
         }
         for at in 0..fields.len() {
@@ -173,7 +179,7 @@ impl ParquetReader {
                 matches!(how, Some(How::Json(nested)) if nested.has_files)
             };
             if let Some(field) = fields.get(at).filter(|_| self.parts.iter().any(has_files)) {
-                self.remarks.push(message!(
+                self.facts.remarks.push(message!(
                     "the files in `{}` are stored as base64 in JSON, which no loader shows as images",
                     field.name
                 ));
@@ -187,7 +193,7 @@ impl ParquetReader {
         for Column { field, inner, .. } in columns {
             for InnerClasses { key, .. } in inner.iter().filter(|it| !it.are_told) {
                 let within = if key.is_empty() { "" } else { &*format!("`{key}` in ") };
-                self.remarks.push(message!(
+                self.facts.remarks.push(message!(
                     "the names of the classes of {within}`{}` are left out: its values are their numbers",
                     field.name
                 ));
@@ -198,11 +204,11 @@ impl ParquetReader {
     /// Returns whether a column of bytes begins with an image, or with a broken one that others
     /// follow. Where it begins with nulls, values of the whole dataset are looked at.
     fn begins_with_image(&self, at: usize) -> Result<bool> {
-        let n_looks = self.n_samples.min(LOOKED_AT);
+        let n_looks = self.facts.len.min(LOOKED_AT);
         if let Some(are_images) = self.are_images(at, 0..n_looks)? {
             return Ok(are_images);
         }
-        let spread = |look| u128::from(look) * u128::from(self.n_samples - 1) / u128::from(n_looks);
+        let spread = |look| u128::from(look) * u128::from(self.facts.len - 1) / u128::from(n_looks);
         let indices = (1..=n_looks).map(|look| u64::try_from(spread(look)).unwrap_or(0));
         Ok(self.are_images(at, indices)?.unwrap_or(false))
     }
@@ -244,7 +250,7 @@ impl ParquetReader {
             if part.index.as_ref().is_some_and(|index| !fits(index)) {
                 part.index = None;
                 // The order of another file, whose index this one cannot be read by, or less than it.
-                if self.dropped_fields.is_empty() && !parts::is_reordered(&part.columns) {
+                if self.facts.dropped_fields.is_empty() && !parts::is_reordered(&part.columns) {
                     part.problem = Some("its index block is about other columns".to_owned());
                 }
             }
@@ -254,11 +260,11 @@ impl ParquetReader {
         let Some(schema) = schemas.next().cloned() else { return };
         if schemas.all(|other| *other == schema) {
             // What folders tell stands behind what is stored.
-            for (mine, written) in self.schema.fields.iter_mut().zip(schema.fields) {
+            for (mine, written) in self.facts.schema.fields.iter_mut().zip(schema.fields) {
                 *mine = written;
             }
             for part in &mut self.parts {
-                for (column, field) in part.columns.iter_mut().zip(&self.schema.fields) {
+                for (column, field) in part.columns.iter_mut().zip(&self.facts.schema.fields) {
                     column.field = field.clone();
                 }
             }

@@ -1,15 +1,13 @@
 use super::{
     columns::How,
-    files,
     keys::Keys,
-    layout::FORMAT,
     open::{Part, is_cell},
     values::Rows,
 };
 use crate::index::{ImageFacts, Index, Region};
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, InnerClasses, Kind, MaxDecompressed, Message,
-    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, MaxDecompressed, Provenance,
+    Reader, Result, Sample, Source, SourceFacts, Value, message, read_value,
 };
 use fdconvert_storage::sigbus;
 use serde_json::Map;
@@ -31,23 +29,20 @@ pub struct ParquetReader {
     /// True if the bytes are those of the files or objects at `path`.
     pub(crate) is_stored: bool,
     pub(crate) parts: Vec<Part>,
-    pub(crate) schema: Schema,
-    pub(crate) dropped_fields: Vec<String>,
-    pub(crate) n_samples: u64,
+    pub(crate) facts: SourceFacts,
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
     pub(crate) keys: OnceLock<Keys>,
-    pub(crate) remarks: Vec<Message>,
 }
 
 impl ParquetReader {
     /// The file with a sample, its number, and the row in it.
     pub(crate) fn part_of(&self, index: u64) -> Result<(usize, &Part, u64)> {
         let missing = || {
-            let what = format!("sample {index} does not exist, only {} do", self.n_samples);
+            let what = format!("sample {index} does not exist, only {} do", self.facts.len);
             Error::usage("sample", what)
         };
-        if index >= self.n_samples {
+        if index >= self.facts.len {
             return Err(missing());
         }
         let after = self.parts.partition_point(|part| part.first <= index);
@@ -107,13 +102,13 @@ impl ParquetReader {
             let group = part.file.groups.get(group)?;
             Some(part.first + group.first_row + group.n_rows)
         });
-        end.unwrap_or(self.n_samples).max(index + 1)
+        end.unwrap_or(self.facts.len).max(index + 1)
     }
 
     /// A sample by what its columns say, as other readers read it.
     pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
-        let n_fields = self.schema.fields.len();
-        let values = (0..n_fields).map(|field| self.value(index, field));
+        let n_fields = self.facts.schema.fields.len();
+        let values = (0..n_fields).map(|field| self.stored_value(index, field));
         let values: Result<Vec<_>> = values.collect();
         let values = values.map_err(|error| self.of_sample(index, error))?;
         Ok(Sample { key: self.key(index), values })
@@ -161,7 +156,7 @@ impl ParquetReader {
                 (Kind::Image, None) => return Err(refuse("its index has no image")),
                 (_, Some(_)) => return Err(refuse("its index has an image where none is")),
                 (_, None) => {
-                    self.value(index, field).map_err(|error| self.of_sample(index, error))?
+                    self.stored_value(index, field).map_err(|error| self.of_sample(index, error))?
                 }
             });
         }
@@ -179,16 +174,8 @@ impl ParquetReader {
 }
 
 impl Source for ParquetReader {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        &self.dropped_fields
-    }
-
-    fn len(&self) -> u64 {
-        self.n_samples
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -196,12 +183,8 @@ impl Source for ParquetReader {
         super::verify::compared(self, index).map(Into::into)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.parts.iter().any(|part| part.file.data.here().is_none())
-    }
-
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
-        if !self.reads_ahead() {
+        if !self.facts.reads_ahead {
             return Ahead::default();
         }
         let mut by_part: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
@@ -231,60 +214,50 @@ impl Source for ParquetReader {
         self.keys().get(index).map_or_else(|| format!("{index:08}"), str::to_owned)
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(field) = self.schema.label() else { return Ok(None) };
+    /// Integers lie in the index block, or alone in a column.
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let schema = &self.facts.schema;
+        if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {
+            return read_value(self, index, field);
+        }
         let (_, part, row) = self.part_of(index)?;
-        if let Some(block) = &part.index {
-            if let Some(How::Constant(value)) = part.columns.get(field).map(|column| &column.how) {
-                return Ok(match value {
-                    Value::Int(label) => Some(*label),
+        let int = match (&part.index, part.columns.get(field).map(|column| &column.how)) {
+            (None, _) => {
+                match self
+                    .stored_value(index, field)
+                    .map_err(|error| self.of_sample(index, error))?
+                {
+                    Value::Int(int) => Some(int),
                     _ => None,
-                });
+                }
             }
-            let before = self.schema.fields.iter().take(field);
-            let at = before.filter(|field| is_cell(&field.kind)).count() * 8;
-            let cells = block.row(row).ok().flatten();
-            let cell = cells.and_then(|cells| cells.get(at..)?.first_chunk::<8>());
-            return Ok(cell.map(|cell| i64::from_le_bytes(*cell)));
-        }
-        match self.value(index, field).map_err(|error| self.of_sample(index, error))? {
-            Value::Int(label) => Ok(Some(label)),
-            _ => Ok(None),
-        }
+            (Some(_), Some(How::Constant(Value::Int(int)))) => Some(*int),
+            (Some(_), Some(How::Constant(_))) => None,
+            (Some(block), _) => {
+                let before = schema.fields.iter().take(field);
+                let at = before.filter(|field| is_cell(&field.kind)).count() * 8;
+                let cells = block.row(row).ok().flatten();
+                let cell = cells.and_then(|cells| cells.get(at..)?.first_chunk::<8>());
+                cell.map(|cell| i64::from_le_bytes(*cell))
+            }
+        };
+        Ok(int.map(Value::Int))
     }
 
-    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
-        let column = self.parts.first().and_then(|part| part.columns.get(field));
-        column.map_or_else(Vec::new, |column| column.inner.clone())
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
         if let Some(mut regions) = self.image_regions(index) {
-            return Some(regions.next()?.image?.codec);
+            let image = regions.next().and_then(|region| region.image);
+            return Ok(image.map(|image| image.codec));
         }
-        let key = self.keys().get(index)?;
-        Codec::from_extension(key.rsplit_once('.')?.1)
+        let extension = self.keys().get(index).and_then(|key| key.rsplit_once('.'));
+        Ok(extension.and_then(|(_, extension)| Codec::from_extension(extension)))
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        Some(self.image_regions(index)?.map(|region| region.len).sum())
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(self.image_regions(index).map(|regions| regions.map(|region| region.len).sum()))
     }
 
-    fn remarks(&self) -> Vec<Message> {
-        self.remarks.clone()
-    }
-
-    fn splits(&self) -> Splits {
-        files::splits(self)
-    }
-
-    fn name(&self) -> String {
-        let real = || std::fs::canonicalize(&self.path).ok()?.file_name().map(ToOwned::to_owned);
-        let name = self.path.file_name().map(ToOwned::to_owned).or_else(real);
-        name.unwrap_or_else(|| FORMAT.into()).to_string_lossy().into_owned()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         for part in &self.parts {
             // The root stands for every key and every checksum.
@@ -292,7 +265,7 @@ impl Source for ParquetReader {
             hash.update(&part.file.xxh3.to_le_bytes());
             hash.update(&part.file.data.len().to_le_bytes());
         }
-        hash.digest128().to_le_bytes()
+        Ok(hash.digest128().to_le_bytes())
     }
 }
 

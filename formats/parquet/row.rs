@@ -40,7 +40,7 @@ impl ParquetReader {
     }
 
     /// The value of the field at that position.
-    pub(super) fn value(&self, index: u64, field: usize) -> Result<Value<Encoded>> {
+    pub(super) fn stored_value(&self, index: u64, field: usize) -> Result<Value<Encoded>> {
         let (_, part, _) = self.part_of(index)?;
         let column = part.columns.get(field);
         let column = column.ok_or_else(|| part.file.corrupt(0, "a column is missing"))?;

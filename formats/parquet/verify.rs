@@ -13,7 +13,7 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
         if let Some(problem) = &part.problem {
             problems.push(part.file.corrupt(0, problem.clone()));
         }
-        tables(&part.file, &reader.dropped_fields, &mut problems);
+        tables(&part.file, &reader.facts.dropped_fields, &mut problems);
         if let Some(index) = &part.index {
             let errors = index.verify().into_iter();
             problems.extend(errors.map(|error| part.file.corrupt(0, error.to_string())));

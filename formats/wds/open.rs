@@ -15,7 +15,9 @@ use crate::wds::{
     strangers,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, named};
+use fdconvert_core::{
+    Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, SourceFacts, named,
+};
 use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
@@ -103,9 +105,9 @@ impl WdsReader {
             None if is_folder => among::images_beside(path),
             _ => 0,
         };
-        let reader = Self::assemble(path, manifest, shards, dropped)?;
-        let combined_problem = blocks.and_then(|blocks| blocks.problem());
-        Ok(Self { combined_problem, n_images_beside, ..reader })
+        let mut reader = Self::assemble(path, manifest, shards, dropped)?;
+        reader.combined_problem = blocks.and_then(|blocks| blocks.problem());
+        Ok(reader.told(n_images_beside))
     }
 
     /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
@@ -114,7 +116,7 @@ impl WdsReader {
         let path = path.to_path_buf();
         let (archive, index, problem) = (archive.into(), None, None);
         let shard = Unscanned { path: path.clone(), archive, is_stored: false, index, problem };
-        Self::assemble(&path, None, vec![shard], &[])
+        Ok(Self::assemble(&path, None, vec![shard], &[])?.told(0))
     }
 
     fn assemble(
@@ -151,24 +153,25 @@ impl WdsReader {
             end += shard.len();
             end
         });
-        let ends = ends.collect();
+        let ends: Vec<u64> = ends.collect();
+        let name = name_of(path)?.unwrap_or_else(|| "shards".into());
+        let len = ends.last().copied().unwrap_or(0);
+        let slots = slots(&schema);
+        let facts = SourceFacts { dropped_fields, ..SourceFacts::new(name, schema, len) };
         let provenance = match &manifest {
             Some(manifest) => Some(manifest.provenance.clone()),
             None => merged_provenance(&shards),
         };
         Ok(Self {
-            name: name_of(path)?.unwrap_or_else(|| "shards".into()),
             path: path.to_path_buf(),
-            slots: slots(&schema),
-            schema,
+            facts,
+            slots,
             columns,
             manifest,
             provenance,
             shards,
             ends,
-            dropped_fields,
             extra,
-            n_images_beside: 0,
             fingerprint: OnceLock::new(),
             combined_problem: None,
         })

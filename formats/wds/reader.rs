@@ -8,8 +8,8 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Ignored, Image, Kind, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message,
+    Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, Message,
+    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, message, read_value,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -26,8 +26,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Debug)]
 pub struct WdsReader {
     pub(crate) path: PathBuf,
-    pub(crate) name: String,
-    pub(crate) schema: Schema,
+    pub(crate) facts: SourceFacts,
     pub(crate) slots: Vec<Slot>,
     /// Names of the members, in schema order.
     pub(crate) columns: Vec<Column>,
@@ -36,11 +35,8 @@ pub struct WdsReader {
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
-    pub(crate) dropped_fields: Vec<String>,
     /// Members that belong to no field, with their number, in shards without an index.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,
-    /// Images that lie in the folder of the shards, or in folders there, as far as it was looked at.
-    pub(crate) n_images_beside: u64,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
     /// Why blocks of the combined index are not used: the shards' own indexes are.
     pub(crate) combined_problem: Option<String>,
@@ -101,7 +97,7 @@ impl WdsReader {
 
     /// Returns what the first image of a sample is called; none where there is none.
     fn image_name<'a>(&'a self, shard: &'a Shard, sample: u64) -> Option<&'a [u8]> {
-        let column = self.columns.get(self.schema.first_image()?)?.first();
+        let column = self.columns.get(self.facts.schema.first_image()?)?.first();
         let name = match &shard.contents {
             Contents::Indexed(_) => column,
             Contents::Scanned(scanned) => scanned.image_name(sample).unwrap_or(column),
@@ -126,7 +122,7 @@ impl WdsReader {
     /// Returns whether samples are nothing but images, and what they lie in may be their classes:
     /// folders, or tars each of another name.
     fn may_be_classes(&self) -> bool {
-        let is_only = matches!(&self.schema.fields[..], [field] if field.kind == Kind::Image);
+        let is_only = matches!(&self.facts.schema.fields[..], [field] if field.kind == Kind::Image);
         let is_bare = |shard: &Shard| matches!(shard.contents, Contents::Scanned(_));
         if !is_only || self.manifest.is_some() || !self.shards.iter().all(is_bare) {
             return false;
@@ -141,6 +137,81 @@ impl WdsReader {
         let names: BTreeSet<String> = names.collect();
         let is_each_another = names.len() > 1 && names.len() == self.shards.len();
         self.shards.iter().any(has_folders) || is_each_another && splits::named(self).is_none()
+    }
+
+    /// With what the shards tell of the dataset, now that all are open, and the number of images that
+    /// lie in their folder, or in folders there, as far as it was looked at.
+    pub(crate) fn told(mut self, n_images_beside: u64) -> Self {
+        let mut facts = self.facts.clone();
+        let fields = facts.fields.iter_mut().zip(&self.columns).enumerate();
+        for (at, (field, column)) in fields {
+            field.member = kept::of_source(&facts.schema, at, column);
+        }
+        for shard in &self.shards {
+            facts.reads_ahead |= shard.archive.here().is_none();
+            if let Contents::Scanned(scanned) = &shard.contents {
+                facts.ignored.add(scanned.ignored.clone());
+            }
+        }
+        facts.splits = splits::of(&self);
+        facts.remarks.extend(self.found(n_images_beside));
+        self.facts = facts;
+        self
+    }
+
+    fn found(&self, n_images_beside: u64) -> impl Iterator<Item = Message> {
+        let extra = self.extra.iter().map(|(name, n)| {
+            message!(
+                "{n} members called `{}` are left out: by its indexes or its manifest the dataset has \
+                 no such field",
+                String::from_utf8_lossy(name)
+            )
+        });
+        let beside = match n_images_beside {
+            0 => None,
+            1 => Some(message!("1 image next to the shards of {} is left out", self.name())),
+            n => Some(message!("{n} images next to the shards of {} are left out", self.name())),
+        };
+        let classes = self.may_be_classes().then(|| {
+            message!(
+                "neither tars nor folders in them are classes: to have some, unpack each tar of {} \
+                 into a folder, and give the folder above these",
+                self.name()
+            )
+        });
+        splits::remarks(self).into_iter().chain(extra).chain(beside).chain(classes)
+    }
+
+    fn stored_codec(&self, index: u64) -> Option<Codec> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let image = self.facts.schema.first_image()?;
+        match (&shard.contents, self.slots.get(image)?) {
+            (Contents::Indexed(index), &Slot::Region(region)) => {
+                Some(index.region(sample, region).ok()?.image?.codec)
+            }
+            _ => {
+                let name = std::str::from_utf8(self.image_name(shard, sample)?).ok()?;
+                Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
+            }
+        }
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let mut bytes = 0;
+        for (column, field) in self.facts.schema.fields.iter().enumerate() {
+            if field.kind != Kind::Image {
+                continue;
+            }
+            bytes += match (&shard.contents, self.slots.get(column)?) {
+                (Contents::Indexed(index), &Slot::Region(region)) => {
+                    index.region(sample, region).ok()?.len
+                }
+                (Contents::Indexed(_), Slot::Cell(_)) => 0,
+                (Contents::Scanned(scanned), _) => scanned.place(sample, column)?.len() as u64,
+            };
+        }
+        Some(bytes)
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
@@ -158,16 +229,8 @@ impl WdsReader {
 }
 
 impl Source for WdsReader {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        &self.dropped_fields
-    }
-
-    fn len(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -177,10 +240,6 @@ impl Source for WdsReader {
             self.verify_row(index)?;
         }
         crate::wds::verify::compared(self, index).map(Into::into)
-    }
-
-    fn reads_ahead(&self) -> bool {
-        self.shards.iter().any(|shard| shard.archive.here().is_none())
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
@@ -202,104 +261,39 @@ impl Source for WdsReader {
         key.unwrap_or_else(|| format!("#{index}"))
     }
 
-    /// Of a shard with an index the row of the index has it.
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(field) = self.schema.label() else { return Ok(None) };
+    /// Of integers and floats in a shard with an index its row has it.
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (shard, sample) = self.locate(index)?;
         if let (Contents::Indexed(block), Some(&Slot::Cell(at))) =
             (&shard.contents, self.slots.get(field))
         {
             self.verify_row(index)?;
             let row = block.row(sample).ok().flatten();
-            if let Some(cell) = row.and_then(|row| row.get(at..)?.first_chunk::<8>()) {
-                return Ok(Some(i64::from_le_bytes(*cell)));
-            }
-        }
-        Ok(match self.read(index)?.values.get(field) {
-            Some(Value::Int(label)) => Some(*label),
-            _ => None,
-        })
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        let (shard, sample) = self.locate(index).ok()?;
-        let image = self.schema.first_image()?;
-        match (&shard.contents, self.slots.get(image)?) {
-            (Contents::Indexed(index), &Slot::Region(region)) => {
-                Some(index.region(sample, region).ok()?.image?.codec)
-            }
-            _ => {
-                let name = std::str::from_utf8(self.image_name(shard, sample)?).ok()?;
-                Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
-            }
-        }
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        kept::of_source(&self.schema, field, self.columns.get(field)?)
-    }
-
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        let (shard, sample) = self.locate(index).ok()?;
-        let mut bytes = 0;
-        for (column, field) in self.schema.fields.iter().enumerate() {
-            if field.kind != Kind::Image {
-                continue;
-            }
-            bytes += match (&shard.contents, self.slots.get(column)?) {
-                (Contents::Indexed(index), &Slot::Region(region)) => {
-                    index.region(sample, region).ok()?.len
+            let cell = row.and_then(|row| row.get(at..)?.first_chunk::<8>());
+            let kind = self.facts.schema.fields.get(field).map(|field| &field.kind);
+            match (cell, kind) {
+                (Some(cell), Some(Kind::Int)) => {
+                    return Ok(Some(Value::Int(i64::from_le_bytes(*cell))));
                 }
-                (Contents::Indexed(_), Slot::Cell(_)) => 0,
-                (Contents::Scanned(scanned), _) => scanned.place(sample, column)?.len() as u64,
-            };
-        }
-        Some(bytes)
-    }
-
-    fn splits(&self) -> Splits {
-        splits::of(self)
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        let extra = self.extra.iter().map(|(name, n)| {
-            message!(
-                "{n} members called `{}` are left out: by its indexes or its manifest the dataset has \
-                 no such field",
-                String::from_utf8_lossy(name)
-            )
-        });
-        let beside = match self.n_images_beside {
-            0 => None,
-            1 => Some(message!("1 image next to the shards of {} is left out", self.name)),
-            n => Some(message!("{n} images next to the shards of {} are left out", self.name)),
-        };
-        let classes = self.may_be_classes().then(|| {
-            message!(
-                "neither tars nor folders in them are classes: to have some, unpack each tar of {} \
-                 into a folder, and give the folder above these",
-                self.name
-            )
-        });
-        splits::remarks(self).into_iter().chain(extra).chain(beside).chain(classes).collect()
-    }
-
-    fn left_out(&self) -> Ignored {
-        let mut ignored = Ignored::default();
-        for shard in &self.shards {
-            if let Contents::Scanned(scanned) = &shard.contents {
-                ignored.add(scanned.ignored.clone());
+                (Some(cell), Some(Kind::Float)) => {
+                    return Ok(Some(Value::Float(f64::from_le_bytes(*cell))));
+                }
+                _ => {}
             }
         }
-        ignored
+        read_value(self, index, field)
     }
 
-    fn name(&self) -> String {
-        self.name.clone()
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        Ok(self.stored_codec(index))
     }
 
-    fn fingerprint(&self) -> [u8; 16] {
-        *self.fingerprint.get_or_init(|| {
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(self.image_bytes(index))
+    }
+
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(*self.fingerprint.get_or_init(|| {
             let mut hash = Xxh3::new();
             for shard in &self.shards {
                 let name = shard.path.file_name().unwrap_or_default();
@@ -313,7 +307,7 @@ impl Source for WdsReader {
                 }
             }
             hash.digest128().to_le_bytes()
-        })
+        }))
     }
 }
 
@@ -321,8 +315,9 @@ impl Reader for WdsReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         let (shard, sample) = self.locate(index)?;
         let key = self.key_in(shard, sample).map_err(|what| self.bad_sample(index, &what))?;
-        let mut values = Vec::with_capacity(self.schema.fields.len());
-        for (column, (field, &slot)) in self.schema.fields.iter().zip(&self.slots).enumerate() {
+        let mut values = Vec::with_capacity(self.facts.schema.fields.len());
+        for (column, (field, &slot)) in self.facts.schema.fields.iter().zip(&self.slots).enumerate()
+        {
             let value = shard.value(sample, column, field, slot);
             values.push(value.map_err(|refusal| self.refused(index, field, refusal))?);
         }
@@ -331,7 +326,7 @@ impl Reader for WdsReader {
 
     fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
         let (shard, sample) = self.locate(index)?;
-        let slot = self.schema.first_image().and_then(|image| self.slots.get(image));
+        let slot = self.facts.schema.first_image().and_then(|image| self.slots.get(image));
         let Some(&slot) = slot else { return Ok(None) };
         shard.extent(sample, slot).map_err(|what| self.bad_sample(index, &what))
     }
@@ -339,7 +334,7 @@ impl Reader for WdsReader {
     fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
         let (shard, sample) = self.locate(index)?;
         let (Contents::Indexed(block), Some(image)) =
-            (&shard.contents, self.schema.image_position(field))
+            (&shard.contents, self.facts.schema.image_position(field))
         else {
             return Ok(None);
         };

@@ -141,7 +141,7 @@ impl Wds {
         }
         let provenance = Provenance {
             tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION"), " index").into(),
-            source: reader.name(),
+            source: reader.name().to_owned(),
             ..Provenance::default()
         };
         let mut meta = Meta { schema: schema.clone(), provenance, run: None };

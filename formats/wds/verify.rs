@@ -120,7 +120,7 @@ struct Framing<'a> {
 impl Framing<'_> {
     fn check(&self, problems: &mut Problems<'_>) {
         let Self { reader, index, .. } = self;
-        let order = fields::order(&reader.schema);
+        let order = fields::order(&reader.facts.schema);
         let mut n_samples = 0;
         for sample in samples(self.archive) {
             let members = match sample {
@@ -141,7 +141,7 @@ impl Framing<'_> {
                     let name = String::from_utf8_lossy(&member.name);
                     problems.add(member.header, format!("`{name}` is not the field expected here"));
                 }
-                let (field, slot) = (&reader.schema.fields[column], reader.slots[column]);
+                let (field, slot) = (&reader.facts.schema.fields[column], reader.slots[column]);
                 if let Err(what) = self.agree(n_samples, field, slot, member) {
                     problems.add(
                         member.data,
@@ -230,7 +230,7 @@ fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
 /// its images.
 pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
     let read = compared(reader, number)?;
-    for (field, value) in reader.schema.fields.iter().zip(&read.values) {
+    for (field, value) in reader.facts.schema.fields.iter().zip(&read.values) {
         if let Value::Image(image) = value {
             check_image(image).map_err(|what| {
                 reader.bad_sample(number, message!("field `{}`: {what}", field.name))
@@ -253,7 +253,7 @@ pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded
             _ => None,
         };
         let xxh3 = checksum(shard, index, local, region, read).map_err(|refusal| {
-            let field = &reader.schema.fields[column];
+            let field = &reader.facts.schema.fields[column];
             refusal.into_error(|what| {
                 reader.bad_sample(number, message!("field `{}`: {what}", field.name))
             })

@@ -2,7 +2,7 @@
 //! length of the index (u32) and the index, then the same for each shard.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_core::{Reader, Source, Value};
+use fdconvert_core::{Amount, Look, Reader, Source, Value};
 use fdconvert_formats::mds::MdsReader;
 use libfuzzer_sys::fuzz_target;
 
@@ -14,13 +14,13 @@ fuzz_target!(|data: &[u8]| {
         shards.push(take(&mut rest));
     }
     let Ok(reader) = MdsReader::from_parts(&index, shards) else { return };
-    let (details, fingerprint) = (reader.details(), reader.fingerprint());
-    assert!(!details.is_empty() && fingerprint == reader.fingerprint());
+    let (details, fingerprint) = (reader.details(), reader.fingerprint(Look::Sizes).unwrap());
+    assert!(!details.is_empty() && fingerprint == reader.fingerprint(Look::Sizes).unwrap());
     let _ = reader.verify_layout();
     let n_samples = reader.len();
     for i in (0..n_samples.min(64)).chain(n_samples.saturating_sub(2)..n_samples + 2) {
         let key = reader.key(i);
-        let _ = (reader.codec_hint(i), reader.image_bytes(i), reader.label(i));
+        let _ = (reader.codec_hint(i), reader.bytes(i, Amount::Known), reader.label(i));
         let verified = reader.verify_sample(i);
         match reader.get(i) {
             Ok(sample) => {

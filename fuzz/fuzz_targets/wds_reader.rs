@@ -2,7 +2,7 @@
 //! the archive is also read with corrected ones.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_core::{Reader, Source, Value};
+use fdconvert_core::{Amount, Reader, Source, Value};
 use fdconvert_formats::wds::WdsReader;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn explore(archive: Vec<u8>) {
     let n_samples = reader.len();
     for i in (0..n_samples.min(64)).chain(n_samples.saturating_sub(2)..n_samples + 2) {
         let key = reader.key(i);
-        let _ = (reader.codec_hint(i), reader.image_bytes(i), reader.label(i));
+        let _ = (reader.codec_hint(i), reader.bytes(i, Amount::Known), reader.label(i));
         match reader.get(i) {
             Ok(sample) => {
                 assert!(i < n_samples && sample.key == key);

@@ -1,7 +1,7 @@
 //! Any bytes as a zip: an error or well-formed samples, with files next to the images and without.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_core::{Reader, Source};
+use fdconvert_core::{Amount, Look, Reader, Source};
 use fdconvert_formats::folder::Folder;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn explore(how: &Folder, zip: &Bytes) {
     let n_samples = reader.len();
     for i in (0..n_samples.min(64)).chain(n_samples.saturating_sub(2)..n_samples + 2) {
         let key = reader.key(i);
-        let _ = (reader.codec_hint(i), reader.image_bytes(i), reader.label(i));
+        let _ = (reader.codec_hint(i), reader.bytes(i, Amount::Known), reader.label(i));
         match reader.get(i) {
             Ok(sample) => {
                 assert!(i < n_samples && sample.key == key);
@@ -31,5 +31,10 @@ fn explore(how: &Folder, zip: &Bytes) {
         }
         let _ = reader.verify_sample(i);
     }
-    let _ = (reader.fingerprint(), reader.stamp(), reader.splits(), reader.remarks());
+    let _ = (
+        reader.fingerprint(Look::Sizes),
+        reader.fingerprint(Look::Times),
+        reader.splits(),
+        reader.remarks(),
+    );
 }

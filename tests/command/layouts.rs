@@ -303,7 +303,7 @@ fn same_for_readers(source: &Path, out: &Path, layout: &Layout) {
     assert_eq!(classes(&*folder), classes(&*packed), "{}", layout.name);
     let names = |reader: &dyn fdconvert_reader::Reader| {
         let splits =
-            reader.splits().into_iter().map(|(name, range)| (name, range.end - range.start));
+            reader.splits().iter().cloned().map(|(name, range)| (name, range.end - range.start));
         splits.collect::<Vec<_>>()
     };
     assert_eq!(names(&*folder), names(&*packed), "{}", layout.name);

@@ -34,7 +34,7 @@ fn splits(dataset: &Path) -> Vec<(String, Vec<String>)> {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let keys = |range: std::ops::Range<u64>| range.map(|index| reader.key(index)).collect();
     let mut splits: Vec<_> =
-        reader.splits().into_iter().map(|(name, range)| (name, keys(range))).collect();
+        reader.splits().iter().cloned().map(|(name, range)| (name, keys(range))).collect();
     splits.sort();
     splits
 }

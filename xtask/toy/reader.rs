@@ -1,21 +1,21 @@
 use crate::toy::layout::{Cell, FORMAT, MAGIC, Run, TAIL, Table, tail};
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Provenance, Reader, Result, Sample, Schema,
-    Source, Value, bytes::u64_at,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Provenance, Reader, Result, Sample,
+    Schema, Source, SourceFacts, Value, bytes::u64_at,
 };
 use serde_json::{Map, Value as Json, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// An open file.
 #[derive(Debug)]
 pub struct ToyReader {
-    path: PathBuf,
     file: Bytes,
     /// The table, and the bytes after it.
     end: Bytes,
     table: Table,
+    facts: SourceFacts,
     fingerprint: [u8; 16],
 }
 
@@ -37,11 +37,13 @@ impl ToyReader {
         }
         let table: Table = serde_json::from_slice(&text)
             .map_err(|cause| damaged(start, &format!("the table: {cause}")))?;
-        Schema::new(table.schema.fields.clone())
+        let schema = Schema::new(table.schema.fields.clone())
             .map_err(|cause| damaged(start, &cause.to_string()))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = SourceFacts::new(name, schema, table.samples.len() as u64);
         let fingerprint = xxh3_128(&text).to_le_bytes();
         let (end, file) = (file.slice(start..), file.slice(..start));
-        Ok(Self { path: path.to_owned(), file, end, table, fingerprint })
+        Ok(Self { file, end, table, facts, fingerprint })
     }
 
     /// Returns the bytes of a value, after comparing their checksum if `compare`.
@@ -89,24 +91,20 @@ impl ToyReader {
             let what = format!("sample {index} of {}", self.len());
             return Err(Error::usage("index", what));
         };
-        let values = self.table.schema.fields.iter().zip(&row.cells);
+        let values = self.schema().fields.iter().zip(&row.cells);
         let values = values
             .map(|(field, cell)| self.value(field, *cell, compare))
             .collect::<Result<_, _>>()
             .map_err(|what| Error::sample(&row.key, what))?;
         let sample = Sample { key: row.key.clone(), values };
-        self.table.schema.check(&sample)?;
+        self.schema().check(&sample)?;
         Ok(sample)
     }
 }
 
 impl Source for ToyReader {
-    fn schema(&self) -> &Schema {
-        &self.table.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.table.samples.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -118,21 +116,17 @@ impl Source for ToyReader {
         row.map(|row| row.key.clone()).unwrap_or_default()
     }
 
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        let row = self.table.samples.get(usize::try_from(index).ok()?)?;
-        row.cells.iter().find_map(|cell| match cell {
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        let row = usize::try_from(index).ok().and_then(|at| self.table.samples.get(at));
+        let mut cells = row.into_iter().flat_map(|row| &row.cells);
+        Ok(cells.find_map(|cell| match cell {
             Cell::Image { codec, .. } => Some(*codec),
             _ => None,
-        })
+        }))
     }
 
-    fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.fingerprint
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(self.fingerprint)
     }
 }
 

@@ -318,9 +318,9 @@ fn forms(loader: &Loader) -> Vec<(String, f64)> {
         for (stratum, len) in reader.strata().into_iter().enumerate() {
             let sample = if len > 0 { reader.stratum_sample(stratum, 0) } else { first };
             first += len;
-            let name = match reader.drawn() {
+            let name = match reader.as_generated() {
                 Some(_) => "formula",
-                None => reader.codec_hint(sample).map_or("?", Codec::extension),
+                None => reader.codec_hint(sample).ok().flatten().map_or("?", Codec::extension),
             };
             counts.push((name.to_owned(), len as f64 / n_samples.max(1) as f64));
         }

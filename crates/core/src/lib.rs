@@ -27,6 +27,7 @@ pub mod bytes;
 mod categories;
 mod classes;
 mod error;
+mod facts;
 mod format;
 mod ignored;
 mod image;
@@ -41,6 +42,7 @@ mod panics;
 pub mod probe;
 mod provenance;
 mod random;
+mod reader;
 mod run_lengths;
 mod sample;
 mod shown;
@@ -57,6 +59,7 @@ pub use classes::{
     InnerClasses, join_class_names, misread_number, other_inner_class, renumber_classes,
 };
 pub use error::{Class, Error, Result};
+pub use facts::{FieldFacts, Remarks, SourceFacts};
 pub use format::{
     Capabilities, Common, Complete, Create, Existing, Format, Layout, OpenOptions, Shard,
     ShardSummary, ShardWriter,
@@ -72,10 +75,11 @@ pub use options::{FormatOption, OptionKind, OptionValues};
 pub use panics::caught;
 pub use provenance::{Provenance, Skipped};
 pub use random::{GOLDEN, KeyedRandom, mix};
+pub use reader::{Drawn, Extent, Generated, Reader};
 pub use run_lengths::{RunLengths, StoredRunLengths};
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};
-pub use source::{Drawn, Extent, Reader, Source};
+pub use source::{Amount, Look, Source, read_value};
 pub use splits::{
     SplitChoice, Splits, packed_splits, split_named, split_names, split_of_file, split_of_folder,
     split_ranges, split_sizes, split_word, splits_of_files,

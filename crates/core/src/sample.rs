@@ -64,6 +64,14 @@ pub enum Value<I> {
     Array(Bytes),
 }
 
+impl<I> Value<I> {
+    /// Returns whether it is a number or a text.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Int(_) | Self::Float(_) | Self::Text(_))
+    }
+}
+
 impl<I: fmt::Debug> fmt::Debug for Value<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tuple =

@@ -23,7 +23,7 @@ impl Chunk {
     pub(crate) fn of(reader: &dyn Reader, start: u64) -> Self {
         let mut end = reader.len().min(start + CHUNK);
         let mut ahead = Ahead::default();
-        if reader.reads_ahead() && start < end {
+        if reader.facts().reads_ahead && start < end {
             let mut left = AHEAD_BYTES;
             let fits = |&index: &u64| {
                 let fits = left > 0;

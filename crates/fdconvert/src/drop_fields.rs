@@ -44,7 +44,7 @@ fn has_any(source: &dyn Source, names: &[String]) -> bool {
 fn check(names: &[String], sources: &[&dyn Source]) -> Result<()> {
     for name in names {
         let has = |source: &&dyn Source| {
-            source.schema().position(name).is_some() || source.dropped_fields().contains(name)
+            source.schema().position(name).is_some() || source.facts().dropped_fields.contains(name)
         };
         if !sources.iter().any(has) {
             let fields = sources.iter().flat_map(|source| &source.schema().fields);

@@ -97,8 +97,8 @@ pub use verify::{Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Subsampling};
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Reader, Result, Sample, Schema, Skipped,
-    Source, SplitChoice, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Pixels, Reader, Result, Sample,
+    Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{
     Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,

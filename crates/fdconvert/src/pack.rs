@@ -135,19 +135,16 @@ impl Pack {
     /// promise.
     ///
     /// ```
-    /// use fdconvert::{FieldSpec, Image, Kind, Pack, Pixels, Result, Sample, Schema, Source, Value};
+    /// use fdconvert::{FieldSpec, Image, Kind, Look, Pack, Pixels, Result, Sample, Schema, Source};
+    /// use fdconvert::{SourceFacts, Value};
     /// use std::sync::Arc;
     ///
     /// /// Gray squares, each a little brighter than the one before.
-    /// struct Squares(Schema);
+    /// struct Squares(SourceFacts);
     ///
     /// impl Source for Squares {
-    ///     fn schema(&self) -> &Schema {
+    ///     fn facts(&self) -> &SourceFacts {
     ///         &self.0
-    ///     }
-    ///
-    ///     fn len(&self) -> u64 {
-    ///         256
     ///     }
     ///
     ///     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -160,19 +157,16 @@ impl Pack {
     ///         format!("{index:08}.png")
     ///     }
     ///
-    ///     fn name(&self) -> String {
-    ///         "squares".into()
-    ///     }
-    ///
-    ///     fn fingerprint(&self) -> [u8; 16] {
-    ///         *b"squares, 256 v1 "
+    ///     fn fingerprint(&self, _: Look) -> Result<[u8; 16]> {
+    ///         Ok(*b"squares, 256 v1 ")
     ///     }
     /// }
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let out = folder.path().join("squares.beton");
     /// let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
-    /// let report = Pack::from_source(Arc::new(Squares(schema)), &out).threads(2).run()?;
+    /// let squares = Squares(SourceFacts::new("squares", schema, 256));
+    /// let report = Pack::from_source(Arc::new(squares), &out).threads(2).run()?;
     /// assert_eq!(report.samples, 256);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -279,8 +273,9 @@ impl Pack {
         let how = opening(self.options.max_decompressed, splits);
         let source: Box<dyn Source> = fdconvert_reader::open_with(dataset, &how)?;
         let own = source.splits();
-        let is_divided = split_names(&own).len() > 1;
-        let format = Folder::default().record_splits(if is_divided { own } else { Vec::new() });
+        let is_divided = split_names(own).len() > 1;
+        let own = if is_divided { own.to_vec() } else { Vec::new() };
+        let format = Folder::default().record_splits(own);
         let checked = Checked { format: Box::new(format), ..checked };
         let plan = Plan::single_file(source.len());
         let notes = Notes {

@@ -34,7 +34,7 @@ pub(crate) fn check(
         }
         let Ok(sample) = source.read(index) else { continue };
         let images = sample.values.iter().enumerate().filter_map(|(field, value)| match value {
-            Value::Image(image) if !source.keeps_pixels(field) => Some(image),
+            Value::Image(image) if !source.facts().field(field).keeps_pixels => Some(image),
             _ => None,
         });
         let n_bytes = images.map(|image| raw_bytes(image, policy)).sum();

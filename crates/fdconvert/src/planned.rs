@@ -165,7 +165,7 @@ impl Planned {
         fields.insert("ignored".into(), json!(self.left_out()));
         fields.extend(self.notes.chosen.document());
         fields.insert("splits".into(), splits::planned_json(&self.job.plan));
-        fields.insert("source_splits".into(), json!(split_names(&own)));
+        fields.insert("source_splits".into(), json!(split_names(own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));
         document("planned", fields)
     }
@@ -173,7 +173,7 @@ impl Planned {
     /// Returns what lies in the sources and is not a sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
-        self.job.source.left_out()
+        self.job.source.facts().ignored.clone()
     }
 
     run_setters!(job.run);

@@ -2,7 +2,7 @@
 use crate::{
     Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
 };
-use fdconvert_core::{Error, MaxDecompressed, Result, Source, SplitChoice, message, named};
+use fdconvert_core::{Error, Look, MaxDecompressed, Result, Source, SplitChoice, message, named};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource, splits_of};
@@ -187,11 +187,11 @@ impl Opening<'_> {
         };
         let planned = PlannedSource {
             path: text.to_owned(),
-            fingerprint: source.checked_fingerprint(true)?,
+            fingerprint: source.fingerprint(Look::SizesSparing)?,
             n_samples: source.len(),
             schema: source.schema().clone(),
             listing,
-            left_out: source.left_out(),
+            left_out: source.facts().ignored.clone(),
         };
         Ok((planned, source))
     }
@@ -201,13 +201,13 @@ impl Opening<'_> {
         let open = |source: &PlannedSource| -> Result<Box<dyn Source>> {
             let path = Path::new(&source.path);
             if let Some(listing) = &source.listing {
-                let schema = source.schema.clone();
-                let folder =
-                    self.folder()?.open_planned(path, schema, listing, source.fingerprint)?;
-                return Ok(Box::new(folder.with_ignored(source.left_out.clone())));
+                let (schema, ignored) = (source.schema.clone(), source.left_out.clone());
+                let (folder, fingerprint) = (self.folder()?, source.fingerprint);
+                let folder = folder.open_planned(path, schema, listing, fingerprint, ignored)?;
+                return Ok(Box::new(folder));
             }
             let opened = self.open_one(path)?;
-            let is_same = opened.checked_fingerprint(true)? == source.fingerprint
+            let is_same = opened.fingerprint(Look::SizesSparing)? == source.fingerprint
                 && opened.len() == source.n_samples
                 && *opened.schema() == source.schema;
             if !is_same {

@@ -49,7 +49,7 @@ pub(crate) fn notes(
     request: &PlanRequest,
 ) -> Vec<Message> {
     let splits = source.splits();
-    let own = split_names(&splits);
+    let own = split_names(splits);
     let mut notes = Vec::new();
     match (&own[..], request) {
         ([], _) => notes.extend(packed_as_one(paths, request).map(Message::from)),
@@ -58,7 +58,7 @@ pub(crate) fn notes(
             notes.push(message!("{own} mixed by {}", named::NO_SPLIT_FOLDERS));
         }
         (own, request) if !request.splits.is_empty() => {
-            let name = split_at(&splits, plan.source_index(0));
+            let name = split_at(splits, plan.source_index(0));
             let name = name.unwrap_or_else(|| own.join(", "));
             notes.push(message!("{} divides the split {name} of the source", named::SPLIT));
         }
@@ -107,7 +107,7 @@ fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
 /// Returns what becomes of splits in a folder, where files lie where their names say.
 pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Message> {
     let splits = source.splits();
-    let mut notes = match &split_names(&splits)[..] {
+    let mut notes = match &split_names(splits)[..] {
         [] => Vec::new(),
         [only] if folder_split(out).is_some_and(|name| name == *only) => Vec::new(),
         [only] => vec![message!("all are of the split {only}, which a folder of that name keeps")],
@@ -176,7 +176,7 @@ pub(crate) fn written(job: &PackJob, report: &Report) -> Vec<SplitReport> {
 pub(crate) fn kept_together(job: &PackJob, report: &Report) -> Vec<SplitReport> {
     let splits = job.source.splits();
     let mut written: Vec<SplitReport> = Vec::new();
-    for (name, range) in &splits {
+    for (name, range) in splits {
         let skipped = report.skipped.iter().filter(|skipped| range.contains(&skipped.index));
         let samples = range.end - range.start - skipped.count() as u64;
         match written.iter_mut().find(|split| split.name == *name) {

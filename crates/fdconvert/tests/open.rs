@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    ByteCount, Cancel, Context, Error, FieldSpec, Image, Kind, Observer, OnPackError, Pack,
-    PackOptions, Pixels, Progress, Report, Result, Sample, Schema, Skipped, Source, Stage, Steps,
-    Value, fingerprint_of,
+    ByteCount, Cancel, Context, Error, FieldSpec, Image, Kind, Look, Observer, OnPackError, Pack,
+    PackOptions, Pixels, Progress, Report, Result, Sample, Schema, Skipped, Source, SourceFacts,
+    Stage, Steps, Value, fingerprint_of,
 };
 use fdconvert_testkit::compare::assert_same_tree;
 use std::{
@@ -18,7 +18,7 @@ use std::{
 
 /// Squares, as many as `n`, which a plan does not know.
 struct Squares {
-    schema: Schema,
+    facts: SourceFacts,
     n: u64,
     /// A sample that cannot be read.
     broken: Option<u64>,
@@ -29,25 +29,15 @@ impl Squares {
     fn new(n: u64) -> Self {
         let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("n", Kind::Int)];
         let schema = Schema::new(fields).unwrap();
-        Self { schema, n, broken: None, has_ended: AtomicBool::new(false) }
+        let facts = SourceFacts::new("squares", schema, 1 << 62);
+        let facts = SourceFacts { n_given: Some(n.min(3)), ..facts };
+        Self { facts, n, broken: None, has_ended: AtomicBool::new(false) }
     }
 }
 
 impl Source for Squares {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        1 << 62
-    }
-
-    fn n_ready(&self) -> u64 {
-        self.n.min(3)
-    }
-
-    fn is_open(&self) -> bool {
-        true
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn end(&self) -> Option<u64> {
@@ -72,12 +62,8 @@ impl Source for Squares {
         format!("{index:08}.png")
     }
 
-    fn name(&self) -> String {
-        "squares".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        fingerprint_of(&self.schema, u64::MAX, &[])
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(fingerprint_of(&self.facts.schema, u64::MAX, &[]))
     }
 }
 

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    Context, DiffOptions, Error, FieldSpec, Image, Kind, OnPackError, Pack, PackOptions, Pixels,
-    Result, Sample, Schema, Source, TemporaryDataset, Value, diff, fingerprint_of,
+    Context, DiffOptions, Error, FieldSpec, Image, Kind, Look, OnPackError, Pack, PackOptions,
+    Pixels, Result, Sample, Schema, Source, SourceFacts, TemporaryDataset, Value, diff,
+    fingerprint_of,
 };
 use std::{
     fs,
@@ -13,7 +14,7 @@ use std::{
 
 /// Squares in two classes; sample 3 cannot be read.
 struct Squares {
-    schema: Schema,
+    facts: SourceFacts,
     broken: bool,
 }
 
@@ -25,17 +26,14 @@ impl Squares {
             FieldSpec::label("label", classes),
             FieldSpec::new("text", Kind::Text),
         ];
-        Arc::new(Self { schema: Schema::new(fields).unwrap(), broken })
+        let schema = Schema::new(fields).unwrap();
+        Arc::new(Self { facts: SourceFacts::new("squares", schema, 40), broken })
     }
 }
 
 impl Source for Squares {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        40
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -56,12 +54,8 @@ impl Source for Squares {
         format!("{index:08}.png")
     }
 
-    fn name(&self) -> String {
-        "squares".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        fingerprint_of(&self.schema, self.len(), &[])
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(fingerprint_of(&self.facts.schema, self.len(), &[]))
     }
 }
 
@@ -154,7 +148,7 @@ fn samples_that_do_not_fit_leave_a_temporary_dataset_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let source = Squares::new(false);
     let out = folder.path().join("a/b");
-    let mut samples = TemporaryDataset::beside(&out, source.schema.clone()).unwrap();
+    let mut samples = TemporaryDataset::beside(&out, source.schema().clone()).unwrap();
     let good = source.read(0).unwrap();
     let short = Sample { key: "short".into(), values: good.values[..2].to_vec() };
     samples.push(&good).unwrap();

@@ -10,8 +10,8 @@ use crate::{
     space::{SpaceSampler, points_seed},
 };
 use fdconvert_core::{
-    Bilevel, Error, FieldSpec, Image, Kind, LanesImage, Pixels, Result, Sample, Schema, Source,
-    Value,
+    Bilevel, Error, FieldSpec, Image, Kind, LanesImage, Look, Pixels, Result, Sample, Schema,
+    Source, SourceFacts, Value, read_value,
 };
 use std::sync::{
     Arc, OnceLock,
@@ -39,8 +39,7 @@ const EPOCHS: u64 = 0x4550;
 /// The images of a [`Formula`], made on demand.
 pub struct FractalSource {
     formula: Formula,
-    name: String,
-    schema: Schema,
+    facts: Box<SourceFacts>,
     rows: Vec<Weights>,
     /// Seed of the formula, or of the epoch.
     seed: u64,
@@ -105,8 +104,7 @@ impl FractalSource {
         let bitmap_bytes = size_of_val(formula.frame.bitmap().words());
         let capacity = CACHE_BYTES / (bitmap_bytes * rows.len()).max(1);
         Ok(Self {
-            name: name.into(),
-            schema,
+            facts: Box::new(SourceFacts::new(name, schema, formula.len())),
             rows,
             seed: formula.seed,
             exact: OnceLock::new(),
@@ -128,7 +126,7 @@ impl FractalSource {
     /// # Errors
     /// None that [`new`](Self::new) did not have.
     pub fn at_epoch(&self, epoch: u64) -> Result<Self> {
-        let mut source = Self::new(self.formula.clone(), self.name.clone())?;
+        let mut source = Self::new(self.formula.clone(), self.name())?;
         if self.formula.varies && epoch > 0 {
             let (high, low) = ((epoch >> 32) as u32, epoch as u32);
             source.seed = keyed(self.formula.seed, EPOCHS, high, low).next_u64();
@@ -145,7 +143,7 @@ impl FractalSource {
         let frame = &self.formula.frame;
         let frame = Frame::new(size, frame.pad(), frame.points())?;
         let formula = Formula { frame, ..self.formula.clone() };
-        Ok(Self { seed: self.seed, ..Self::new(formula, self.name.clone())? })
+        Ok(Self { seed: self.seed, ..Self::new(formula, self.name())? })
     }
 
     /// Returns the formula.
@@ -528,12 +526,8 @@ impl FractalSource {
 }
 
 impl Source for FractalSource {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.formula.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -545,16 +539,15 @@ impl Source for FractalSource {
         self.formula.place(index).map(|place| self.formula.key(&place)).unwrap_or_default()
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        Ok(self.formula.place(index).map(|place| place.class.into()))
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        if self.schema().label() != Some(field) {
+            return read_value(self, index, field);
+        }
+        Ok(self.formula.place(index).map(|place| Value::Int(place.class.into())))
     }
 
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.formula.fingerprint()
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(self.formula.fingerprint())
     }
 }
 

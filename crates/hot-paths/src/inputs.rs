@@ -3,7 +3,8 @@ use crate::Result;
 use bytes::Bytes;
 use fdconvert_codec::{Encode, JpegOptions, Policy, Size};
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Format, Image, Kind, Sample, Schema, Source, Value, probe::probe,
+    Encoded, Error, FieldSpec, Format, Image, Kind, Look, Sample, Schema, Source, SourceFacts,
+    Value, probe::probe,
 };
 use fdconvert_formats::{beton::Beton, wds::Wds};
 use fdconvert_pipeline::{Cancel, PackJob, Run, pack};
@@ -67,7 +68,7 @@ pub(crate) fn write(
 
 /// Image files in memory, as samples with a label.
 struct Files {
-    schema: Schema,
+    facts: SourceFacts,
     images: Vec<Encoded>,
 }
 
@@ -80,17 +81,14 @@ impl Files {
             let header = probe(&bytes)?;
             images.push(Encoded::new(header.codec, header.width, header.height, bytes));
         }
-        Ok(Self { schema: Schema::new(fields)?, images })
+        let facts = SourceFacts::new("files", Schema::new(fields)?, images.len() as u64);
+        Ok(Self { facts, images })
     }
 }
 
 impl Source for Files {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.images.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> fdconvert_core::Result<Sample<Image>> {
@@ -107,12 +105,8 @@ impl Source for Files {
         format!("class-{}/{index:06}", index % 10)
     }
 
-    fn name(&self) -> String {
-        "files".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> fdconvert_core::Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 

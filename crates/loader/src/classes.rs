@@ -83,7 +83,7 @@ fn half_named<'a>(
     };
     let of = |at| fields.clone().nth(at);
     let (with, without) = (of(named), of(unnamed));
-    let name = |it: Option<(&dyn Reader, &FieldSpec)>| it.map(|(it, _)| it.name());
+    let name = |it: Option<(&dyn Reader, &FieldSpec)>| it.map(|(it, _)| it.name().to_owned());
     let field = fields.next().map(|(_, field)| field.name.clone()).unwrap_or_default();
     let cure = match option {
         "label" => "give the names in the order of these numbers (`classes`), or ",

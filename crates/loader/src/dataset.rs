@@ -10,8 +10,8 @@ use crate::{
     transform::{Crop, Output},
 };
 use fdconvert_core::{
-    Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample,
-    SplitChoice, Value, message,
+    Amount, Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Look, Reader, Result,
+    Sample, SplitChoice, Value, message,
 };
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
@@ -95,7 +95,7 @@ impl Datasets {
             if reader.is_empty() {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
-            let (len, is_drawn) = (reader.len(), reader.drawn().is_some());
+            let (len, is_drawn) = (reader.len(), reader.as_generated().is_some());
             if weight > 0.0 && n_draws(len, weight) == 0 {
                 let what = format!(
                     "{weight:?} of {} is less than one of its {len} samples in an epoch; take 0 or leave \
@@ -177,9 +177,10 @@ impl Datasets {
         output: Output,
     ) -> Result<Self> {
         for part in &mut self.parts {
-            let Some(drawn) = part.reader.drawn() else { continue };
+            let Some(generated) = part.reader.as_generated() else { continue };
+            let drawn = generated.drawn();
             let Some(side) = draw_size.side(crop, output.size, drawn) else { continue };
-            let reader = part.reader.drawn_at(side).map_err(|cause| {
+            let reader = generated.drawn_at(side).map_err(|cause| {
                 let what = message!(
                     "{} cannot be drawn at the {side} pixels that a row needs: {}; take images of \
                      their own size (`own`), or another size of the output",
@@ -188,7 +189,7 @@ impl Datasets {
                 );
                 Error::usage("draw_size", what)
             })?;
-            part.reader = reader.map_or_else(|| part.reader.clone(), Arc::from);
+            part.reader = reader.into();
         }
         Ok(self)
     }
@@ -236,23 +237,25 @@ impl Datasets {
     }
 
     /// Changes with any dataset and any weight; states of other datasets are refused by it.
-    pub(crate) fn fingerprint(&self) -> u64 {
+    ///
+    /// # Errors
+    /// Those of the readers.
+    pub(crate) fn fingerprint(&self) -> Result<u64> {
         let mut hash = Xxh3::new();
         for part in &self.parts {
-            hash.update(&part.reader.fingerprint());
+            hash.update(&part.reader.fingerprint(Look::SizesSparing)?);
             hash.update(&part.reader.len().to_le_bytes());
             hash.update(&part.weight.to_le_bytes());
         }
-        hash.digest()
+        Ok(hash.digest())
     }
 
     /// The datasets as they are in that epoch.
     pub(crate) fn at_epoch(&self, epoch: u64) -> Result<Self> {
         let parts = self.parts.iter().map(|part| {
-            let reader = match part.reader.at_epoch(epoch)? {
-                Some(reader) => reader.into(),
-                None => part.reader.clone(),
-            };
+            let generated = part.reader.as_generated();
+            let new = generated.map_or(Ok(None), |generated| generated.at_epoch(epoch))?;
+            let reader = new.map_or_else(|| part.reader.clone(), Arc::from);
             Ok(Part { reader, ..part.clone() })
         });
         let parts = parts.collect::<Result<_>>()?;
@@ -293,7 +296,7 @@ impl Datasets {
             return Ok(extent.len);
         }
         let reader = &self.part(located.dataset)?.reader;
-        sigbus::caught(|| Ok(reader.image_bytes(located.index)))?.ok_or_else(|| {
+        sigbus::caught(|| reader.bytes(located.index, Amount::Known))?.ok_or_else(|| {
             let what = format!(
                 "{} does not know the size of sample {} without reading it, so what fits into \
                  the cache cannot be chosen",
@@ -317,7 +320,9 @@ impl Datasets {
 
     /// The name of a dataset, for messages.
     pub(crate) fn name(&self, dataset: u32) -> String {
-        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.name())
+        self.parts
+            .get(dataset as usize)
+            .map_or_else(String::new, |part| part.reader.name().to_owned())
     }
 
     /// The key of a sample, for messages.
@@ -401,7 +406,8 @@ impl Datasets {
         if !self.fields.is_empty() {
             return Ok(None);
         }
-        let Some(image) = part.reader.lanes(index)? else { return Ok(None) };
+        let Some(generated) = part.reader.as_generated() else { return Ok(None) };
+        let Some(image) = generated.lanes(index)? else { return Ok(None) };
         let label = match part.label {
             None => Some(0),
             field if field == part.reader.schema().label() => part.reader.label(index)?,

@@ -110,7 +110,8 @@ impl Fields {
         for (FieldSpec { name, .. }, _) in values {
             let of = |reader: &'a Arc<dyn Reader>| {
                 let field = reader.schema().position(name);
-                (reader, field.map_or_else(Vec::new, |field| reader.inner_classes(field)))
+                let inner = field.map(|field| reader.facts().field(field).inner.clone());
+                (reader, inner.unwrap_or_default())
             };
             let Some(((mine, is), (theirs, other))) = other_inner_class(readers.clone().map(of))
             else {

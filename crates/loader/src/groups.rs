@@ -167,10 +167,13 @@ impl Groups {
     }
 
     /// Changes with all that decides which samples are at which position and is not in the order.
-    pub(crate) fn fingerprint(&self, datasets: &Datasets) -> u64 {
-        let datasets = datasets.fingerprint();
+    ///
+    /// # Errors
+    /// Those of the readers.
+    pub(crate) fn fingerprint(&self, datasets: &Datasets) -> Result<u64> {
+        let datasets = datasets.fingerprint()?;
         let slots: Vec<_> = self.slots().collect();
-        self.method.map_or(datasets, |method| method.fingerprint(datasets, &slots))
+        Ok(self.method.map_or(datasets, |method| method.fingerprint(datasets, &slots)))
     }
 
     /// Returns what a place of the order is.
@@ -197,7 +200,7 @@ impl Group {
 /// Refuses datasets of which no image is worth keeping.
 fn refuse_changing(datasets: &Datasets) -> Result<()> {
     for (reader, dataset) in datasets.readers().zip(0..) {
-        if reader.at_epoch(0)?.is_some() {
+        if reader.as_generated().map_or(Ok(None), |it| it.at_epoch(0))?.is_some() {
             let what = format!(
                 "{} makes new images in every epoch, so none is worth keeping",
                 datasets.name(dataset)

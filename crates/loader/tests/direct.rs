@@ -5,7 +5,9 @@
 mod common;
 
 use common::{Memory, epoch, options};
-use fdconvert_core::{Codec, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value};
+use fdconvert_core::{
+    Amount, Codec, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value,
+};
 use fdconvert_formats::beton::Beton;
 use fdconvert_formats::mds::Mds;
 use fdconvert_formats::mixed::Mixed;
@@ -80,11 +82,13 @@ fn direct_batches_are_those_of_maps() {
             let mut running = loader(&reader, Options { fetch_threads, ..direct.clone() });
             assert_eq!(epoch(&mut running), expected, "{}", format.name());
             let stats = running.stats();
-            let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+            let bytes: u64 =
+                (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum();
             assert_eq!((stats.storage_bytes, stats.reads, stats.hits), (bytes, 40, 0));
             assert_eq!((stats.fetched_bytes, stats.hit_share()), (bytes, 0.0));
         }
-        let cache_bytes = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum::<u64>() / 2;
+        let cache_bytes =
+            (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum::<u64>() / 2;
         for cache_policy in [CachePolicy::RESIDENT, LIQUID] {
             let cached = Options { cache_bytes, cache_policy, ..direct.clone() };
             let mut running = loader(&reader, cached.clone());
@@ -177,7 +181,7 @@ fn datasets_that_do_not_say_where_images_lie_are_refused() {
 #[test]
 fn throttles_are_paid_for_every_read_and_for_no_hit() {
     each_format(|format, _, reader| {
-        let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+        let bytes: u64 = (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum();
         for access in [Access::Mapped, Access::Direct] {
             let rate = bytes as f64 * 10.0;
             let throttle = Arc::new(Throttle::new(rate).unwrap());
@@ -206,7 +210,7 @@ fn codecs_of_a_mixed_set_are_in_every_batch() {
     let format = Mixed::default();
     let reader = pack(&format, &folder.path().join("a.mixed"), &images(&format));
     assert_eq!(reader.strata(), [14, 26]);
-    let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+    let bytes: u64 = (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum();
     for cache_bytes in [0, bytes / 3] {
         let mut running = loader(&reader, Options { cache_bytes, ..options(10, 8) });
         assert_eq!(running.residents().len(), 2);

@@ -2,7 +2,9 @@
 //! shown, and no time of a disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fdconvert_core::{Encoded, Error, Image, Limits, Reader, Result, Sample, Schema, Source};
+use fdconvert_core::{
+    Encoded, Error, Image, Limits, Look, Reader, Result, Sample, Source, SourceFacts,
+};
 use fdconvert_formats::formula::{FormulaReader, write};
 use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
@@ -30,12 +32,8 @@ fn reader(recipe: &str) -> Arc<dyn Reader> {
 struct Stored(Arc<dyn Reader>);
 
 impl Source for Stored {
-    fn schema(&self) -> &Schema {
-        self.0.schema()
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len()
+    fn facts(&self) -> &SourceFacts {
+        self.0.facts()
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -46,12 +44,8 @@ impl Source for Stored {
         self.0.key(index)
     }
 
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.0.fingerprint()
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        self.0.fingerprint(look)
     }
 }
 

@@ -7,7 +7,8 @@ mod common;
 use bytes::Bytes;
 use common::legs::{Leg, leg};
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Reader, Result, Sample, Schema, Source,
+    SourceFacts, Value,
 };
 use fdconvert_loader::{
     Crop, Datasets, Failures, Last, Loader, OnError, Options, Output, Shuffle, State, World,
@@ -17,8 +18,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Single pixels, a kind of failure every few samples.
 struct Pixels {
-    schema: Schema,
-    len: u64,
+    facts: SourceFacts,
     fails_every: u64,
 }
 
@@ -29,12 +29,8 @@ impl Pixels {
 }
 
 impl Source for Pixels {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.len
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -45,12 +41,8 @@ impl Source for Pixels {
         index.to_string()
     }
 
-    fn name(&self) -> String {
-        "pixels".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        u128::from(self.len).to_le_bytes()
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(u128::from(self.len()).to_le_bytes())
     }
 }
 
@@ -129,7 +121,7 @@ proptest! {
             FieldSpec::new("image", Kind::Image),
             FieldSpec::new("label", Kind::Int),
         ]).unwrap();
-        let reader = Arc::new(Pixels { schema, len, fails_every });
+        let reader = Arc::new(Pixels { facts: SourceFacts::new("pixels", schema, len), fails_every });
         let shuffle = if windowed { Shuffle::Windowed { chunk: 5, window: 20 } } else { Shuffle::Global };
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
         let mut state: Option<State> = None;

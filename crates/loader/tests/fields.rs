@@ -6,7 +6,7 @@ mod common;
 
 use common::{Memory, options};
 use fdconvert_core::{
-    ArraySpec, DType, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value,
+    Amount, ArraySpec, DType, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value,
 };
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
@@ -174,8 +174,9 @@ fn several_datasets_padding_and_direct_reads_change_nothing() {
 fn caches_keep_values_with_their_images() {
     each_format(|format, _, reader| {
         let readers = [reader];
-        let n_bytes: u64 =
-            (0..N_SAMPLES as u64).map(|at| readers[0].image_bytes(at).unwrap()).sum();
+        let n_bytes: u64 = (0..N_SAMPLES as u64)
+            .map(|at| readers[0].bytes(at, Amount::Known).unwrap().unwrap())
+            .sum();
         let folder = tempfile::tempdir().unwrap();
         for (cache_policy, in_folder) in
             [(CachePolicy::RESIDENT, false), (CachePolicy::RESIDENT, true), (LIQUID, false)]
@@ -288,8 +289,9 @@ fn labels_of_every_kind_are_columns() {
                 assert_eq!(batch.label_column(), batch.field(name), "{}", format.name());
                 n_batches += 1;
             }
-            let n_bytes: u64 =
-                (0..N_SAMPLES as u64).map(|at| readers[0].image_bytes(at).unwrap()).sum();
+            let n_bytes: u64 = (0..N_SAMPLES as u64)
+                .map(|at| readers[0].bytes(at, Amount::Known).unwrap().unwrap())
+                .sum();
             let folder = tempfile::tempdir().unwrap();
             for cache_bytes in [0, n_bytes / 2] {
                 let alone = Options {

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// source has no use for it.
 pub(crate) fn window(job: &PackJob, positions: Range<u64>) -> Option<Window<'_, u64>> {
     let source = &*job.source;
-    if !source.reads_ahead() {
+    if !source.facts().reads_ahead {
         return None;
     }
     let reads = positions.map(move |position| {
@@ -43,7 +43,7 @@ impl<'a> Pieces<'a> {
 
     fn cut(&mut self) -> Option<(&'a [u64], Ahead)> {
         let longest = self.left.len().min(PIECE);
-        if !self.source.reads_ahead() {
+        if !self.source.facts().reads_ahead {
             let (piece, left) = self.left.split_at(longest);
             self.left = left;
             return (!piece.is_empty()).then(|| (piece, Ahead::default()));

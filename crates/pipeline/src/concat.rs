@@ -1,12 +1,13 @@
 use crate::classes::{ClassList, Renumbered, label_of};
 use fdconvert_core::{
-    Ahead, Categories, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample,
-    Schema, Source, Splits, Value, join_class_names, message, named, other_inner_class,
+    Ahead, Amount, Categories, Codec, Error, FieldSpec, Image, Kind, Look, Message, Result, Sample,
+    Schema, Source, SourceFacts, Value, join_class_names, message, named, other_inner_class,
     renumber_classes, split_names,
 };
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    iter,
+    sync::{Arc, Mutex, PoisonError},
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Concat {
     sources: Vec<Box<dyn Source>>,
     ends: Vec<u64>,
-    schema: Schema,
+    facts: SourceFacts,
     /// For each source and field: the new number of every class, where it changed.
     renumbered: Vec<Vec<Option<Vec<i64>>>>,
     /// What documents of objects have told of their categories, where no list says what they are.
@@ -23,7 +24,7 @@ pub struct Concat {
     /// The list that classes go by, instead of the names that the sources have.
     classes: Option<ClassList>,
     /// Samples with objects that the list does not number, each once however often it is read.
-    without_classes: Mutex<BTreeSet<u64>>,
+    without_classes: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 impl Concat {
@@ -127,18 +128,27 @@ impl Concat {
         });
         let renumbered = renumbered.collect::<Result<_>>()?;
         let mut end = 0;
-        let ends = sources
-            .iter()
-            .map(|source| {
-                end += source.len();
-                end
-            })
-            .collect();
+        let ends = sources.iter().map(|source| {
+            end += source.len();
+            end
+        });
+        let ends: Vec<u64> = ends.collect();
         let categories = classes.is_none().then(Categories::default);
-        let without_classes = Mutex::default();
-        let joined =
-            Self { sources, ends, schema, renumbered, categories, classes, without_classes };
-        Ok(Box::new(joined))
+        let without_classes = Arc::<Mutex<BTreeSet<u64>>>::default();
+        let mut facts = joined_facts(&sources, schema, &ends);
+        let found = Arc::clone(&without_classes);
+        facts.remarks.push_found(move || {
+            n_without_classes(found.lock().unwrap_or_else(PoisonError::into_inner).len())
+        });
+        Ok(Box::new(Self {
+            sources,
+            ends,
+            facts,
+            renumbered,
+            categories,
+            classes,
+            without_classes,
+        }))
     }
 
     fn locate(&self, index: u64) -> Option<(usize, u64)> {
@@ -152,7 +162,7 @@ impl Concat {
 fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
     let fields = sources.first().map_or(&[][..], |first| &first.schema().fields);
     for (at, FieldSpec { name, .. }) in fields.iter().enumerate() {
-        let lists = sources.iter().map(|source| (source, source.inner_classes(at)));
+        let lists = sources.iter().map(|source| (source, source.facts().field(at).inner.clone()));
         if let Some(((mine, is), (theirs, other))) = other_inner_class(lists) {
             let what = message!(
                 "`{name}` of {} has {is}, and that of {} {other}: numbers within lists and documents \
@@ -177,7 +187,7 @@ fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
         "{} has splits ({}) and {} has none, so that its samples belong to no split: pack them one \
          by one, or mix all with {}; of a folder, give the split folders that belong with it",
         divided.name(),
-        split_names(&divided.splits()).join(", "),
+        split_names(divided.splits()).join(", "),
         whole.name(),
         named::NO_SPLIT_FOLDERS
     );
@@ -197,13 +207,68 @@ fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
         .collect()
 }
 
-impl Source for Concat {
-    fn schema(&self) -> &Schema {
-        &self.schema
+/// What is true of all sources together.
+fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> SourceFacts {
+    let all = || sources.iter().map(|source| source.facts());
+    let names: Vec<_> = all().map(|facts| facts.name.as_str()).collect();
+    let len = ends.last().copied().unwrap_or(0);
+    let mut joined = SourceFacts::new(names.join(" + "), schema, len);
+    for (at, field) in joined.fields.iter_mut().enumerate() {
+        let of_field = || all().map(|facts| facts.field(at));
+        // Labels of one source are labels of all: what is kept too much can be seen.
+        field.keeps_pixels = of_field().any(|field| field.keeps_pixels);
+        field.is_known = of_field().all(|field| field.is_known);
+        field.member = common(of_field().map(|field| &field.member));
+        for inner in of_field().flat_map(|field| &field.inner) {
+            if !field.inner.contains(inner) {
+                field.inner.push(inner.clone());
+            }
+        }
     }
+    joined.label_origin = common(all().map(|facts| &facts.label_origin));
+    let starts = iter::once(0).chain(ends.iter().copied());
+    for (facts, start) in all().zip(starts) {
+        let here = facts
+            .splits
+            .iter()
+            .map(|(name, range)| (name.clone(), start + range.start..start + range.end));
+        joined.splits.extend(here);
+        for name in &facts.dropped_fields {
+            if !joined.dropped_fields.contains(name) {
+                joined.dropped_fields.push(name.clone());
+            }
+        }
+        joined.reads_ahead |= facts.reads_ahead;
+        joined.remarks.append(&facts.remarks);
+        joined.ignored.add(facts.ignored.clone());
+    }
+    if all().any(|facts| facts.splits.is_empty()) {
+        // They have to cover the whole.
+        joined.splits.clear();
+    }
+    joined
+}
 
-    fn len(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
+/// What all say, where they say the same.
+fn common<'a>(mut told: impl Iterator<Item = &'a Option<String>>) -> Option<String> {
+    let first = told.next()?.clone();
+    first.filter(|first| told.all(|other| other.as_ref() == Some(first)))
+}
+
+fn n_without_classes(n: usize) -> Vec<Message> {
+    if n == 0 {
+        return Vec::new();
+    }
+    let (samples, have) = if n == 1 { ("sample", "has") } else { ("samples", "have") };
+    vec![message!(
+        "{n} {samples} {have} objects without a list of classes, which {} does not number",
+        named::CLASSES
+    )]
+}
+
+impl Source for Concat {
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -215,7 +280,9 @@ impl Source for Concat {
         for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
             if let (Value::Json(document), Some(categories)) = (&*value, &self.categories) {
                 let name_of = |source| {
-                    self.sources.get(source as usize).map_or_else(String::new, |it| it.name())
+                    self.sources
+                        .get(source as usize)
+                        .map_or_else(String::new, |it| it.name().to_owned())
                 };
                 categories.check(&sample.key, document, number as u32, name_of)?;
             } else if let (Value::Int(label), Some(classes)) = (value, classes)
@@ -244,8 +311,35 @@ impl Source for Concat {
         Ok(sample)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.sources.iter().any(|source| source.reads_ahead())
+    fn key(&self, index: u64) -> String {
+        self.locate(index).map_or_else(String::new, |(at, inner)| self.sources[at].key(inner))
+    }
+
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        hash_all(self.sources.iter().map(|source| source.fingerprint(look)))
+    }
+
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let Some((number, inner)) = self.locate(index) else { return Ok(None) };
+        let value = self.sources[number].value(inner, field)?;
+        let renumbered = self.renumbered[number].get(field).and_then(Option::as_ref);
+        Ok(match (value, renumbered) {
+            (Some(Value::Int(class)), Some(classes)) if class != -1 => {
+                let new = usize::try_from(class).ok().and_then(|class| classes.get(class));
+                new.copied().map(Value::Int)
+            }
+            (value, _) => value,
+        })
+    }
+
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        let place = self.locate(index);
+        place.map_or(Ok(None), |(at, inner)| self.sources[at].codec_hint(inner))
+    }
+
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        let place = self.locate(index);
+        place.map_or(Ok(None), |(at, inner)| self.sources[at].bytes(inner, amount))
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
@@ -259,133 +353,13 @@ impl Source for Concat {
         }
         ahead
     }
+}
 
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.locate(index).map_or(0, |(at, inner)| self.sources[at].ahead_bytes(inner))
+/// One fingerprint for several sources.
+pub(crate) fn hash_all(fingerprints: impl Iterator<Item = Result<[u8; 16]>>) -> Result<[u8; 16]> {
+    let mut hash = Xxh3::new();
+    for fingerprint in fingerprints {
+        hash.update(&fingerprint?);
     }
-
-    fn key(&self, index: u64) -> String {
-        self.locate(index).map_or_else(String::new, |(at, inner)| self.sources[at].key(inner))
-    }
-
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some((number, inner)) = self.locate(index) else { return Ok(None) };
-        let label = self.sources[number].label(inner)?;
-        let field = self.schema.label().and_then(|field| self.renumbered[number][field].as_ref());
-        Ok(match (label, field) {
-            (Some(label), Some(classes)) if label != -1 => {
-                usize::try_from(label).ok().and_then(|label| classes.get(label)).copied()
-            }
-            (label, _) => label,
-        })
-    }
-
-    fn knows_plain_values(&self) -> bool {
-        self.sources.iter().all(|source| source.knows_plain_values())
-    }
-
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        if self.renumbered.iter().any(|fields| fields.get(field).is_some_and(Option::is_some)) {
-            // A class, which only reading renumbers.
-            return Ok(self.read(index)?.values.into_iter().nth(field));
-        }
-        self.locate(index)
-            .map_or(Ok(None), |(at, inner)| self.sources[at].plain_value(inner, field))
-    }
-
-    /// Labels of one source are labels of all: what is kept too much can be seen.
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.sources.iter().any(|source| source.keeps_pixels(field))
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        self.locate(index).and_then(|(at, inner)| self.sources[at].codec_hint(inner))
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        let (first, others) = self.sources.split_first()?;
-        let name = first.member_name(field)?;
-        let mut others = others.iter().map(|source| source.member_name(field));
-        others.all(|other| other.as_ref() == Some(&name)).then_some(name)
-    }
-
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.locate(index).and_then(|(at, inner)| self.sources[at].image_bytes(inner))
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        self.locate(index).map_or(Ok(None), |(at, inner)| self.sources[at].planned_bytes(inner))
-    }
-
-    /// None unless all sources have some: they have to cover the whole.
-    fn splits(&self) -> Splits {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let mut splits = Vec::new();
-        for (source, start) in self.sources.iter().zip(starts) {
-            let own = source.splits();
-            if own.is_empty() {
-                return Vec::new();
-            }
-            for (name, range) in own {
-                splits.push((name, start + range.start..start + range.end));
-            }
-        }
-        splits
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        let mut remarks: Vec<_> = self.sources.iter().flat_map(|it| it.remarks()).collect();
-        let n = self.without_classes.lock().unwrap_or_else(PoisonError::into_inner).len();
-        if n > 0 {
-            let (samples, have) = if n == 1 { ("sample", "has") } else { ("samples", "have") };
-            remarks.push(message!(
-                "{n} {samples} {have} objects without a list of classes, which {} does not number",
-                named::CLASSES
-            ));
-        }
-        remarks
-    }
-
-    /// None unless it is the same for all sources.
-    fn label_origin(&self) -> Option<String> {
-        let mut origins = self.sources.iter().map(|source| source.label_origin());
-        let first = origins.next().flatten();
-        first.filter(|first| origins.all(|other| other.as_ref() == Some(first)))
-    }
-
-    fn left_out(&self) -> Ignored {
-        self.sources.iter().fold(Ignored::default(), |mut all, source| {
-            all.add(source.left_out());
-            all
-        })
-    }
-
-    fn name(&self) -> String {
-        let names: Vec<_> = self.sources.iter().map(|source| source.name()).collect();
-        names.join(" + ")
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        let mut hash = Xxh3::new();
-        for source in &self.sources {
-            hash.update(&source.fingerprint());
-        }
-        hash.digest128().to_le_bytes()
-    }
-
-    fn stamp(&self) -> Result<[u8; 16]> {
-        let mut hash = Xxh3::new();
-        for source in &self.sources {
-            hash.update(&source.stamp()?);
-        }
-        Ok(hash.digest128().to_le_bytes())
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        let mut hash = Xxh3::new();
-        for source in &self.sources {
-            hash.update(&source.checked_fingerprint(spare_samples)?);
-        }
-        Ok(hash.digest128().to_le_bytes())
-    }
+    Ok(hash.digest128().to_le_bytes())
 }

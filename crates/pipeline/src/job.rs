@@ -2,7 +2,7 @@
 use crate::{Checked, OnError, Plan, Positions, Run, finished::Finished, pack::no_sample};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
+    Complete, Create, Error, Format, Look, Provenance, Result, Shard, ShardSummary, Source,
 };
 use std::{
     collections::BTreeMap,
@@ -57,14 +57,16 @@ impl PackJob {
     /// paths and what is done about bad samples do not.
     ///
     /// # Errors
-    /// Those of `Source::checked_fingerprint`; samples are spared where bad ones are skipped.
+    /// Those of `Source::fingerprint`; samples are spared where bad ones are skipped.
     pub fn fingerprint(&self) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         let mut field = |bytes: &[u8]| {
             hash.update(&(bytes.len() as u64).to_le_bytes());
             hash.update(bytes);
         };
-        field(&self.source.checked_fingerprint(self.run.on_error == OnError::Skip)?);
+        let is_sparing = self.run.on_error == OnError::Skip;
+        let look = if is_sparing { Look::SizesSparing } else { Look::Sizes };
+        field(&self.source.fingerprint(look)?);
         // Maps keep their order, so equal values give equal text.
         field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
         field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
@@ -166,7 +168,7 @@ impl PackJob {
         let mut hash = Xxh3::new();
         hash.update(&fingerprint);
         // The same identity and the times of the source's files.
-        hash.update(&self.source.stamp()?);
+        hash.update(&self.source.fingerprint(Look::Times)?);
         let stamp = hash.digest128().to_le_bytes();
         Ok(Identity { provenance: self.provenance(), fingerprint, stamp })
     }
@@ -189,7 +191,7 @@ impl PackJob {
             stamp: identity.stamp,
             overwrite,
             entry_points: self.jpeg_index.is_some(),
-            is_open: self.source.is_open(),
+            is_open: self.source.facts().is_open(),
         }
     }
 
@@ -203,7 +205,7 @@ impl PackJob {
 
     fn provenance(&self) -> Provenance {
         let mut provenance = self.recorded();
-        let ignored = self.source.left_out();
+        let ignored = self.source.facts().ignored.clone();
         if !ignored.is_empty() {
             provenance.params.insert("ignored".into(), ignored.to_string());
         }
@@ -213,7 +215,7 @@ impl PackJob {
     /// Returns what of the record tells runs apart: not what the source holds beside its samples.
     fn recorded(&self) -> Provenance {
         let params = recorded_params(&self.policy, &*self.format, self.jpeg_index, &self.params);
-        let source = self.source.name();
+        let source = self.source.name().to_owned();
         Provenance { tool: TOOL.into(), source, params, skipped: Vec::new() }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn check_plan(
     format: &dyn Format,
     request: &PlanRequest,
 ) -> Result<()> {
-    if !source.is_open() {
+    if !source.facts().is_open() {
         return Ok(());
     }
     let chooses = request.selection != Selection::default();
@@ -40,7 +40,7 @@ pub(crate) fn check_plan(
 /// Refuses runs that replace an output, of which it would turn out at the end how much stays, and
 /// those that share one.
 pub(crate) fn check_run(job: &PackJob) -> Result<()> {
-    if !job.source.is_open() {
+    if !job.source.facts().is_open() {
         return Ok(());
     }
     let shares = job.run.part.map(|_| named::PART);
@@ -71,7 +71,7 @@ pub(crate) fn filled_part(job: &PackJob, shard: &Shard) -> Shard {
 /// # Errors
 /// `Usage` where they do not end there again.
 pub(crate) fn finished_part(job: &PackJob, shard: &Shard, summary: &ShardSummary) -> Result<Shard> {
-    if !job.source.is_open() {
+    if !job.source.facts().is_open() {
         return Ok(shard.clone());
     }
     let mut part = shard.clone();
@@ -101,7 +101,7 @@ pub(crate) fn check_resumed(job: &PackJob, first: u64) -> Result<()> {
 /// Refuses more samples than are planned at most.
 pub(crate) fn check_end(job: &PackJob) -> Result<()> {
     let most = job.plan.len();
-    if !job.source.is_open() || has_ended(job, most) {
+    if !job.source.facts().is_open() || has_ended(job, most) {
         return Ok(());
     }
     match job.source.read(most) {
@@ -119,7 +119,7 @@ pub(crate) fn check_end(job: &PackJob) -> Result<()> {
 
 /// Writes into the shards how many there are.
 pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
-    if job.source.is_open() {
+    if job.source.facts().is_open() {
         let of = shards.len();
         shards.iter_mut().for_each(|(shard, _)| shard.of = of);
     }

@@ -70,7 +70,7 @@ pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     let shards = job.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
     let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
-    observer.begin(if job.source.is_open() { 0 } else { planned });
+    observer.begin(if job.source.facts().is_open() { 0 } else { planned });
     let filling = Filling { job, pool: pool.as_ref(), cancel, budget_bytes: run.budget_bytes()? };
     let replacing = Replacing::begin(job, &identity)?;
     thread::scope(|scope| {
@@ -373,7 +373,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     let of_labels = Policy { strip: job.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let field = fields.next();
-        let kept = field.is_some_and(|field| job.source.keeps_pixels(field));
+        let kept = field.is_some_and(|field| job.source.facts().field(field).keeps_pixels);
         let is_whole = field.is_some_and(|field| whole.contains(&field));
         if let Some(field) = field.filter(|_| becomes_pixels && !is_whole) {
             check_further(job.source.schema(), field, &key, &image)?;

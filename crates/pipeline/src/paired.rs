@@ -1,13 +1,13 @@
+use crate::concat::hash_all;
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, named, probe,
+    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Kind, Look, Message, Result, Sample,
+    Schema, Source, SourceFacts, Value, message, named, probe,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
-use xxhash_rust::xxh3::Xxh3;
 
 /// A source with one more image for every sample, e.g. its segmentation mask: the first image of
 /// the sample with the same name, extension apart, in another source. Masks are labels, so their
@@ -17,9 +17,16 @@ pub struct Paired {
     masks: Box<dyn Source>,
     /// Index in `masks` by name without extension.
     by_stem: BTreeMap<String, u64>,
-    schema: Schema,
-    remarks: Vec<Message>,
-    unlike: Mutex<BTreeSet<u64>>,
+    facts: SourceFacts,
+    unlike: Arc<Mutex<Unlike>>,
+}
+
+/// Samples whose mask has another size than the image.
+#[derive(Default)]
+struct Unlike {
+    samples: BTreeSet<u64>,
+    /// The key of the first of them.
+    key: String,
 }
 
 impl Paired {
@@ -34,7 +41,12 @@ impl Paired {
     ) -> Result<Box<dyn Source>> {
         let mut fields = inner.schema().fields.clone();
         fields.push(FieldSpec::new(name, Kind::Image));
-        let schema = Schema::new(fields)?;
+        let own = inner.facts();
+        let mut facts = SourceFacts { schema: Schema::new(fields)?, ..own.clone() };
+        facts.name = format!("{} with {}", own.name, masks.name());
+        facts.fields.push(FieldFacts { keeps_pixels: true, ..FieldFacts::default() });
+        facts.reads_ahead |= masks.facts().reads_ahead;
+        facts.ignored.add(masks.facts().ignored.clone());
         if masks.schema().first_image().is_none() {
             return Err(Error::usage(named::PAIR, format!("{} has no images", masks.name())));
         }
@@ -46,9 +58,11 @@ impl Paired {
                 return Err(Error::usage(named::PAIR, what));
             }
         }
-        let mut paired =
-            Self { inner, masks, by_stem, schema, remarks: Vec::new(), unlike: Mutex::default() };
-        paired.remarks = paired.misfits();
+        let mut paired = Self { inner, masks, by_stem, facts, unlike: Arc::default() };
+        let misfits = paired.misfits();
+        paired.facts.remarks.extend(misfits);
+        let (field, n, unlike) = (name.to_owned(), paired.len(), Arc::clone(&paired.unlike));
+        paired.facts.remarks.push_found(move || unlike_ones(&field, n, &unlike));
         Ok(Box::new(paired))
     }
 
@@ -98,7 +112,7 @@ impl Paired {
 
     /// The name of the field.
     fn field(&self) -> &str {
-        self.schema.fields.last().map_or("", |field| field.name.as_str())
+        self.schema().fields.last().map_or("", |field| field.name.as_str())
     }
 
     fn mask(&self, key: &str) -> Result<u64> {
@@ -131,9 +145,24 @@ impl Paired {
         };
         let [width, height] = image_size;
         if mask_size != [height, width] || !turns(image) {
-            self.unlike.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+            let mut unlike = self.unlike.lock().unwrap_or_else(PoisonError::into_inner);
+            if unlike.samples.first().is_none_or(|first| index < *first) {
+                unlike.key = self.key(index);
+            }
+            unlike.samples.insert(index);
         }
     }
+}
+
+fn unlike_ones(field: &str, n: u64, unlike: &Mutex<Unlike>) -> Vec<Message> {
+    let Unlike { samples, key } = &*unlike.lock().unwrap_or_else(PoisonError::into_inner);
+    if samples.is_empty() {
+        return Vec::new();
+    }
+    vec![message!(
+        "the {field} of {} of {n} samples has another size than the image, such as that of {key}",
+        samples.len()
+    )]
 }
 
 /// Width and height as stored.
@@ -154,12 +183,8 @@ fn stem(key: &str) -> &str {
 }
 
 impl Source for Paired {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.inner.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -167,19 +192,47 @@ impl Source for Paired {
         let mask = self.masks.read(self.mask(&sample.key)?)?;
         let image = mask.values.into_iter().find(|value| matches!(value, Value::Image(_)));
         let image = image.ok_or_else(|| Error::sample(&mask.key, "it has no image"))?;
-        let first = self.schema.first_image().and_then(|field| sample.values.get(field));
+        let first = self.schema().first_image().and_then(|field| sample.values.get(field));
         self.compare(index, first, &image);
         sample.values.push(image);
         Ok(sample)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.inner.reads_ahead() || self.masks.reads_ahead()
+    fn key(&self, index: u64) -> String {
+        self.inner.key(index)
+    }
+
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        hash_all([&self.inner, &self.masks].into_iter().map(|source| source.fingerprint(look)))
+    }
+
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        // The mask is the last one.
+        let is_mask = field + 1 >= self.schema().fields.len();
+        if is_mask { Ok(None) } else { self.inner.value(index, field) }
+    }
+
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        self.inner.codec_hint(index)
+    }
+
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        let mask = self.mask(&self.key(index));
+        if amount == Amount::Announced {
+            let mask = mask.map_or(0, |mask| self.masks.ahead_bytes(mask));
+            return Ok(Some(self.inner.ahead_bytes(index) + mask));
+        }
+        let mask = match mask {
+            Err(_) if amount == Amount::Known => return Ok(None),
+            mask => mask?,
+        };
+        let (image, mask) = (self.inner.bytes(index, amount)?, self.masks.bytes(mask, amount)?);
+        Ok(image.zip(mask).map(|(image, mask)| image + mask))
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
         let mut ahead = self.inner.read_ahead(indices);
-        if self.masks.reads_ahead() {
+        if self.masks.facts().reads_ahead {
             let mask = |&index: &u64| self.mask(&self.key(index)).ok();
             let masks: Vec<u64> = indices.iter().filter_map(mask).collect();
             ahead.add(self.masks.read_ahead(&masks));
@@ -187,105 +240,8 @@ impl Source for Paired {
         ahead
     }
 
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        let mask = self.mask(&self.key(index)).map_or(0, |mask| self.masks.ahead_bytes(mask));
-        self.inner.ahead_bytes(index) + mask
-    }
-
-    fn key(&self, index: u64) -> String {
-        self.inner.key(index)
-    }
-
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        self.inner.label(index)
-    }
-
-    fn knows_plain_values(&self) -> bool {
-        self.inner.knows_plain_values()
-    }
-
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        // The mask is the last one.
-        let is_mask = field + 1 >= self.schema.fields.len();
-        if is_mask { Ok(None) } else { self.inner.plain_value(index, field) }
-    }
-
-    fn keeps_pixels(&self, field: usize) -> bool {
-        field + 1 == self.schema.fields.len() || self.inner.keeps_pixels(field)
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        self.inner.codec_hint(index)
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        // The mask is the last one, and has the name that it was given.
-        (field + 1 < self.schema.fields.len()).then(|| self.inner.member_name(field))?
-    }
-
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        let mask = self.mask(&self.key(index)).ok()?;
-        Some(self.inner.image_bytes(index)? + self.masks.image_bytes(mask)?)
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        let mask = self.mask(&self.key(index))?;
-        let bytes = (self.inner.planned_bytes(index)?, self.masks.planned_bytes(mask)?);
-        Ok(bytes.0.zip(bytes.1).map(|(image, mask)| image + mask))
-    }
-
-    fn splits(&self) -> Splits {
-        self.inner.splits()
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        let mut remarks = self.inner.remarks();
-        remarks.extend(self.remarks.iter().cloned());
-        let unlike = self.unlike.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&first) = unlike.first() {
-            let (field, key) = (self.field(), self.inner.key(first));
-            remarks.push(message!(
-                "the {field} of {} of {} samples has another size than the image, such as that of {key}",
-                unlike.len(),
-                self.inner.len()
-            ));
-        }
-        remarks
-    }
-
-    fn label_origin(&self) -> Option<String> {
-        self.inner.label_origin()
-    }
-
-    fn left_out(&self) -> Ignored {
-        let mut all = self.inner.left_out();
-        all.add(self.masks.left_out());
-        all
-    }
-
-    fn name(&self) -> String {
-        format!("{} with {}", self.inner.name(), self.masks.name())
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        let mut hash = Xxh3::new();
-        hash.update(&self.inner.fingerprint());
-        hash.update(&self.masks.fingerprint());
-        hash.digest128().to_le_bytes()
-    }
-
-    fn stamp(&self) -> Result<[u8; 16]> {
-        let mut hash = Xxh3::new();
-        hash.update(&self.inner.stamp()?);
-        hash.update(&self.masks.stamp()?);
-        Ok(hash.digest128().to_le_bytes())
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        let mut hash = Xxh3::new();
-        hash.update(&self.inner.checked_fingerprint(spare_samples)?);
-        hash.update(&self.masks.checked_fingerprint(spare_samples)?);
-        Ok(hash.digest128().to_le_bytes())
+    fn end(&self) -> Option<u64> {
+        self.inner.end()
     }
 }
 

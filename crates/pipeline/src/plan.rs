@@ -93,7 +93,7 @@ impl Plan {
         if n_samples == 0 {
             return Err(request.selection.took_nothing(source.len()));
         }
-        let own = if request.mix_splits { Vec::new() } else { source.splits() };
+        let own = if request.mix_splits { Vec::new() } else { source.splits().to_vec() };
         let mut splits = if own.is_empty() {
             let name = request.only_split.as_deref().unwrap_or(Shard::DEFAULT_SPLIT);
             vec![(name.to_owned(), n_samples)]
@@ -140,7 +140,7 @@ impl Plan {
             }));
         }
         if format.is_sharded() {
-            plan.common = common(source, policy, format, &plan);
+            plan.common = common(source, policy, format, &plan)?;
         }
         if format.capabilities().whole_images {
             plan.common.whole_images = whole::fields(source);
@@ -190,19 +190,25 @@ impl Plan {
 }
 
 /// Returns what all samples have in common as far as names and rows tell.
-fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan) -> Common {
+fn common(
+    source: &dyn Source,
+    policy: &Policy,
+    format: &dyn Format,
+    plan: &Plan,
+) -> Result<Common> {
     let mut codec = Agreed::default();
     let mut extension = Agreed::default();
     let fields = 0..source.schema().fields.len();
-    let mut members: Vec<_> = fields.map(|field| source.member_name(field)).collect();
+    let facts = source.facts();
+    let mut members: Vec<_> = fields.map(|field| facts.field(field).member.clone()).collect();
     // Images of several parts, such as `left.png`: all of it is the extension.
     let image = source.schema().first_image().and_then(|image| members.get(image)?.clone());
     let dotted = image.filter(|name| name.contains('.'));
     // Of an open source those that are there speak for all.
-    let n_samples = if source.is_open() { source.n_ready().min(plan.len()) } else { plan.len() };
+    let n_samples = if facts.is_open() { facts.n_ready().min(plan.len()) } else { plan.len() };
     for position in 0..n_samples {
         let index = plan.source_index(position);
-        codec.see(stored_codec(source.codec_hint(index), policy, format));
+        codec.see(stored_codec(source.codec_hint(index)?, policy, format));
         let key = source.key(index);
         let name = key.rsplit('/').next().unwrap_or_default();
         let ends_in = |dotted: &&String| {
@@ -219,7 +225,7 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
     if members.iter().all(Option::is_none) {
         members.clear();
     }
-    Common { codec, extension, distinct_stems, members, whole_images: Vec::new() }
+    Ok(Common { codec, extension, distinct_stems, members, whole_images: Vec::new() })
 }
 
 /// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each

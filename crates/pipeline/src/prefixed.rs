@@ -1,6 +1,5 @@
 use fdconvert_core::{
-    Ahead, Codec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema, Source, Splits,
-    Value,
+    Ahead, Amount, Codec, Image, Look, Result, Sample, Source, SourceFacts, Value,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -17,26 +16,11 @@ impl Prefixed {
     pub fn new(inner: Box<dyn Source>, name: &str) -> Self {
         Self { inner, prefix: format!("{name}/") }
     }
-
-    fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
-        let mut hash = Xxh3::new();
-        hash.update(&fingerprint);
-        hash.update(self.prefix.as_bytes());
-        hash.digest128().to_le_bytes()
-    }
 }
 
 impl Source for Prefixed {
-    fn schema(&self) -> &Schema {
-        self.inner.schema()
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        self.inner.dropped_fields()
-    }
-
-    fn len(&self) -> u64 {
-        self.inner.len()
+    fn facts(&self) -> &SourceFacts {
+        self.inner.facts()
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -45,87 +29,34 @@ impl Source for Prefixed {
         Ok(sample)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.inner.reads_ahead()
+    fn key(&self, index: u64) -> String {
+        format!("{}{}", self.prefix, self.inner.key(index))
+    }
+
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.fingerprint(look)?);
+        hash.update(self.prefix.as_bytes());
+        Ok(hash.digest128().to_le_bytes())
+    }
+
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        self.inner.value(index, field)
+    }
+
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        self.inner.codec_hint(index)
+    }
+
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        self.inner.bytes(index, amount)
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
         self.inner.read_ahead(indices)
     }
 
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.inner.ahead_bytes(index)
-    }
-
-    fn key(&self, index: u64) -> String {
-        format!("{}{}", self.prefix, self.inner.key(index))
-    }
-
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        self.inner.label(index)
-    }
-
-    fn knows_plain_values(&self) -> bool {
-        self.inner.knows_plain_values()
-    }
-
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        self.inner.plain_value(index, field)
-    }
-
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.inner.keeps_pixels(field)
-    }
-
-    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
-        self.inner.inner_classes(field)
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        self.inner.codec_hint(index)
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        self.inner.member_name(field)
-    }
-
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.inner.image_bytes(index)
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        self.inner.planned_bytes(index)
-    }
-
-    fn splits(&self) -> Splits {
-        self.inner.splits()
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        self.inner.remarks()
-    }
-
-    fn label_origin(&self) -> Option<String> {
-        self.inner.label_origin()
-    }
-
-    fn left_out(&self) -> Ignored {
-        self.inner.left_out()
-    }
-
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.hashed(self.inner.fingerprint())
-    }
-
-    fn stamp(&self) -> Result<[u8; 16]> {
-        self.inner.stamp().map(|stamp| self.hashed(stamp))
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        self.inner.checked_fingerprint(spare_samples).map(|found| self.hashed(found))
+    fn end(&self) -> Option<u64> {
+        self.inner.end()
     }
 }

@@ -1,7 +1,7 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema,
-    Source, Splits, Value, message, misread_number, named, renumber_classes,
+    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Look, Message, Result, Sample,
+    Schema, Source, SourceFacts, Value, message, misread_number, named, renumber_classes,
 };
 use std::{
     borrow::Cow,
@@ -38,14 +38,13 @@ pub trait KeyTable: Send + Sync {
 pub struct Relabelled {
     inner: Box<dyn Source>,
     table: Box<dyn KeyTable>,
-    schema: Schema,
+    facts: SourceFacts,
     /// The row of each sample; `None` where it keeps what it has.
     rows: Vec<Option<usize>>,
     /// The field of the table that each field is taken of.
     columns: Vec<Option<usize>>,
     /// New numbers of the classes of each field, before and in the table.
     renumbered: Vec<[Option<Numbers>; 2]>,
-    notes: Vec<Message>,
 }
 
 /// The new number of each class that has another one.
@@ -150,25 +149,39 @@ impl Relabelled {
             own.kind = field.kind.clone();
             *numbers = join_classes(own, field);
         }
-        let schema = Schema::new(fields)?;
-        Ok(Box::new(Self { inner, table, schema, rows, columns, renumbered, notes }))
-    }
-
-    fn hashed(&self, fingerprint: [u8; 16]) -> [u8; 16] {
-        let mut hash = Xxh3::new();
-        hash.update(&fingerprint);
-        hash.update(&self.table.identity());
-        hash.digest128().to_le_bytes()
+        let mut facts = SourceFacts { schema: Schema::new(fields)?, ..inner.facts().clone() };
+        // The table has those that are new.
+        let is_new = FieldFacts { is_known: true, ..FieldFacts::default() };
+        facts.fields.resize(facts.schema.fields.len(), is_new);
+        facts.remarks.extend(table.remarks().iter().map(Message::from));
+        facts.remarks.extend(notes);
+        facts.remarks.push(message!(
+            "{} of {} samples have values of {}",
+            rows.len() - n_kept,
+            rows.len(),
+            named::LABELS
+        ));
+        let label = facts.schema.label().and_then(|field| columns.get(field).copied().flatten());
+        if label.is_some() {
+            // That of the dataset says nothing of the labels of a table.
+            facts.label_origin = None;
+        }
+        Ok(Box::new(Self { inner, table, facts, rows, columns, renumbered }))
     }
 
     fn row(&self, index: u64) -> Option<usize> {
         self.rows.get(usize::try_from(index).ok()?).copied().flatten()
     }
 
+    /// The value of a field in the table.
+    fn said(&self, index: u64, field: usize) -> Option<Value<Image>> {
+        let column = self.columns.get(field).copied().flatten()?;
+        self.table.value(self.row(index)?, column)
+    }
+
     /// The value of a field: what the table says, or what it was.
     fn shown(&self, index: u64, field: usize, own: Option<Value<Image>>) -> Option<Value<Image>> {
-        let listed = self.row(index).zip(self.columns.get(field).copied().flatten());
-        let said = listed.and_then(|(row, column)| self.table.value(row, column));
+        let said = self.said(index, field);
         let numbers =
             self.renumbered.get(field).map(|[own, table]| if said.is_some() { table } else { own });
         match (said.or(own), numbers) {
@@ -260,22 +273,14 @@ fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Numbers>; 2] 
 }
 
 impl Source for Relabelled {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn dropped_fields(&self) -> &[String] {
-        self.inner.dropped_fields()
-    }
-
-    fn len(&self) -> u64 {
-        self.inner.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let sample = self.inner.read(index)?;
         let mut own = sample.values.into_iter();
-        let values = (0..self.schema.fields.len()).map(|field| {
+        let values = (0..self.schema().fields.len()).map(|field| {
             let own = own.next();
             self.shown(index, field, own).ok_or_else(|| {
                 Error::sample(&sample.key, "the table has no value for one of its fields")
@@ -285,108 +290,36 @@ impl Source for Relabelled {
         Ok(Sample { key: sample.key, values })
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.inner.reads_ahead()
+    fn key(&self, index: u64) -> String {
+        self.inner.key(index)
+    }
+
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.fingerprint(look)?);
+        hash.update(&self.table.identity());
+        Ok(hash.digest128().to_le_bytes())
+    }
+
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let is_own = field < self.inner.schema().fields.len() && self.said(index, field).is_none();
+        let own = if is_own { self.inner.value(index, field)? } else { None };
+        Ok(self.shown(index, field, own).filter(Value::is_plain))
+    }
+
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        self.inner.codec_hint(index)
+    }
+
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        self.inner.bytes(index, amount)
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
         self.inner.read_ahead(indices)
     }
 
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.inner.ahead_bytes(index)
-    }
-
-    fn key(&self, index: u64) -> String {
-        self.inner.key(index)
-    }
-
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        let Some(field) = self.schema.label() else { return Ok(None) };
-        let known = self.inner.schema().label() == Some(field);
-        let own = if known { self.inner.label(index)? } else { None };
-        Ok(match self.shown(index, field, own.map(Value::Int)) {
-            Some(Value::Int(label)) => Some(label),
-            _ => None,
-        })
-    }
-
-    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        let is_own = field < self.inner.schema().fields.len();
-        let own = if is_own { self.inner.plain_value(index, field)? } else { None };
-        let value = self.shown(index, field, own);
-        Ok(value.filter(|it| matches!(it, Value::Int(_) | Value::Float(_) | Value::Text(_))))
-    }
-
-    fn knows_plain_values(&self) -> bool {
-        self.inner.knows_plain_values()
-    }
-
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.inner.keeps_pixels(field)
-    }
-
-    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
-        self.inner.inner_classes(field)
-    }
-
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        self.inner.codec_hint(index)
-    }
-
-    fn member_name(&self, field: usize) -> Option<String> {
-        self.inner.member_name(field)
-    }
-
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.inner.image_bytes(index)
-    }
-
-    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
-        self.inner.planned_bytes(index)
-    }
-
-    fn splits(&self) -> Splits {
-        self.inner.splits()
-    }
-
-    fn remarks(&self) -> Vec<Message> {
-        let n = self.rows.iter().flatten().count();
-        let mut remarks = self.inner.remarks();
-        remarks.extend(self.table.remarks().iter().map(Message::from));
-        remarks.extend(self.notes.iter().cloned());
-        remarks.push(message!(
-            "{n} of {} samples have values of {}",
-            self.rows.len(),
-            named::LABELS
-        ));
-        remarks
-    }
-
-    fn label_origin(&self) -> Option<String> {
-        // That of the dataset says nothing of the labels of a table.
-        let label =
-            self.schema.label().and_then(|field| self.columns.get(field).copied().flatten());
-        if label.is_some() { None } else { self.inner.label_origin() }
-    }
-
-    fn left_out(&self) -> Ignored {
-        self.inner.left_out()
-    }
-
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.hashed(self.inner.fingerprint())
-    }
-
-    fn stamp(&self) -> Result<[u8; 16]> {
-        self.inner.stamp().map(|stamp| self.hashed(stamp))
-    }
-
-    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
-        self.inner.checked_fingerprint(spare_samples).map(|found| self.hashed(found))
+    fn end(&self) -> Option<u64> {
+        self.inner.end()
     }
 }

@@ -1,7 +1,7 @@
 //! Where a split is cut into shards.
 use crate::{Plan, ahead::Pieces, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
-use fdconvert_core::{Error, Format, Result, Source, Value, named};
+use fdconvert_core::{Amount, Error, Format, Result, Source, Value, named};
 use std::ops::Range;
 
 /// Images that are encoded to learn how large they become when that is not known otherwise.
@@ -55,7 +55,7 @@ impl Sharding {
         range: Range<u64>,
         split: Option<&String>,
     ) -> Result<Vec<Range<u64>>> {
-        if how.source.is_open() {
+        if how.source.facts().is_open() {
             return self.cut_open(how, &range);
         }
         let n_samples = range.end - range.start;
@@ -175,7 +175,7 @@ impl Measure<'_> {
         let mut worker = Worker::default();
         let (mut n_good, mut total) = (0, 0);
         // A source that is not ready as a whole is packed in its own order, as one split.
-        let n_samples = (range.end - range.start).min(self.source.n_ready());
+        let n_samples = (range.end - range.start).min(self.source.facts().n_ready());
         let n_probed = n_samples.min(PROBED);
         // Evenly spread, so that the plan does not depend on chance.
         let position = |n: u64| range.start + n * n_samples / n_probed;
@@ -199,7 +199,7 @@ impl Measure<'_> {
     /// Bytes of a sample that stays as it is, where the source knows them; 0 for one that the run
     /// will leave out.
     fn known(&self, position: u64) -> Result<Option<u64>> {
-        let bytes = self.source.planned_bytes(self.plan.source_index(position));
+        let bytes = self.source.bytes(self.plan.source_index(position), Amount::Planned);
         Ok(match self.unreadable.settle(position, bytes)? {
             Some(bytes) => bytes.map(|n| self.format.sample_bytes(self.source.schema(), n)),
             None => Some(0),

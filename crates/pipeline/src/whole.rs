@@ -20,15 +20,19 @@ pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
     let images =
         fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
     let further: Vec<usize> = images.map(|(number, _)| number).collect();
-    let is_unsure = |field: &usize| !source.keeps_pixels(*field);
+    let is_unsure = |field: &usize| !source.facts().field(*field).keeps_pixels;
     // Samples that are bad say nothing, and are errors where they are packed.
-    let n_looks = if further.iter().any(is_unsure) { source.n_ready().min(N_LOOKS) } else { 0 };
+    let n_looks =
+        if further.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
     let sample = (0..n_looks).find_map(|index| source.read(index).ok());
     let is_rgb = |field: usize| match sample.as_ref().and_then(|it| it.values.get(field)) {
         Some(Value::Image(image)) => is_rgb(image),
         _ => true,
     };
-    further.into_iter().filter(|&field| source.keeps_pixels(field) || !is_rgb(field)).collect()
+    further
+        .into_iter()
+        .filter(|&field| source.facts().field(field).keeps_pixels || !is_rgb(field))
+        .collect()
 }
 
 fn is_rgb(image: &Image) -> bool {

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 use fdconvert_codec::{By, Form, Mixture, Policy};
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Pixels, Result, Sample, Schema, Source,
+    SourceFacts, Value,
 };
 use fdconvert_pipeline::{Balance, OnError, Plan, PlanRequest, Selection};
 use fdconvert_testkit::fake::SHARDS;
@@ -22,24 +23,20 @@ enum What {
 }
 
 struct Images {
-    schema: Schema,
+    facts: SourceFacts,
     what: Vec<What>,
 }
 
 impl Images {
     fn new(what: Vec<What>) -> Self {
         let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
-        Self { schema, what }
+        Self { facts: SourceFacts::new("images", schema, what.len() as u64), what }
     }
 }
 
 impl Source for Images {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.what.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -61,12 +58,8 @@ impl Source for Images {
         format!("image {index}")
     }
 
-    fn name(&self) -> String {
-        "images".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 
@@ -159,36 +152,39 @@ fn shares_are_of_what_is_planned() {
 }
 
 /// An encoded image whose bytes stay, of that many bytes.
-struct Kept(Images, Vec<usize>);
+struct Kept {
+    images: Images,
+    sizes: Vec<usize>,
+}
+
+impl Kept {
+    fn new(sizes: Vec<usize>) -> Self {
+        let mut images = Images::new(Vec::new());
+        images.facts.len = sizes.len() as u64;
+        Self { images, sizes }
+    }
+}
 
 impl Source for Kept {
-    fn schema(&self) -> &Schema {
-        &self.0.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.1.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.images.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         // A header of PNG and then anything: plans look no further.
         let mut bytes =
             b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20\x08\x02\0\0\0".to_vec();
-        bytes.resize(self.1[index as usize], 0);
+        bytes.resize(self.sizes[index as usize], 0);
         let image = Encoded::new(Codec::Png, 32, 32, bytes.into());
         Ok(Sample { key: self.key(index), values: vec![Value::Image(image.into())] })
     }
 
     fn key(&self, index: u64) -> String {
-        self.0.key(index)
+        self.images.key(index)
     }
 
-    fn name(&self) -> String {
-        "kept".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 
@@ -196,7 +192,7 @@ impl Source for Kept {
 fn by_benefit_takes_those_that_cost_the_fewest_bytes_for_the_most_work() {
     // The BMP of each has 54 + 32 * 96 = 3126 bytes.
     let sizes = vec![1000, 2000, 1500, 3000, 3126, 3200];
-    let source = Kept(Images::new(Vec::new()), sizes);
+    let source = Kept::new(sizes);
     let chosen = |share, by| {
         let plan = Plan::new(&source, &policy(share, by), &SHARDS, &PlanRequest::default());
         chosen(&plan.unwrap())
@@ -213,7 +209,7 @@ fn by_benefit_takes_those_that_cost_the_fewest_bytes_for_the_most_work() {
 fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
     // Images of 1000, 1010, ... bytes, 3126 as BMP.
     let sizes: Vec<usize> = (0..100).map(|n| 1000 + 10 * n).collect();
-    let source = Kept(Images::new(Vec::new()), sizes.clone());
+    let source = Kept::new(sizes.clone());
     let n_bmp = |read_bytes_per_s| {
         let balance = Balance {
             read_bytes_per_s,

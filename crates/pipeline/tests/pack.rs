@@ -1,9 +1,9 @@
 //! `pack` against a source and a format that live in memory and misbehave on demand.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use fdconvert_core::{
-    Bilevel, Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind,
+    Bilevel, Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, Look,
     OpenOptions, OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Source, Value,
+    Skipped, Source, SourceFacts, Value,
 };
 use fdconvert_pipeline::{Cancel, Observer, OnError, PackJob, Report, Run, pack};
 use std::{
@@ -26,17 +26,13 @@ enum Deed {
 }
 
 struct Memory {
-    schema: Schema,
+    facts: SourceFacts,
     deeds: Vec<Deed>,
 }
 
 impl Source for Memory {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.deeds.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -64,12 +60,8 @@ impl Source for Memory {
         index.to_string()
     }
 
-    fn name(&self) -> String {
-        "memory".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 
@@ -187,7 +179,8 @@ fn run_from(
     resume_after: u64,
 ) -> Ended {
     let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("deed", Kind::Int)];
-    let source = Memory { schema: Schema::new(fields).unwrap(), deeds };
+    let schema = Schema::new(fields).unwrap();
+    let source = Memory { facts: SourceFacts::new("memory", schema, deeds.len() as u64), deeds };
     let log = Arc::new(Mutex::new(Log::default()));
     let format = Target { log: log.clone(), resume_after };
     let run = Run { buffer: Some(10), on_error, ..run };

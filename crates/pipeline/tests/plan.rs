@@ -3,44 +3,39 @@
 #![allow(clippy::single_range_in_vec_init, reason = "a selection may be one range")]
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Result, Sample, Schema, Source,
+    SourceFacts, Value,
 };
 use fdconvert_pipeline::{Concat, Plan, PlanRequest, Selection, ShardBy, Sharding, Split};
 use fdconvert_testkit::fake::SHARDS;
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 /// Samples `0..n` of `n_classes` classes; sample `i` has `100 + i` bytes.
 struct Listing {
-    schema: Schema,
-    n: u64,
-    prefix: &'static str,
+    facts: SourceFacts,
 }
 
 fn listing(n: u64, prefix: &'static str, classes: &[&str]) -> Listing {
     let names: Vec<String> = classes.iter().map(ToString::to_string).collect();
     let fields =
         vec![FieldSpec::new("image", Kind::Image), FieldSpec::label("label", names.into())];
-    Listing { schema: Schema::new(fields).unwrap(), n, prefix }
+    Listing { facts: SourceFacts::new(prefix, Schema::new(fields).unwrap(), n) }
 }
 
 impl Listing {
     fn class(&self, index: u64) -> i64 {
-        let n = self.schema.fields[1].class_names.as_ref().unwrap().len() as u64;
+        let n = self.facts.schema.fields[1].class_names.as_ref().unwrap().len() as u64;
         (index % n) as i64
     }
 }
 
 impl Source for Listing {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.n
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        if index >= self.n {
+        if index >= self.len() {
             return Err(Error::usage("sample", "there is none"));
         }
         let bytes = vec![0; 3].into();
@@ -50,32 +45,32 @@ impl Source for Listing {
     }
 
     fn key(&self, index: u64) -> String {
-        format!("{}/{index}.jpg", self.prefix)
+        format!("{}/{index}.jpg", self.name())
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        Some(100 + index)
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(Some(100 + index))
     }
 
-    fn name(&self) -> String {
-        self.prefix.into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [self.n as u8; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([self.len() as u8; 16])
     }
 }
 
 /// A listing with splits of its own: the first `n` samples, the rest.
-struct Divided(Listing, u64);
+struct Divided(Listing, SourceFacts);
+
+impl Divided {
+    fn new(listing: Listing, n: u64) -> Self {
+        let splits = vec![("test".into(), 0..n), ("train".into(), n..listing.len())];
+        let facts = SourceFacts { splits, ..listing.facts.clone() };
+        Self(listing, facts)
+    }
+}
 
 impl Source for Divided {
-    fn schema(&self) -> &Schema {
-        self.0.schema()
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.1
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -86,22 +81,14 @@ impl Source for Divided {
         self.0.key(index)
     }
 
-    fn splits(&self) -> Vec<(String, Range<u64>)> {
-        vec![("test".into(), 0..self.1), ("train".into(), self.1..self.0.n)]
-    }
-
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.0.fingerprint()
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        self.0.fingerprint(look)
     }
 }
 
 #[test]
 fn splits_of_the_source_stay_whatever_the_order() {
-    let divided = |prefix, n| Box::new(Divided(listing(10, prefix, &["cat"]), n));
+    let divided = |prefix, n| Box::new(Divided::new(listing(10, prefix, &["cat"]), n));
     let by = |request: PlanRequest, source: &dyn Source| {
         let plan = plan(source, &request).unwrap();
         let shards = plan.shards.iter();
@@ -296,16 +283,13 @@ fn sources_are_joined_and_their_classes_by_name() {
 
     // Numbers without names are none of these classes.
     let mut numbers = listing(4, "d", &["cat"]);
-    numbers.schema.fields[1].class_names = None;
+    numbers.facts.schema.fields[1].class_names = None;
     let first: Box<dyn Source> = Box::new(listing(4, "a", &["cat"]));
     let said = Concat::mix(vec![first, Box::new(numbers)]).map(drop).unwrap_err().to_string();
     assert!(said.contains("has names of classes") && said.contains("only numbers"), "{said}");
 
-    let other = Listing {
-        schema: Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap(),
-        n: 1,
-        prefix: "c",
-    };
+    let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
+    let other = Listing { facts: SourceFacts::new("c", schema, 1) };
     let first: Box<dyn Source> = Box::new(listing(4, "a", &["cat"]));
     assert!(Concat::join(vec![first, Box::new(other)]).is_err());
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value,
-    bytes::u32_be_at,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Result, Sample, Schema, Source,
+    SourceFacts, Value, bytes::u32_be_at,
 };
 use fdconvert_profile::{
     Machine, Measuring, Model, Pattern, ReadPlan, Report, Target, measure_formats, measure_read,
@@ -13,17 +13,13 @@ use fdconvert_profile::{
 use std::{env, fs, path::Path, path::PathBuf};
 
 struct Pngs {
-    schema: Schema,
+    facts: SourceFacts,
     paths: Vec<PathBuf>,
 }
 
 impl Source for Pngs {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.paths.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -41,12 +37,8 @@ impl Source for Pngs {
         path.map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    fn name(&self) -> String {
-        "pngs".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 
@@ -58,7 +50,8 @@ fn main() -> Result<()> {
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "png"));
     paths.sort();
-    let source = Pngs { schema: Schema::new(vec![FieldSpec::new("image", Kind::Image)])?, paths };
+    let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+    let source = Pngs { facts: SourceFacts::new("pngs", schema, paths.len() as u64), paths };
 
     let never = || false;
     let formats = [Codec::Png, Codec::Bmp];

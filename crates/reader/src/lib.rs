@@ -16,8 +16,8 @@
 #![forbid(unsafe_code)]
 
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, OpenOptions, Provenance,
-    Reader, Result, Sample, Schema, Skipped, Source, SplitChoice, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Format, Kind, Look, MaxDecompressed, OpenOptions,
+    Provenance, Reader, Result, Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_formats::{
     formats, is_image_folder, is_path, names_of, open, open_with, recognise,

@@ -8,8 +8,8 @@
     clippy::print_stderr,
     reason = "an experiment ends where something is wrong"
 )]
-use fdconvert::{Codec, Encoded, FieldSpec, Image, Kind, Pack, PackOptions, Pixels, Result};
-use fdconvert::{Sample, Schema, Source, Value};
+use fdconvert::{Codec, Encoded, FieldSpec, Image, Kind, Look, Pack, PackOptions, Pixels, Result};
+use fdconvert::{Sample, Schema, Source, SourceFacts, Value};
 use fdconvert_codec::{Encoder, JpegOptions};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const N_CLASSES: u64 = 1000;
 const N_IMAGES: u64 = 61;
 
 struct Many {
-    schema: Schema,
+    facts: SourceFacts,
     images: Vec<Encoded>,
 }
 
@@ -28,7 +28,8 @@ fn main() {
     let out = std::env::args_os().nth(1).expect("the path of the beton to be written");
     let label = FieldSpec::label("label", (0..N_CLASSES).map(|it| format!("class {it}")).collect());
     let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image), label]).expect("a schema");
-    let source = Many { schema, images: (0..N_IMAGES).map(image).collect() };
+    let facts = SourceFacts::new("many", schema, N_SAMPLES);
+    let source = Many { facts, images: (0..N_IMAGES).map(image).collect() };
     let report = Pack::from_source(Arc::new(source), &out).options(PackOptions::default()).run();
     let report = report.expect("the beton is written");
     eprintln!("{} samples in {}", report.samples, out.display());
@@ -49,12 +50,8 @@ fn image(number: u64) -> Encoded {
 }
 
 impl Source for Many {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        N_SAMPLES
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -71,11 +68,7 @@ impl Source for Many {
         format!("n{:08}/n{:08}_{index}.jpg", index % N_CLASSES, index % N_CLASSES)
     }
 
-    fn name(&self) -> String {
-        "many".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        *b"many version one"
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(*b"many version one")
     }
 }

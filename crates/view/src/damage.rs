@@ -77,7 +77,7 @@ impl Damage {
         let mut start = 0;
         while start < reader.len() && !ended.is_cancelled() {
             let block = start..reader.len().min(start + BLOCK);
-            let ahead = match reader.reads_ahead() {
+            let ahead = match reader.facts().reads_ahead {
                 true => reader.read_ahead(&block.clone().collect::<Vec<_>>()),
                 false => Ahead::default(),
             };

@@ -43,7 +43,7 @@ impl Dataset {
     pub(crate) fn new(Opened { reader, path, format }: Opened) -> Self {
         let catalog = Arc::new(Catalog::new(&*reader));
         Self {
-            splits: reader.splits(),
+            splits: reader.splits().to_vec(),
             names: Names::of(reader.schema(), catalog.fields()),
             catalog,
             selections: Selections::default(),
@@ -125,7 +125,7 @@ impl Dataset {
     /// Returns a sample as stored, for describing it: without comparing checksums, or drawing it
     /// again.
     pub(crate) fn stored_sample(&self, index: u64) -> Result<Sample<Encoded>> {
-        if self.reader.drawn().is_some() {
+        if self.reader.as_generated().is_some() {
             return self.checked_sample(index);
         }
         sigbus::caught(|| self.reader.get(index))

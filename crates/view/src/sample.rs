@@ -130,7 +130,7 @@ fn python(dataset: &Dataset, index: u64, key: &str) -> String {
 /// colours.
 fn is_mask(dataset: &Dataset, position: usize, field: &FieldSpec, value: &Value<Encoded>) -> bool {
     let Value::Image(image) = value else { return false };
-    if dataset.reader().keeps_pixels(position) {
+    if dataset.reader().facts().field(position).keeps_pixels {
         return true;
     }
     let is_further = dataset.schema().first_image() != Some(position);

@@ -64,7 +64,7 @@ pub(crate) fn picture(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Resul
 /// `sheet.html`.
 pub(crate) fn page(dataset: &Dataset, asked: &Asked, ended: &Cancel) -> Result<Answer, Failure> {
     let sheet = Sheet::asked(dataset, asked, ended)?;
-    let (name, side) = (escaped(&dataset.reader().name()), sheet.side);
+    let (name, side) = (escaped(dataset.reader().name()), sheet.side);
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" \

@@ -60,7 +60,7 @@ fn masks_of_a_beton_are_what_they_were() {
                 Value::Image(image) => image.bytes.len() as u64,
                 _ => 0,
             });
-            assert_eq!(reader.image_bytes(index), Some(lens.sum()));
+            assert_eq!(reader.bytes(index, Amount::Known).unwrap(), Some(lens.sum()));
         }
     }
 }

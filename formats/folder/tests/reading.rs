@@ -1,7 +1,7 @@
 //! What is found in folders and tables, and what is said about the rest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::{Folder, FolderReader};
-use fdconvert_core::{Codec, Error, Limits, Reader, Source, Value};
+use fdconvert_core::{Amount, Codec, Error, Limits, Look, Reader, Source, Value};
 use fdconvert_testkit::fixtures;
 use std::{
     ffi::OsStr,
@@ -71,7 +71,7 @@ fn a_flat_folder_has_no_label() {
     let reader = open(root.path());
     assert_eq!(reader.schema().fields.len(), 1);
     assert_eq!(keys(&reader), ["a.png", "b.png"]);
-    assert_eq!(reader.ignored().folders, ["empty"]);
+    assert_eq!(reader.facts().ignored.folders, ["empty"]);
     assert_eq!(reader.details()["layout"], "flat folder");
 }
 
@@ -85,7 +85,7 @@ fn what_is_no_image_is_counted() {
     fs::create_dir_all(root.path().join("b/deeper")).unwrap();
     let reader = open(root.path());
     assert_eq!(keys(&reader), ["a/1.png"]);
-    let ignored = reader.ignored();
+    let ignored = &reader.facts().ignored;
     assert_eq!((ignored.others, ignored.hidden, ignored.links), (3, 2, 0));
     assert_eq!(ignored.extensions[".txt"], 2);
     assert_eq!(ignored.folders, ["b"]);
@@ -143,7 +143,7 @@ fn links_stay_inside_and_end() {
         "b/deep/3.png",
     ];
     assert_eq!(keys(&reader), expected);
-    assert!(reader.ignored().links >= 6, "{:?}", reader.ignored());
+    assert!(reader.facts().ignored.links >= 6, "{:?}", reader.facts().ignored);
     (0..reader.len()).for_each(|index| drop(reader.get(index).unwrap()));
 
     // The root itself may be reached through a link.
@@ -198,14 +198,14 @@ fn a_bad_file_is_the_error_of_its_sample() {
 fn the_fingerprint_is_of_names_and_sizes() {
     let root = tempfile::tempdir().unwrap();
     tree(root.path(), &["a/1.png", "a/2.png"]);
-    let first = open(root.path()).fingerprint();
+    let first = open(root.path()).fingerprint(Look::Sizes).unwrap();
     fs::write(root.path().join("a/unrelated.txt"), "x").unwrap();
-    assert_eq!(open(root.path()).fingerprint(), first);
+    assert_eq!(open(root.path()).fingerprint(Look::Sizes).unwrap(), first);
     fs::write(root.path().join("a/1.png"), fixtures::PNG_GRAY).unwrap();
-    let resized = open(root.path()).fingerprint();
+    let resized = open(root.path()).fingerprint(Look::Sizes).unwrap();
     assert_ne!(resized, first);
     fs::rename(root.path().join("a/1.png"), root.path().join("a/3.png")).unwrap();
-    assert_ne!(open(root.path()).fingerprint(), resized);
+    assert_ne!(open(root.path()).fingerprint(Look::Sizes).unwrap(), resized);
 }
 
 /// A look that fails otherwise than by absence is an error, never another dataset.
@@ -213,19 +213,19 @@ fn the_fingerprint_is_of_names_and_sizes() {
 fn a_failed_look_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     tree(root.path(), &["a/1.png", "a/2.png"]);
-    let (known, reader) = (open(root.path()).fingerprint(), open(root.path()));
-    assert_eq!(open(root.path()).checked_fingerprint(false).unwrap(), known);
+    let (known, reader) = (open(root.path()).fingerprint(Look::Sizes).unwrap(), open(root.path()));
+    assert_eq!(open(root.path()).fingerprint(Look::SizesSparing).unwrap(), known);
     fs::remove_file(root.path().join("a/2.png")).unwrap();
-    assert!(matches!(reader.checked_fingerprint(false), Err(Error::Sample { .. })));
-    assert!(matches!(reader.planned_bytes(1), Err(Error::Sample { .. })));
-    assert_ne!(reader.checked_fingerprint(true).unwrap(), known);
+    assert!(matches!(reader.fingerprint(Look::Sizes), Err(Error::Sample { .. })));
+    assert!(matches!(reader.bytes(1, Amount::Planned), Err(Error::Sample { .. })));
+    assert_ne!(reader.fingerprint(Look::SizesSparing).unwrap(), known);
 
     tree(root.path(), &["a/2.png"]);
     let reader = open(root.path());
     fs::remove_file(root.path().join("a/2.png")).unwrap();
     symlink("2.png", root.path().join("a/2.png")).unwrap();
-    for spare_samples in [false, true] {
-        let error = reader.checked_fingerprint(spare_samples).unwrap_err();
+    for look in [Look::Sizes, Look::SizesSparing] {
+        let error = reader.fingerprint(look).unwrap_err();
         assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/2.png"));
     }
     // No one can say whether such a link leads outside.
@@ -251,7 +251,7 @@ fn followed_links_lead_anywhere_and_every_folder_is_listed_once() {
     assert_eq!(keys(&reader), ["a/1.png", "a/file.png", "b/2.png", "b/deep/3.png"]);
     assert_eq!(labels(&reader), [0, 0, 1, 1]);
     // A class that is another one's folder is told apart from links that lead nowhere.
-    let ignored = reader.ignored();
+    let ignored = &reader.facts().ignored;
     assert_eq!((ignored.links, ignored.repeats, ignored.folders.len()), (1, 2, 0));
 
     fs::remove_dir_all(root.join("a")).unwrap();
@@ -301,10 +301,10 @@ fn a_table_decides_samples_order_and_values() {
     }
     reader.verify_sample(2).unwrap();
 
-    let first = reader.fingerprint();
-    assert_eq!(open().fingerprint(), first);
+    let first = reader.fingerprint(Look::SizesSparing).unwrap();
+    assert_eq!(open().fingerprint(Look::SizesSparing).unwrap(), first);
     fs::write(&table, text.replace("dog", "dot")).unwrap();
-    assert_ne!(open().fingerprint(), first);
+    assert_ne!(open().fingerprint(Look::SizesSparing).unwrap(), first);
 
     fs::write(&table, "path,label\nx.png\n").unwrap();
     let error = Folder::default().open_with_labels(&root, &table).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 
 use crate::formula::{FormulaFormat, FormulaReader, write};
 use fdconvert_core::{
-    Common, Create, Error, Format, Image, Provenance, Reader, Schema, Shard, Source, Value,
+    Common, Create, Error, Format, Image, Look, Provenance, Reader, Schema, Shard, Source, Value,
 };
 use fdconvert_fractal::{Category, Formula, FractalSource, Recipe, Shape, System};
 use fdconvert_storage::{fault, partial_path};
@@ -48,7 +48,10 @@ fn what_is_written_is_read() {
         assert!(reader.verify_layout().is_empty());
         assert_eq!(reader.name(), format!("{number}.formula"));
         let source = FractalSource::new(formula.clone(), "other name").unwrap();
-        assert_eq!(reader.fingerprint(), source.fingerprint());
+        assert_eq!(
+            reader.fingerprint(Look::Sizes).unwrap(),
+            source.fingerprint(Look::Sizes).unwrap()
+        );
         assert_eq!(reader.schema(), source.schema());
         for index in (0..reader.len()).step_by(11) {
             let mut rgb = Vec::new();
@@ -84,14 +87,17 @@ fn a_recipe_is_opened_like_its_file() {
         write(&path, &formula(recipe), &provenance(), true).unwrap();
         let file = crate::open(&path).unwrap();
         let reader = crate::open(recipe).unwrap();
-        assert_eq!((reader.len(), reader.fingerprint()), (file.len(), file.fingerprint()));
+        assert_eq!(
+            (reader.len(), reader.fingerprint(Look::Sizes).unwrap()),
+            (file.len(), file.fingerprint(Look::Sizes).unwrap())
+        );
         assert_eq!(reader.schema(), file.schema());
         for index in (0..reader.len()).step_by(17) {
             assert_eq!(reader.get(index).unwrap(), file.get(index).unwrap());
         }
         assert!(reader.verify_layout().is_empty() && reader.provenance().is_none());
         assert_eq!(reader.name(), Recipe::parse(recipe).unwrap().name());
-        assert_eq!(reader.details()["recipe"], reader.name().as_str());
+        assert_eq!(reader.details()["recipe"], reader.name());
         assert!(
             reader.details().keys().skip(1).eq(file
                 .details()
@@ -110,20 +116,20 @@ fn images_are_drawn_at_another_size() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.formula");
     let recipe = "fractal:svd?classes=2&instances=3&points=600";
-    let is_free = |reader: &dyn Reader| reader.drawn().unwrap().is_free;
+    let is_free = |reader: &dyn Reader| reader.as_generated().unwrap().drawn().is_free;
     let free = crate::open(recipe).unwrap();
     let sized = crate::open(format!("{recipe}&size=40")).unwrap();
     write(&path, &formula(recipe), &provenance(), false).unwrap();
     let file = open(&path).unwrap();
     assert!(is_free(&*free) && !is_free(&*sized) && !is_free(&*file));
     for reader in [free, file] {
-        assert_eq!(reader.drawn().unwrap().side, 256);
-        let redrawn = reader.drawn_at(40).unwrap().unwrap();
-        assert_eq!(redrawn.drawn().unwrap().side, 40);
+        assert_eq!(reader.as_generated().unwrap().drawn().side, 256);
+        let redrawn = reader.as_generated().unwrap().drawn_at(40).unwrap();
+        assert_eq!(redrawn.as_generated().unwrap().drawn().side, 40);
         assert_eq!(redrawn.get(5).unwrap(), sized.get(5).unwrap());
         // The hashes of the file are of the file's size.
         assert!(redrawn.verify_layout().is_empty());
-        assert!(matches!(reader.drawn_at(8), Err(Error::Usage { .. })));
+        assert!(matches!(reader.as_generated().unwrap().drawn_at(8), Err(Error::Usage { .. })));
     }
 }
 
@@ -147,14 +153,17 @@ fn epochs_are_other_instances_of_the_same_classes() {
         Value::Image(image) => image.bytes,
         _ => panic!("no image"),
     };
-    let later = reader.at_epoch(5).unwrap().unwrap();
+    let later = reader.as_generated().unwrap().at_epoch(5).unwrap().unwrap();
     assert_ne!(image(&*reader), image(&*later));
-    assert_eq!(image(&*reader), image(&*later.at_epoch(0).unwrap().unwrap()));
+    assert_eq!(
+        image(&*reader),
+        image(&*later.as_generated().unwrap().at_epoch(0).unwrap().unwrap())
+    );
     assert_eq!(reader.label(9).unwrap(), later.label(9).unwrap());
     assert!(later.verify_layout().is_empty());
 
     write(&path, &formula(RECIPES[0]), &provenance(), true).unwrap();
-    assert!(open(&path).unwrap().at_epoch(5).unwrap().is_none());
+    assert!(open(&path).unwrap().as_generated().unwrap().at_epoch(5).unwrap().is_none());
 }
 
 #[test]
@@ -353,7 +362,7 @@ proptest! {
         let path = folder.path().join("x.formula");
         write(&path, &tiny, &provenance(), false).unwrap();
         let reader = FormulaReader::open(&path).unwrap();
-        prop_assert_eq!(reader.fingerprint(), tiny.fingerprint());
+        prop_assert_eq!(reader.fingerprint(Look::Sizes).unwrap(), tiny.fingerprint());
         prop_assert!(reader.verify_layout().is_empty());
     }
 }

@@ -74,7 +74,7 @@ fn a_column_that_is_not_read_can_be_left_out() {
         let reader =
             open_with(folder.path(), &OpenOptions::default().drop_fields(dropped.to_vec()))
                 .unwrap();
-        assert_eq!(reader.dropped_fields(), dropped);
+        assert_eq!(reader.facts().dropped_fields, dropped);
         assert_eq!(reader.schema().fields.len(), 1);
         assert!((0..2).all(|index| reader.verify_sample(index).is_ok()));
         assert!(
@@ -149,7 +149,7 @@ fn shards_of_several_writers_are_one_dataset() {
         assert!(matches!(&values[..], [Value::Image(image), Value::Int(it)]
             if image.bytes[..] == *bytes && *it == y));
     }
-    assert_eq!(reader.codec_hint(1), Some(Codec::Png));
+    assert_eq!(reader.codec_hint(1).unwrap(), Some(Codec::Png));
     assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());
 
     let more = [("image", "jpeg"), ("y", "int"), ("z", "str")];
@@ -166,7 +166,7 @@ fn shards_of_several_writers_are_one_dataset() {
         assert!(error.contains(&format!("--drop-fields {field} leaves it out")), "{error}");
         let dropped = OpenOptions::default().drop_fields(vec![field.to_owned()]);
         let reader = open_with(root.path(), &dropped).unwrap();
-        assert_eq!(reader.dropped_fields(), [field]);
+        assert_eq!(reader.facts().dropped_fields, [field]);
         assert!((0..2).all(|index| reader.verify_sample(index).is_ok()));
     }
 }

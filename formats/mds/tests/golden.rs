@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::mds::{Mds, MdsReader};
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, Codec, DType, Error, Format, Kind, Reader, Source, Value};
+use fdconvert_core::{Amount, ArraySpec, Codec, DType, Error, Format, Kind, Reader, Source, Value};
 use fdconvert_testkit::compare::sha256;
 use serde_json::Value as Json;
 use std::{
@@ -47,7 +47,7 @@ fn assert_is_truth(reader: &dyn Reader) {
             assert_eq!(wanted[&field.name], found, "sample {index}, {}", field.name);
         }
         reader.verify_sample(index).unwrap();
-        assert_eq!(reader.codec_hint(index), Some(Codec::Jpeg));
+        assert_eq!(reader.codec_hint(index).unwrap(), Some(Codec::Jpeg));
         assert_eq!(reader.label(index).unwrap(), Some(index as i64 - 3));
     }
     assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());
@@ -61,7 +61,7 @@ fn what_streaming_wrote_is_read() {
         let reader = Mds::default().open(&golden(name)).unwrap();
         assert_is_truth(&*reader);
         assert!(reader.details()["shards"].as_u64().unwrap() > 1);
-        let known = reader.image_bytes(0).is_some();
+        let known = reader.bytes(0, Amount::Known).unwrap().is_some();
         assert_eq!(known, name == "none");
     }
 }
@@ -158,7 +158,7 @@ fn explore(index: &Bytes, shards: &[Bytes]) -> bool {
             Ok(sample) => reader.schema().check(&sample).unwrap(),
             Err(_) => complained = true,
         }
-        let _ = (reader.key(index), reader.codec_hint(index), reader.image_bytes(index));
+        let _ = (reader.key(index), reader.codec_hint(index), reader.bytes(index, Amount::Known));
     }
     complained
 }

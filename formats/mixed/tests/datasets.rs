@@ -140,7 +140,7 @@ fn check(out: &Path, all: &[Sample<Encoded>]) {
         for (position, &id) in (0..).zip(&ids) {
             assert_eq!(stratum.id(position), Some(id));
             assert_eq!(reader.place(id), Some((stratum.codec(), position)));
-            assert_eq!(reader.codec_hint(id), Some(stratum.codec()));
+            assert_eq!(reader.codec_hint(id).unwrap(), Some(stratum.codec()));
             reader.verify_sample(id).unwrap();
         }
         assert_eq!(stratum.id(stratum.n_samples()), None);

@@ -57,7 +57,7 @@ fn parquet_columns_that_cannot_be_read_can_be_left_out() {
         let error = error.message().in_style(Style::Command);
         assert!(error.contains(what) && error.contains("--drop-fields caption"), "{error}");
         let reader = without(root.path(), "caption").unwrap();
-        assert_eq!(reader.dropped_fields(), ["caption"]);
+        assert_eq!(reader.facts().dropped_fields, ["caption"]);
         assert_eq!(reader.schema().fields.len(), 1);
         assert!((0..reader.len()).all(|row| reader.verify_sample(row).is_ok()));
         assert!(reader.verify_layout().is_empty(), "{:?}", reader.verify_layout());

@@ -350,7 +350,7 @@ fn parquet_files_that_differ_are_refused_with_what_differs() {
         table(&columns, &features, &[[pair(1, 0)[..2].to_vec(), vec![tags]].concat()])
     };
     let (cats, dogs) = (tags("\"cat\",\"dog\""), tags("\"dog\",\"cat\""));
-    let inner = open(cats.clone()).unwrap().inner_classes(1);
+    let inner = open(cats.clone()).unwrap().facts().field(1).inner.clone();
     assert_eq!((inner[0].key.as_str(), &*inner[0].names), ("", &["cat".into(), "dog".into()][..]));
     let root = folder(&[("a.parquet", cats), ("b.parquet", dogs)]);
     let said = refused(root.path());
@@ -396,7 +396,7 @@ fn parquet_partitions_become_columns() {
     let values = |row| reader.get(row).unwrap().values[1..].to_vec();
     assert_eq!(values(0), [Value::Int(0), Value::Int(2020)]);
     assert_eq!(values(1), [Value::Int(1), Value::Int(2021)]);
-    assert_eq!((reader.label(1).unwrap(), reader.splits()), (Some(1), vec![]));
+    assert_eq!((reader.label(1).unwrap(), reader.splits()), (Some(1), &[][..]));
     let root = folder(&[("split=val/source=web/x.parquet", file(1))]);
     let reader = ParquetReader::open(root.path()).unwrap();
     assert_eq!(reader.splits(), [("val".to_owned(), 0..1)]);
@@ -428,7 +428,7 @@ fn parquet_configurations_are_named_and_one_alone_is_taken() {
         ("default/train/0000.parquet", file()),
         ("default/partial-validation/0000.parquet", file()),
     ]);
-    let splits = ParquetReader::open(root.path()).unwrap().splits();
+    let splits = ParquetReader::open(root.path()).unwrap().splits().to_vec();
     let names: Vec<_> = splits.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["validation", "train"]);
     let root = folder(&[("part-0.parquet", file()), ("_delta_log/0.json", vec![])]);

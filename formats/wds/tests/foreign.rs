@@ -107,7 +107,7 @@ fn a_file_among_samples_is_counted_and_no_sample() {
         write(&path, &files);
         let reader = open(&path).unwrap();
         assert_eq!((reader.len(), fields(&*reader)), (2, vec!["image", "label"]));
-        assert_eq!(reader.left_out().to_string(), "1 file ignored (.md 1)");
+        assert_eq!(reader.facts().ignored.to_string(), "1 file ignored (.md 1)");
         assert_eq!(reader.key(1), "1.jpg");
         assert!(matches!(reader.get(1).unwrap().values[1], Value::Int(1)));
     }
@@ -140,7 +140,11 @@ fn a_tar_beside_images_is_passed_over() {
         write(&root.join("102flowers.tgz"), &[("0.csv", b"a,b")]);
         let reader = open(&root).unwrap();
         assert_eq!(reader.len(), 1, "{name}");
-        assert!(reader.left_out().to_string().contains(".tgz 1"), "{}", reader.left_out());
+        assert!(
+            reader.facts().ignored.to_string().contains(".tgz 1"),
+            "{}",
+            reader.facts().ignored
+        );
     }
 }
 
@@ -177,9 +181,13 @@ fn a_tar_of_class_folders_is_a_folder() {
         assert_eq!(fields(&*reader), ["image", "label"]);
         assert_eq!(reader.key(0), "train/cat/22.05.jpg");
         let divided = Folder::default().split_folders(true).open_folder(path).unwrap();
-        assert_eq!(split_names(&divided.splits()), ["train", "val"]);
+        assert_eq!(split_names(divided.splits()), ["train", "val"]);
         assert!(matches!(&divided.get(3).unwrap().values[1], Value::Int(1)));
-        assert!(reader.left_out().to_string().contains(".txt 1"), "{}", reader.left_out());
+        assert!(
+            reader.facts().ignored.to_string().contains(".txt 1"),
+            "{}",
+            reader.facts().ignored
+        );
     }
 }
 
@@ -250,7 +258,7 @@ fn splits_of_shards_are_told_by_one_word_or_it_is_said_that_none_are() {
         let reader = open(folder.path()).unwrap();
         let remarks: Vec<String> = reader.remarks().iter().map(ToString::to_string).collect();
         let splits = reader.splits();
-        (split_names(&splits).join(" "), remarks.join("; "))
+        (split_names(splits).join(" "), remarks.join("; "))
     };
     for names in [
         ["train-00000-of-00001.tar", "val-00000-of-00001.tar"],

@@ -167,9 +167,9 @@ fn shards_are_one_dataset_with_and_without_their_index() {
     assert_eq!(reader.schema(), &schema());
     assert_holds(&*reader, &all);
     assert_eq!(reader.verify_layout().len(), 0);
-    assert_eq!(reader.codec_hint(11), Some(Codec::Png));
+    assert_eq!(reader.codec_hint(11).unwrap(), Some(Codec::Png));
     let Value::Image(image) = &all[5].values[0] else { panic!() };
-    assert_eq!(reader.image_bytes(5), Some(image.bytes.len() as u64));
+    assert_eq!(reader.bytes(5, Amount::Known).unwrap(), Some(image.bytes.len() as u64));
 
     // By the manifest alone; then by the index of one shard; then by names.
     fs::remove_file(out.join("train-000001.fdx")).unwrap();
@@ -347,12 +347,12 @@ fn shards_of_others_are_read() {
         let names: Vec<_> = reader.schema().fields.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["image", "seg", "label", "extra"]);
         assert!(reader.get(0).unwrap_err().to_string().contains("`extra`"));
-        assert_eq!(reader.left_out().to_string(), "2 files ignored (.json 1, no extension 1)");
+        assert_eq!(reader.facts().ignored.to_string(), "2 files ignored (.json 1, no extension 1)");
         let dropped = ["extra".to_owned()];
         let reader =
             Wds::default().open_with(path, &OpenOptions::default().drop_fields(dropped.to_vec()));
         let reader = reader.unwrap();
-        assert_eq!(reader.dropped_fields(), dropped);
+        assert_eq!(reader.facts().dropped_fields, dropped);
         let sample = reader.get(0).unwrap();
         assert_eq!((sample.key.as_str(), &sample.values[2]), ("a/1.PNG", &Value::Int(7)));
         let lacking = reader.get(1).unwrap_err();
@@ -393,7 +393,10 @@ fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
         })
         .collect();
     assert_eq!(codecs, [Codec::Jpeg, Codec::Png]);
-    assert_eq!((reader.codec_hint(1), reader.key(1).as_str()), (Some(Codec::Png), "2.PNG"));
+    assert_eq!(
+        (reader.codec_hint(1).unwrap(), reader.key(1).as_str()),
+        (Some(Codec::Png), "2.PNG")
+    );
     let error = reader.get(2).unwrap_err();
     let said = error.message().in_style(Style::Command);
     assert!(said.contains("from 1 of 3 in all; pack with --drop-fields txt leaves"), "{said}");

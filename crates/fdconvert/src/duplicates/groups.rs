@@ -73,7 +73,7 @@ pub(super) fn grouped(
     for id in linked {
         groups.entry(firsts.of(id)).or_default().push(id);
     }
-    let splits: Vec<Splits> = set.readers.iter().map(|reader| reader.splits()).collect();
+    let splits: Vec<Splits> = set.readers.iter().map(|reader| reader.splits().to_vec()).collect();
     let member = |id: u32, first_id: u32| {
         let (dataset, index) = set.place(id);
         let of_dataset = splits.get(dataset).into_iter().flatten();

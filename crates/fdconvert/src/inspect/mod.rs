@@ -88,7 +88,7 @@ impl Inspected {
     /// The splits of the dataset and how many samples each has.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
-        split_sizes(&self.dataset.splits())
+        split_sizes(self.dataset.splits())
     }
 
     /// Returns the result as the JSON document of `--json`.

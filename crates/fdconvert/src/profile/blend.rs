@@ -1,13 +1,15 @@
 //! The same images in several forms, as one dataset of any ratio: what a mixed set of that ratio
 //! would cost to read and decode, without writing one.
-use fdconvert_core::{Encoded, Error, Extent, Image, Reader, Result, Sample, Schema, Source};
+use fdconvert_core::{
+    Encoded, Error, Extent, Image, Look, Reader, Result, Sample, Source, SourceFacts,
+};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Sample `i` is sample `i mod n` of one of the readers, which all have the same `n` samples in the
 /// same order: more samples than there are images allow finer ratios.
 pub(crate) struct Blend {
-    schema: Schema,
+    facts: SourceFacts,
     readers: Vec<Arc<dyn Reader>>,
     n_images: u64,
     form: Vec<usize>,
@@ -20,11 +22,12 @@ impl Blend {
     pub(crate) fn new(readers: &[Arc<dyn Reader>], form: Vec<usize>) -> Result<Self> {
         let first = readers.first().filter(|reader| !reader.is_empty());
         let first = first.ok_or_else(|| Error::usage("profile", "there are no images"))?;
-        let (schema, n_images) = (first.schema().clone(), first.len());
+        let n_images = first.len();
+        let facts = SourceFacts::new("trial", first.schema().clone(), form.len() as u64);
         let of = |reader| (0..).zip(&form).filter(move |(_, form)| **form == reader);
         let strata = (0..readers.len()).map(|reader| of(reader).map(|(index, _)| index).collect());
         let strata = strata.collect();
-        Ok(Self { schema, readers: readers.to_vec(), n_images, strata, form })
+        Ok(Self { facts, readers: readers.to_vec(), n_images, strata, form })
     }
 
     /// The reader that has a sample, and which of its samples it is.
@@ -43,12 +46,8 @@ impl Blend {
 }
 
 impl Source for Blend {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.form.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -60,12 +59,8 @@ impl Source for Blend {
         place.map_or_else(|_| format!("#{index}"), |(reader, image)| reader.key(image))
     }
 
-    fn name(&self) -> String {
-        "trial".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 

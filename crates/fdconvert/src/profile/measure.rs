@@ -117,7 +117,7 @@ pub(super) fn measure_on(
     let names: Vec<&str> = formats.iter().map(|codec| name(*codec)).collect();
     let (pair, model) = best_pair(&formats, &costs, machine, source.len())?;
     let target = setup.target.display().to_string();
-    let mut report = Report::new(&source.name(), &target, pair.map(|form| names[form]), &model);
+    let mut report = Report::new(source.name(), &target, pair.map(|form| names[form]), &model);
     if formats.len() > 2 {
         report.formats = Some(all_formats(&names, &costs, &machine, source.len())?);
     }
@@ -152,10 +152,11 @@ pub(super) fn measure_on(
 fn formats(source: &dyn Source, options: &ProfileOptions) -> Result<Vec<Codec>> {
     if options.formats.is_empty() {
         let n_looked_at = source.len().min(100);
-        let n_jpeg = (0..n_looked_at)
-            .map(|n| n * source.len() / n_looked_at.max(1))
-            .filter(|&index| source.codec_hint(index) == Some(Codec::Jpeg))
-            .count() as u64;
+        let mut n_jpeg = 0;
+        for n in 0..n_looked_at {
+            let hint = source.codec_hint(n * source.len() / n_looked_at)?;
+            n_jpeg += u64::from(hint == Some(Codec::Jpeg));
+        }
         let encoded = if n_jpeg * 2 > n_looked_at { Codec::Jpeg } else { Codec::Png };
         return Ok(vec![encoded, Codec::Bmp]);
     }

@@ -1,8 +1,8 @@
 //! The sampled images as datasets on the target, and the loader running over any ratio of them.
 use super::blend::Blend;
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Format, Image, Kind, OptionValues, Reader, Result, Sample, Schema,
-    Source, Value,
+    Encoded, Error, FieldSpec, Format, Image, Kind, Look, OptionValues, Reader, Result, Sample,
+    Schema, Source, SourceFacts, Value,
 };
 use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
@@ -175,25 +175,22 @@ fn rate(
 /// The sampled images in one form.
 struct OneForm {
     images: Vec<Encoded>,
-    schema: Schema,
+    facts: SourceFacts,
 }
 
 impl OneForm {
     fn new(sampled: &Sampled, form: usize) -> Result<Self> {
         let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
         let image = |stored: &Stored| stored.forms.get(form).cloned();
-        let images = sampled.images.iter().filter_map(image).collect();
-        Ok(Self { images, schema })
+        let images: Vec<_> = sampled.images.iter().filter_map(image).collect();
+        let facts = SourceFacts::new("sampled", schema, images.len() as u64);
+        Ok(Self { images, facts })
     }
 }
 
 impl Source for OneForm {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.images.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -209,11 +206,7 @@ impl Source for OneForm {
         format!("{index:08}")
     }
 
-    fn name(&self) -> String {
-        "sampled".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }

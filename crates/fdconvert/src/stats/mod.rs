@@ -122,7 +122,7 @@ pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Re
     })?;
     let found = DatasetStats {
         samples: reader.len(),
-        splits: split_sizes(&reader.splits()),
+        splits: split_sizes(reader.splits()),
         counts,
         duplicates,
         pixels,

@@ -14,7 +14,7 @@ mod tests;
 
 use fdconvert_core::{
     Common, Complete, Create, Error, FieldSpec, Format, Image, Kind, Provenance, Result, Sample,
-    Schema, Shard, ShardSummary, ShardWriter, Source, Value,
+    Schema, Shard, ShardSummary, ShardWriter, Source, SourceFacts, Value,
 };
 use fdconvert_formats::wds::Wds;
 use fdconvert_storage::ScratchDir;
@@ -102,7 +102,7 @@ impl TemporaryDataset {
         })
     }
 
-    /// Images of this field are labels, such as masks: [their pixels stay](Source::keeps_pixels).
+    /// Images of this field are labels, such as masks: [their pixels stay](fdconvert_core::FieldFacts::keeps_pixels).
     #[must_use]
     pub fn keep_pixels(mut self, field: usize) -> Self {
         self.masks.push(field);
@@ -210,13 +210,12 @@ impl TemporaryDataset {
             provenance: &Provenance::default(),
             fingerprint: [0; 16],
         })?;
+        let facts = SourceFacts::new(name, self.schema, self.len).keep_pixels(&self.masks);
         Ok(Arc::new(Waiting {
             reader: self.format.open(&self.dataset)?,
             folder: self.folder,
             dataset: self.dataset,
-            schema: self.schema,
-            masks: self.masks,
-            name: name.into(),
+            facts,
             fingerprint: self.hash.digest128().to_le_bytes(),
         }))
     }

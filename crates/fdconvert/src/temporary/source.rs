@@ -1,7 +1,10 @@
 //! The samples of a temporary dataset, read at random.
 use super::{folder::Owned, record::Parsed};
 use bytes::Bytes;
-use fdconvert_core::{Codec, Error, Image, Reader, Result, Sample, Schema, Source, Value};
+use fdconvert_core::{
+    Amount, Codec, Error, Image, Look, Reader, Result, Sample, Source, SourceFacts, Value,
+    read_value,
+};
 use fdconvert_storage::ScratchDir;
 use std::path::PathBuf;
 
@@ -11,9 +14,7 @@ pub(super) struct Waiting {
     #[allow(dead_code, reason = "removed when it is dropped")]
     pub(super) folder: Owned<ScratchDir>,
     pub(super) dataset: PathBuf,
-    pub(super) schema: Schema,
-    pub(super) masks: Vec<usize>,
-    pub(super) name: String,
+    pub(super) facts: SourceFacts,
     pub(super) fingerprint: [u8; 16],
 }
 
@@ -36,12 +37,8 @@ impl Waiting {
 }
 
 impl Source for Waiting {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.reader.len()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -55,31 +52,28 @@ impl Source for Waiting {
     }
 
     fn key(&self, index: u64) -> String {
-        self.parsed(index).map(|parsed| parsed.key).unwrap_or_default()
+        // One that cannot be read has none; reading it says why.
+        self.parsed(index).map_or_else(|_| format!("#{index}"), |parsed| parsed.key)
     }
 
-    fn label(&self, index: u64) -> Result<Option<i64>> {
-        Ok(self.parsed(index)?.head.label)
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(self.fingerprint)
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.masks.contains(&field)
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        if self.schema().label() != Some(field) {
+            return read_value(self, index, field);
+        }
+        Ok(self.parsed(index)?.head.label.map(Value::Int))
     }
 
-    fn codec_hint(&self, index: u64) -> Option<Codec> {
-        let Parsed { head, key, .. } = self.parsed(index).ok()?;
-        head.codec.or_else(|| Codec::from_extension(key.rsplit_once('.')?.1))
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        let Parsed { head, key, .. } = self.parsed(index)?;
+        let by_key = || Codec::from_extension(key.rsplit_once('.')?.1);
+        Ok(head.codec.or_else(by_key))
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.parsed(index).ok()?.head.image_bytes
-    }
-
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.fingerprint
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(self.parsed(index)?.head.image_bytes)
     }
 }

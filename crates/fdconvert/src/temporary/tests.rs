@@ -1,6 +1,6 @@
 use super::*;
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, Bilevel, Codec, DType, Encoded, Pixels};
+use fdconvert_core::{Amount, ArraySpec, Bilevel, Codec, DType, Encoded, Look, Pixels};
 use fdconvert_testkit::fixtures;
 use std::fs;
 
@@ -79,8 +79,8 @@ fn samples_come_back_as_they_were() {
         }
         assert_eq!(dataset.len(), 9);
         let source = dataset.finish("nine").unwrap();
-        assert_eq!((source.len(), source.name().as_str()), (9, "nine"));
-        assert!(source.keeps_pixels(5) && !source.keeps_pixels(0));
+        assert_eq!((source.len(), source.name()), (9, "nine"));
+        assert!(source.facts().field(5).keeps_pixels && !source.facts().field(0).keeps_pixels);
         for number in (0..9).filter(|number| *number != 3) {
             let (expected, found) = (sample(number), source.read(number).unwrap());
             assert_eq!(format!("{expected:?}"), format!("{found:?}"));
@@ -96,9 +96,9 @@ fn samples_come_back_as_they_were() {
             }
             assert_eq!(source.key(number), expected.key);
             assert_eq!(source.label(number).unwrap(), Some(number as i64 % 2));
-            assert_eq!(source.image_bytes(number), None);
+            assert_eq!(source.bytes(number, Amount::Known).unwrap(), None);
         }
-        assert_eq!(source.codec_hint(0), Some(Codec::Png));
+        assert_eq!(source.codec_hint(0).unwrap(), Some(Codec::Png));
         let error = source.read(3).unwrap_err().to_string();
         assert_eq!(error, "sample `three`: it was never made");
         assert!(source.read(9).is_err());
@@ -113,7 +113,7 @@ fn every_sample_counts_for_the_fingerprint() {
     let folder = tempfile::tempdir().unwrap();
     let of = |numbers: &[u64]| {
         let out = folder.path().join("x.beton");
-        pushed(&out, numbers).finish("x").unwrap().fingerprint()
+        pushed(&out, numbers).finish("x").unwrap().fingerprint(Look::Sizes).unwrap()
     };
     let all = of(&[0, 1, 2, 3, 4]);
     assert_eq!(all, of(&[0, 1, 2, 3, 4]));

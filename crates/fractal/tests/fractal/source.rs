@@ -1,7 +1,7 @@
 //! Recipes and the datasets they make: names, order, metadata, and the same pixels in any order.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fdconvert_core::{Error, Image, Sample, Source, Value};
+use fdconvert_core::{Error, Image, Look, Sample, Source, Value};
 use fdconvert_fractal::{
     Draw, ExactSampler, Flip, Formula, FractalSource, GRAY, MersenneTwister, Recipe, Sampler,
     Shape, weights,
@@ -309,8 +309,8 @@ fn fingerprints_tell_formulas_apart() {
         "fractal:mv-fractaldb?classes=2&weight=none&views=11",
         "fractal:mv-fractaldb?classes=2&weight=none&category_seed=2",
     ] {
-        let twin = seen.insert(source(recipe).fingerprint(), recipe);
+        let twin = seen.insert(source(recipe).fingerprint(Look::Sizes).unwrap(), recipe);
         assert_eq!(twin, None, "{recipe}");
-        assert_eq!(source(recipe).fingerprint(), formula(recipe).fingerprint());
+        assert_eq!(source(recipe).fingerprint(Look::Sizes).unwrap(), formula(recipe).fingerprint());
     }
 }

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(super) fn window(epoch: &Arc<Epoch>, cursor: Cursor) -> Option<Window<'static, Located>> {
     let budget = epoch.setup.options.ahead_bytes;
     let datasets = epoch.datasets();
-    if budget == 0 || !datasets.readers().any(|reader| reader.reads_ahead()) {
+    if budget == 0 || !datasets.readers().any(|reader| reader.facts().reads_ahead) {
         return None;
     }
     let (planned, announced) = (epoch.clone(), epoch.clone());
@@ -33,7 +33,7 @@ fn announce(epoch: &Epoch, samples: &[Located]) -> Ahead {
     }
     let mut ahead = Ahead::default();
     for (reader, number) in epoch.datasets().readers().zip(0..) {
-        if let Some(indices) = by_dataset.get(&number).filter(|_| reader.reads_ahead()) {
+        if let Some(indices) = by_dataset.get(&number).filter(|_| reader.facts().reads_ahead) {
             ahead.add(reader.read_ahead(indices));
         }
     }

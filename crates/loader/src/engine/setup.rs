@@ -63,7 +63,7 @@ impl Setup {
             n_owners: options.locality.then(|| options.n_caches()),
         };
         let groups = Groups::new(&datasets, options.shuffle, seed, &keep)?;
-        let fingerprint = groups.fingerprint(&datasets);
+        let fingerprint = groups.fingerprint(&datasets)?;
         let datasets = datasets.drawn_for(options.draw_size, options.crop, output)?;
         let counters = Counters::of_strata(groups.slots().count());
         let setup = Self {

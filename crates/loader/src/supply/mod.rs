@@ -125,7 +125,7 @@ impl Supply {
             n_ranks: options.n_ranks,
             // Which label and which fields are asked for is part of what is kept.
             // Labels and fields are kept as they are numbered.
-            fingerprint: groups.fingerprint(datasets)
+            fingerprint: groups.fingerprint(datasets)?
                 ^ datasets.numbering()
                 ^ options.label.fingerprint()
                 ^ datasets.fields().fingerprint(),

@@ -42,7 +42,8 @@ impl Store {
     /// lie.
     pub(crate) fn new(datasets: &Datasets, access: Access, verify: bool) -> Result<Self> {
         if access == Access::Direct {
-            let stored = datasets.readers().zip(0..).filter(|(reader, _)| reader.drawn().is_none());
+            let readers = datasets.readers().zip(0..);
+            let stored = readers.filter(|(reader, _)| reader.as_generated().is_none());
             for (reader, dataset) in stored {
                 let every = reader.len().div_ceil(PROBED).max(1);
                 let probes = (0..reader.len()).step_by(usize::try_from(every).unwrap_or(1));

@@ -1,14 +1,15 @@
 //! A dataset of single pixels in groups, that remembers what was read of it.
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
+    Amount, Codec, Drawn, Encoded, Error, FieldSpec, Generated, Image, Kind, LanesImage, Look,
+    Reader, Result, Sample, Schema, Source, SourceFacts, Value,
 };
 use fdconvert_loader::Loader;
 use std::sync::{Arc, Mutex};
 
 /// Samples of the groups lie in the dataset in no order.
 pub(crate) struct Groups {
-    schema: Schema,
+    facts: SourceFacts,
     samples: Vec<Vec<u64>>,
     group_of: Vec<usize>,
     reads: Mutex<Vec<u64>>,
@@ -21,7 +22,7 @@ impl Groups {
         let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("label", Kind::Int)];
         let mut left = sizes.to_vec();
         let mut this = Self {
-            schema: Schema::new(fields).unwrap(),
+            facts: SourceFacts::new("groups", Schema::new(fields).unwrap(), sizes.iter().sum()),
             samples: vec![Vec::new(); sizes.len()],
             group_of: Vec::new(),
             reads: Mutex::default(),
@@ -87,12 +88,8 @@ pub(crate) fn samples(loader: &mut Loader) -> Vec<Vec<u64>> {
 }
 
 impl Source for Groups {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.n_samples()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -103,16 +100,12 @@ impl Source for Groups {
         index.to_string()
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.knows_sizes.then(|| self.size(index))
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(self.knows_sizes.then(|| self.size(index)))
     }
 
-    fn name(&self) -> String {
-        "groups".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        u128::from(self.n_samples()).to_le_bytes()
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(u128::from(self.n_samples()).to_le_bytes())
     }
 }
 
@@ -125,10 +118,8 @@ impl Reader for Groups {
         Ok(Sample { key: self.key(index), values })
     }
 
-    fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
-        let sizes: Vec<u64> = self.samples.iter().map(|group| group.len() as u64).collect();
-        let again = || Arc::into_inner(Self::new(&sizes)).map(|it| Box::new(it) as Box<dyn Reader>);
-        Ok(if self.new_every_epoch { again() } else { None })
+    fn as_generated(&self) -> Option<&dyn Generated> {
+        if self.new_every_epoch { Some(self) } else { None }
     }
 
     fn strata(&self) -> Vec<u64> {
@@ -149,5 +140,23 @@ impl Reader for Groups {
 
     fn verify_sample(&self, _index: u64) -> Result<()> {
         Ok(())
+    }
+}
+
+impl Generated for Groups {
+    fn drawn(&self) -> Drawn {
+        Drawn { side: 1, is_free: false }
+    }
+
+    fn drawn_at(&self, _side: u32) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(Arc::into_inner(Self::new(&self.strata())).unwrap()))
+    }
+
+    fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        self.drawn_at(1).map(Some)
+    }
+
+    fn lanes(&self, _index: u64) -> Result<Option<LanesImage>> {
+        Ok(None)
     }
 }

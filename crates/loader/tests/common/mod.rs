@@ -9,8 +9,8 @@ pub(crate) mod steps;
 use bytes::Bytes;
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
-    Codec, Common, Complete, Create, Encoded, Error, FieldSpec, Format, Image, Kind, Provenance,
-    Reader, Result, Sample, Schema, Shard, Source, Value,
+    Amount, Codec, Common, Complete, Create, Encoded, Error, FieldSpec, Format, Image, Kind, Look,
+    Provenance, Reader, Result, Sample, Schema, Shard, Source, SourceFacts, Value,
 };
 use fdconvert_jpeg::stored_entry_points;
 use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
@@ -103,10 +103,9 @@ pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
 
 /// Different little images, labelled by their number modulo 7, or as many classes as it has.
 pub(crate) struct Memory {
-    schema: Schema,
+    facts: SourceFacts,
     images: Vec<Encoded>,
     entry_points: Vec<Option<Bytes>>,
-    len: u64,
     n_classes: u64,
     broken: BTreeSet<u64>,
     panicking: Option<u64>,
@@ -131,10 +130,9 @@ impl Memory {
         let names = (0..7).map(|class| format!("class-{class}")).collect();
         let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::label("label", names)];
         Arc::new(Self {
-            schema: Schema::new(fields).unwrap(),
+            facts: SourceFacts::new("memory", Schema::new(fields).unwrap(), len),
             images: (0..len.min(100)).map(image).collect(),
             entry_points: Vec::new(),
-            len,
             n_classes: 7,
             broken: BTreeSet::new(),
             panicking: None,
@@ -156,7 +154,7 @@ impl Memory {
                 false => FieldSpec::label("label", names),
             };
             let image = FieldSpec::new("image", Kind::Image);
-            this.schema = Schema::new(vec![image, label]).unwrap();
+            this.facts.schema = Schema::new(vec![image, label]).unwrap();
             this.n_classes = n_classes;
         })
     }
@@ -186,7 +184,7 @@ impl Memory {
         let fields = std::iter::once(FieldSpec::new("image", Kind::Image));
         let fields = fields.chain(others.iter().map(field)).collect();
         self.change(|this| {
-            this.schema = Schema::new(fields).unwrap();
+            this.facts.schema = Schema::new(fields).unwrap();
             this.others = Some(others.iter().map(|(_, value)| value.clone()).collect());
         })
     }
@@ -237,12 +235,8 @@ impl Memory {
 }
 
 impl Source for Memory {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.len
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -253,16 +247,12 @@ impl Source for Memory {
         format!("sample-{index}")
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        Some(self.images[index as usize % self.images.len()].bytes.len() as u64)
+    fn bytes(&self, index: u64, _amount: Amount) -> Result<Option<u64>> {
+        Ok(Some(self.images[index as usize % self.images.len()].bytes.len() as u64))
     }
 
-    fn name(&self) -> String {
-        "memory".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        (u128::from(self.len) << 64 | 7).to_le_bytes()
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok((u128::from(self.len()) << 64 | 7).to_le_bytes())
     }
 }
 

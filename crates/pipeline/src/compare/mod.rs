@@ -170,7 +170,8 @@ impl<'a> Comparison<'a> {
             let fits = left > 0;
             if fits && !self.is_in_tables(**pair) {
                 for (reader, index) in self.readers.into_iter().zip(**pair) {
-                    let bytes = if reader.reads_ahead() { reader.ahead_bytes(index) } else { 0 };
+                    let bytes =
+                        if reader.facts().reads_ahead { reader.ahead_bytes(index) } else { 0 };
                     left = left.saturating_sub(bytes);
                 }
             }
@@ -182,7 +183,7 @@ impl<'a> Comparison<'a> {
 
     fn announce(&self, piece: &[[u64; 2]]) -> [Ahead; 2] {
         let announce = |reader: &dyn Reader, side: usize| {
-            if !reader.reads_ahead() {
+            if !reader.facts().reads_ahead {
                 return Ahead::default();
             }
             let read = piece.iter().filter(|pair| !self.is_in_tables(**pair));

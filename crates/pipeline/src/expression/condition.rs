@@ -6,7 +6,8 @@ use crate::{
     failure::Failure,
 };
 use fdconvert_core::{
-    Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, named, split_names,
+    Amount, Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, named,
+    split_names,
 };
 use rayon::prelude::*;
 use std::cell::{Cell, OnceCell};
@@ -63,7 +64,7 @@ impl<'a> Condition<'a> {
     /// # Errors
     /// `Usage`, naming the column, and for an unknown name, split or class those that there are.
     pub fn parse(text: &str, source: &'a dyn Source) -> Result<Self> {
-        let splits = source.splits();
+        let splits = source.splits().to_vec();
         if let (sketch, Some(split)) = sketch(text)? {
             check(&sketch.compared_with(split), &split_names(&splits), "splits")?;
         }
@@ -95,7 +96,7 @@ impl<'a> Condition<'a> {
         let mut kept = Vec::new();
         for chunk in indices.chunks(PIECE) {
             // Only what has to be read is announced: `label == "cat" && width > 9` reads cats.
-            let mut looked: Vec<Option<Result<bool>>> = match self.source.reads_ahead() {
+            let mut looked: Vec<Option<Result<bool>>> = match self.source.facts().reads_ahead {
                 true => chunk.par_iter().map(|&index| self.known(index)).collect(),
                 false => chunk.iter().map(|_| None).collect(),
             };
@@ -163,13 +164,13 @@ impl<'a> Condition<'a> {
                 Meaning::Width => image()?.map(|image| Scalar::Int(size_of(image).0.into())),
                 Meaning::Height => image()?.map(|image| Scalar::Int(size_of(image).1.into())),
                 Meaning::Bytes => {
-                    let bytes = match self.source.planned_bytes(index)? {
+                    let bytes = match self.source.bytes(index, Amount::Planned)? {
                         Some(bytes) => bytes,
                         None => image_bytes(sample()?),
                     };
                     Some(Scalar::Int(i64::try_from(bytes).unwrap_or(i64::MAX)))
                 }
-                Meaning::Codec => match self.source.codec_hint(index) {
+                Meaning::Codec => match self.source.codec_hint(index)? {
                     Some(codec) => Some(Scalar::Text(codec.extension().to_owned())),
                     None => image()?.and_then(codec_of).map(Scalar::Text),
                 },
@@ -181,8 +182,8 @@ impl<'a> Condition<'a> {
                 }
                 Meaning::Index => Some(Scalar::Int(i64::try_from(index).unwrap_or(i64::MAX))),
                 Meaning::Field(field) => {
-                    let value = match self.source.knows_plain_values() {
-                        true => self.source.plain_value(index, *field)?,
+                    let value = match self.source.facts().field(*field).is_known {
+                        true => self.source.value(index, *field)?,
                         false => sample()?.values.get(*field).cloned(),
                     };
                     match value {

@@ -3,8 +3,8 @@
 
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
-    Bilevel, Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source,
-    Value,
+    Bilevel, Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Pixels, Result, Sample, Schema,
+    Source, SourceFacts, Value,
 };
 use fdconvert_profile::{Measuring, choose, measure_formats};
 use fdconvert_testkit::fixtures;
@@ -12,24 +12,22 @@ use std::{collections::BTreeSet, sync::atomic::AtomicU64, sync::atomic::Ordering
 
 /// Images by name; a `None` cannot be read.
 struct Memory {
-    schema: Schema,
+    facts: SourceFacts,
     images: Vec<Option<Image>>,
 }
 
 impl Memory {
     fn new(images: impl IntoIterator<Item = Option<Image>>) -> Self {
         let fields = vec![FieldSpec::new("label", Kind::Int), FieldSpec::new("image", Kind::Image)];
-        Self { schema: Schema::new(fields).unwrap(), images: images.into_iter().collect() }
+        let images: Vec<_> = images.into_iter().collect();
+        let schema = Schema::new(fields).unwrap();
+        Self { facts: SourceFacts::new("memory", schema, images.len() as u64), images }
     }
 }
 
 impl Source for Memory {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.images.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -43,12 +41,8 @@ impl Source for Memory {
         index.to_string()
     }
 
-    fn name(&self) -> String {
-        "memory".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 

@@ -78,7 +78,7 @@ impl BatchSource {
                     Ok((sigbus::caught(open)?.into(), weight))
                 })
                 .collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?;
-            let is_drawn = readers.iter().any(|(reader, _)| reader.drawn().is_some());
+            let is_drawn = readers.iter().any(|(reader, _)| reader.as_generated().is_some());
             if options.draw_size != DrawSize::Auto && !is_drawn {
                 let what = "it is for fractals, and the images of this dataset are stored";
                 return Err(Error::usage("draw_size", what));

@@ -13,7 +13,7 @@ use crate::{
     desk::{Desk, bytes_of},
 };
 use fdconvert::{Context, Error, Pack, Prepared, Result, fingerprint_of};
-use fdconvert_core::{Ahead, Image, Sample, Schema, Source};
+use fdconvert_core::{Ahead, Amount, Image, Look, Sample, Source, SourceFacts};
 use pyo3::prelude::*;
 use std::{
     path::PathBuf,
@@ -25,12 +25,8 @@ use std::{
 
 /// Samples in Python. Threads that read them ask Python's, which alone looks at objects.
 pub(super) struct Served {
-    pub(super) schema: Schema,
-    pub(super) masks: Vec<usize>,
-    /// Number of samples, or a bound of it where they come one after another.
-    pub(super) len: u64,
+    pub(super) facts: SourceFacts,
     pub(super) extension: String,
-    pub(super) name: String,
     pub(super) fingerprint: [u8; 16],
     /// About what a sample takes in memory.
     pub(super) sample_bytes: u64,
@@ -71,24 +67,12 @@ impl Served {
 }
 
 impl Source for Served {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn n_ready(&self) -> u64 {
-        self.first.as_ref().map_or(self.len, |first| first.samples.len() as u64)
-    }
-
-    fn is_open(&self) -> bool {
-        self.first.is_some()
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn end(&self) -> Option<u64> {
-        if self.is_open() { self.desk.n_samples() } else { None }
+        if self.first.is_some() { self.desk.n_samples() } else { None }
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -103,32 +87,20 @@ impl Source for Served {
         }
     }
 
-    fn reads_ahead(&self) -> bool {
-        true
-    }
-
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
         self.desk.announce(indices)
-    }
-
-    fn ahead_bytes(&self, _index: u64) -> u64 {
-        self.sample_bytes
     }
 
     fn key(&self, index: u64) -> String {
         numbered(index, &self.extension)
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.masks.contains(&field)
+    fn bytes(&self, _index: u64, amount: Amount) -> Result<Option<u64>> {
+        Ok((amount == Amount::Announced).then_some(self.sample_bytes))
     }
 
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        self.fingerprint
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(self.fingerprint)
     }
 }
 
@@ -171,10 +143,11 @@ pub(crate) fn pack_samples(
     // That of the ends is as good a guess as any.
     let sample_bytes = ends.iter().map(bytes_of).max().unwrap_or(0);
     sequence.learn(&extension, sample_bytes);
+    let facts = SourceFacts::new(name, schema, len).keep_pixels(&masks);
+    let facts = SourceFacts { reads_ahead: true, ..facts };
     let work = move |meter: &Meter, desk: &Arc<Desk>| {
         let (first, desk) = (None, Arc::clone(desk));
-        let served =
-            Served { schema, masks, len, extension, name, fingerprint, sample_bytes, first, desk };
+        let served = Served { facts, extension, fingerprint, sample_bytes, first, desk };
         served.pack(pack, is_dry, meter)
     };
     let n_coming = sequence.n_coming();

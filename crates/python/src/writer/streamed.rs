@@ -10,7 +10,7 @@ use crate::{
     desk::{Desk, Fetched, bytes_of},
     error::raise,
 };
-use fdconvert::{Error, Schema, fingerprint_of};
+use fdconvert::{Error, Schema, SourceFacts, fingerprint_of};
 use pyo3::prelude::*;
 use std::{
     collections::VecDeque,
@@ -161,22 +161,17 @@ impl Stream {
         // Where none is good, a guess.
         let sample_bytes = self.first_bytes.checked_div(n_good).unwrap_or(BYTES_AT_ONCE);
         let fingerprint = fingerprint_of(&self.schema, MOST_SAMPLES, &good);
-        let (schema, masks) = (self.schema.clone(), self.masks.clone());
-        let (extension, name) = (self.extension.clone(), self.name.clone());
+        let facts = SourceFacts::new(&*self.name, self.schema.clone(), MOST_SAMPLES);
+        let facts = SourceFacts {
+            n_given: Some(samples.len() as u64),
+            reads_ahead: true,
+            ..facts.keep_pixels(&self.masks)
+        };
+        let extension = self.extension.clone();
         let first = Some(First { samples, is_planned: AtomicBool::new(false) });
         let work = move |meter: &Meter, desk: &Arc<Desk>| {
             let desk = Arc::clone(desk);
-            let served = Served {
-                schema,
-                masks,
-                len: MOST_SAMPLES,
-                extension,
-                name,
-                fingerprint,
-                sample_bytes,
-                first,
-                desk,
-            };
+            let served = Served { facts, extension, fingerprint, sample_bytes, first, desk };
             served.pack(pack, is_dry, meter)
         };
         self.work = Some(Work::begin(work)?);

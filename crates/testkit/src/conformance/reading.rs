@@ -1,5 +1,5 @@
 use super::{Profile, bench::Bench};
-use fdconvert_core::{Error, Format, Image, Sample};
+use fdconvert_core::{Error, Format, Image, Look, Reader, Sample};
 use std::thread;
 
 /// `read`, `get`, `get_many` and `key` agree, and refuse what does not exist.
@@ -40,11 +40,12 @@ pub fn reader_contract(format: &dyn Format, profile: &Profile) {
     let name = reader.name();
     assert!(!name.is_empty() && !name.contains('/'), "the name `{name}` is a path");
     let _ = reader.details();
-    assert_eq!(reader.fingerprint(), bench.open().fingerprint());
+    let fingerprint = |reader: &dyn Reader| reader.fingerprint(Look::Sizes).unwrap();
+    assert_eq!(fingerprint(&*reader), fingerprint(&*bench.open()));
     let other = Bench::new(format, profile);
     let (schema, samples) = other.labelled(8, 5);
     other.write(&schema, &samples);
-    assert_ne!(reader.fingerprint(), other.open().fingerprint());
+    assert_ne!(fingerprint(&*reader), fingerprint(&*other.open()));
 }
 
 /// Eight threads read the same as one.

@@ -1,6 +1,6 @@
 //! The facts of a sample in the catalog, collected without decoding.
 use crate::fields::Field;
-use fdconvert_core::{Codec, Encoded, Reader, Result, Sample, Value};
+use fdconvert_core::{Amount, Codec, Encoded, Generated, Reader, Result, Sample, Value};
 use fdconvert_storage::sigbus;
 
 /// Facts of a sample. Unknown ones are 0 or missing.
@@ -41,13 +41,15 @@ const AFFORDABLE: u64 = 64 << 20;
 
 impl How {
     pub(crate) fn of(reader: &dyn Reader) -> Self {
-        if reader.drawn().is_some() {
+        if reader.as_generated().is_some() {
             return Self::Tables { labels: true };
         }
-        if !reader.reads_ahead() || is_affordable(reader) {
+        if !reader.facts().reads_ahead || is_affordable(reader) {
             return Self::Stored;
         }
-        Self::Tables { labels: reader.has_checksums() || reader.knows_plain_values() }
+        let is_known = |field| reader.facts().field(field).is_known;
+        let labels = reader.has_checksums() || reader.schema().label().is_some_and(is_known);
+        Self::Tables { labels }
     }
 
     pub(crate) fn facts(self, reader: &dyn Reader, index: u64, fields: &[Field]) -> Result<Facts> {
@@ -63,7 +65,8 @@ impl How {
 fn is_affordable(reader: &dyn Reader) -> bool {
     let mut bytes = Some(0_u64);
     for index in 0..reader.len() {
-        bytes = bytes.zip(reader.image_bytes(index)).map(|(sum, bytes)| sum.saturating_add(bytes));
+        let known = reader.bytes(index, Amount::Known).ok().flatten();
+        bytes = bytes.zip(known).map(|(sum, bytes)| sum.saturating_add(bytes));
         if bytes.is_none_or(|sum| sum > AFFORDABLE) {
             return false;
         }
@@ -100,18 +103,18 @@ fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) ->
 fn of_tables(reader: &dyn Reader, index: u64, labels: bool, fields: &[Field]) -> Result<Facts> {
     let mut facts = Facts {
         label: if labels { reader.label(index)? } else { None },
-        codec: reader.codec_hint(index),
-        bytes: reader.image_bytes(index).unwrap_or(0),
+        codec: reader.codec_hint(index)?,
+        bytes: reader.bytes(index, Amount::Known)?.unwrap_or(0),
         ..Facts::default()
     };
-    if let Some(drawn) = reader.drawn() {
+    if let Some(drawn) = reader.as_generated().map(Generated::drawn) {
         // They are shown as PNG, though nothing is stored.
         facts.codec = Some(Codec::Png);
         (facts.width, facts.height) = (drawn.side, drawn.side);
     }
     for field in fields {
-        let value = match reader.knows_plain_values() {
-            true => reader.plain_value(index, field.position)?,
+        let value = match reader.facts().field(field.position).is_known {
+            true => reader.value(index, field.position)?,
             false => None,
         };
         facts.further.push(match value {

@@ -94,7 +94,7 @@ impl Catalog {
     /// Collects all samples, unless the server ends earlier.
     pub(crate) fn scan(&self, reader: &dyn Reader, ended: &Cancel) {
         let how = self.how(reader);
-        let announces = how == How::Stored && reader.reads_ahead();
+        let announces = how == How::Stored && reader.facts().reads_ahead;
         let mut texts: Vec<Texts> = self.fields.iter().map(|_| Texts::default()).collect();
         let mut blocks = Blocks::default();
         let mut start = 0;

@@ -122,7 +122,7 @@ fn count(
 
 fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
     let schema = dataset.schema();
-    let is_drawn = dataset.reader().drawn().is_some();
+    let is_drawn = dataset.reader().as_generated().is_some();
     let mut facets = Vec::new();
     let mut add = |title: &str, counts: Counts| {
         let columns = counts.columns();

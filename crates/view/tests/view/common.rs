@@ -2,7 +2,7 @@
 use fdconvert::{
     Encoded, Error, FieldSpec, Image, Kind, Pack, PackOptions, Reader, Result, Sample,
 };
-use fdconvert::{Schema, Source, Value};
+use fdconvert::{Look, Schema, Source, SourceFacts, Value};
 use fdconvert_testkit::fixtures;
 use fdconvert_view::{Opened, Server};
 use serde_json::{Map, Value as Json};
@@ -194,11 +194,10 @@ pub(crate) fn packed(root: &Path, format: &str) -> PathBuf {
 
 /// A dataset in memory with arbitrary samples.
 pub(crate) struct Memory {
-    pub(crate) schema: Schema,
+    pub(crate) facts: SourceFacts,
     pub(crate) samples: Vec<Sample<Encoded>>,
     /// Samples that cannot be read.
     pub(crate) damaged: Vec<u64>,
-    pub(crate) splits: Vec<(String, std::ops::Range<u64>)>,
     /// Duration of each read of a sample.
     pub(crate) slowness: Duration,
 }
@@ -206,8 +205,10 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(fields: Vec<(&str, Kind)>, samples: Vec<Sample<Encoded>>) -> Self {
         let fields = fields.into_iter().map(|(name, kind)| FieldSpec::new(name, kind)).collect();
-        let (damaged, splits, slowness) = (vec![], vec![], Duration::ZERO);
-        Self { schema: Schema::new(fields).unwrap(), samples, damaged, splits, slowness }
+        let (damaged, slowness) = (vec![], Duration::ZERO);
+        let schema = Schema::new(fields).unwrap();
+        let facts = SourceFacts::new("<b>memory</b>", schema, samples.len() as u64);
+        Self { facts, samples, damaged, slowness }
     }
 }
 
@@ -216,12 +217,8 @@ pub(crate) fn sample(key: &str, values: Vec<Value<Encoded>>) -> Sample<Encoded> 
 }
 
 impl Source for Memory {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn len(&self) -> u64 {
-        self.samples.len() as u64
+    fn facts(&self) -> &SourceFacts {
+        &self.facts
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -233,16 +230,8 @@ impl Source for Memory {
         self.samples[index as usize].key.clone()
     }
 
-    fn splits(&self) -> Vec<(String, std::ops::Range<u64>)> {
-        self.splits.clone()
-    }
-
-    fn name(&self) -> String {
-        "<b>memory</b>".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        [0; 16]
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok([0; 16])
     }
 }
 

@@ -1,22 +1,18 @@
 //! As many samples as ImageNet: waiting times. Run by hand, to read its figures.
 use crate::common::{Viewer, by};
-use fdconvert::{FieldSpec, Image, Kind, Pack, PackOptions, Pixels, Result, Sample};
-use fdconvert::{Schema, Source, Value};
+use fdconvert::{FieldSpec, Image, Kind, Look, Pack, PackOptions, Pixels, Result, Sample};
+use fdconvert::{Schema, Source, SourceFacts, Value};
 use serde_json::Value as Json;
 use std::{fs, sync::Arc, time::Instant};
 
 const N_SAMPLES: u64 = 1_281_167;
 const N_CLASSES: u64 = 1000;
 
-struct Dots(Schema);
+struct Dots(SourceFacts);
 
 impl Source for Dots {
-    fn schema(&self) -> &Schema {
+    fn facts(&self) -> &SourceFacts {
         &self.0
-    }
-
-    fn len(&self) -> u64 {
-        N_SAMPLES
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -31,12 +27,8 @@ impl Source for Dots {
         format!("n{:08}/n{:08}_{index}.JPEG", index % N_CLASSES, index % N_CLASSES)
     }
 
-    fn name(&self) -> String {
-        "dots".into()
-    }
-
-    fn fingerprint(&self) -> [u8; 16] {
-        *b"dots version one"
+    fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
+        Ok(*b"dots version one")
     }
 }
 
@@ -53,7 +45,7 @@ fn a_million_samples() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dots.beton");
     let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("label", Kind::Int)];
-    let source = Arc::new(Dots(Schema::new(fields).unwrap()));
+    let source = Arc::new(Dots(SourceFacts::new("dots", Schema::new(fields).unwrap(), N_SAMPLES)));
     let options = PackOptions::default();
     Pack::from_source(source, &path).options(options).run().unwrap();
     let told = |what: &str, began: Instant| println!("{what}: {:?}", began.elapsed());

@@ -247,7 +247,7 @@ fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
 /// Returns whether the samples are the same in every epoch.
 fn is_constant(datasets: &Datasets) -> Result<bool> {
     for reader in datasets.readers() {
-        if reader.at_epoch(0)?.is_some() {
+        if reader.as_generated().map_or(Ok(None), |it| it.at_epoch(0))?.is_some() {
             return Ok(false);
         }
     }
