@@ -75,7 +75,7 @@ pub(crate) fn params(
     }
     for (name, value) in format_values(options, format.options())?.0 {
         let value = if value.is_empty() { "on".to_owned() } else { value };
-        params.insert(format!("{}.{}", format.name(), name.replace('_', '-')), value);
+        params.insert(format!("{}.{}", format.name(), name.replace('_', "-")), value);
     }
     let mixes = matches!(options.encode, Some(Encoding::Mix(_)));
     if mixes || options.shuffle || options.sample.is_some() || !options.split.is_empty() {

@@ -83,7 +83,7 @@ pub(crate) fn resolve(
     let mut outcome = Outcome { ratio, ..Outcome::default() };
     let mut notes = Vec::new();
     // The plan refuses to choose among samples that are not all there.
-    if !source.is_open() {
+    if !source.facts().is_open() {
         if let Some(list) = keys {
             let found = keys::find(&list, &*source)?;
             notes = keys::notes(&found);

@@ -126,7 +126,7 @@ impl Samples {
         fields.insert("schema".into(), json!(job.source.schema()));
         fields.insert("params".into(), json!(job.policy.params()));
         fields.insert("jpeg_index".into(), json!(job.jpeg_index));
-        fields.insert("ignored".into(), json!(job.source.left_out()));
+        fields.insert("ignored".into(), json!(job.source.facts().ignored));
         fields.extend(self.chosen().document());
         document("plan", fields)
     }
@@ -169,7 +169,7 @@ impl Samples {
             "checked_bytes": report.checked.bytes,
             "checked_seconds": report.checked.time.as_secs_f64(),
             "skipped": report.skipped,
-            "ignored": job.source.left_out(),
+            "ignored": job.source.facts().ignored,
             "left_out": self.n_left_out(),
             "splits": splits,
             "source_splits": split_names(&job.source.splits()),
@@ -201,7 +201,7 @@ impl Samples {
     /// Samples of the source that are not planned.
     fn n_left_out(&self) -> u64 {
         let job = self.job();
-        match job.source.is_open() {
+        match job.source.facts().is_open() {
             true => 0,
             false => job.source.len().saturating_sub(job.plan.len()),
         }

@@ -41,8 +41,8 @@ pub struct ReadPlan {
     /// Size of a request, rounded up to a multiple of 4096.
     pub request_bytes: usize,
     /// Number of requests in flight, each from a separate thread.
-    /// Order of the requests.
     pub fetch_threads: usize,
+    /// Order of the requests.
     pub pattern: Pattern,
     /// Number of bytes after which to end; the files are read repeatedly if they are smaller.
     pub max_bytes: u64,

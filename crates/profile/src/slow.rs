@@ -1,8 +1,8 @@
 use crate::Throttle;
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Extent, Image, InnerClasses, KeyedRandom, Reader, Result, Sample,
-    Schema, Source, Value,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, KeyedRandom, Look, Reader, Result, Sample,
+    Source, SourceFacts, Value,
 };
 use std::{sync::Arc, thread, time::Duration};
 
@@ -29,7 +29,7 @@ impl SlowStorage {
     #[must_use]
     pub fn around(&self, reader: Arc<dyn Reader>) -> Arc<dyn Reader> {
         let is_slow = !self.latency.is_zero() || self.throttle.is_some();
-        if is_slow && reader.drawn().is_none() {
+        if is_slow && reader.as_generated().is_none() {
             return Arc::new(Slow { inner: reader, storage: self.clone() });
         }
         reader
@@ -71,20 +71,15 @@ impl SlowStorage {
 /// Stream of the random numbers of waits.
 const LATENCY_STREAM: u64 = 0x6c61_7465_6e63_7900;
 
-/// A stored dataset on slow storage, for loaders: what only packing asks of a source is left to the
-/// defaults.
+/// A stored dataset on slow storage.
 struct Slow {
     inner: Arc<dyn Reader>,
     storage: SlowStorage,
 }
 
 impl Source for Slow {
-    fn schema(&self) -> &Schema {
-        self.inner.schema()
-    }
-
-    fn len(&self) -> u64 {
-        self.inner.len()
+    fn facts(&self) -> &SourceFacts {
+        self.inner.facts()
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
@@ -95,36 +90,28 @@ impl Source for Slow {
         self.storage.slowly(index, || self.inner.read(index), n_bytes)
     }
 
-    fn reads_ahead(&self) -> bool {
-        self.inner.reads_ahead()
-    }
-
-    fn read_ahead(&self, indices: &[u64]) -> Ahead {
-        self.inner.read_ahead(indices)
-    }
-
-    fn ahead_bytes(&self, index: u64) -> u64 {
-        self.inner.ahead_bytes(index)
-    }
-
     fn key(&self, index: u64) -> String {
         self.inner.key(index)
     }
 
-    fn inner_classes(&self, field: usize) -> Vec<InnerClasses> {
-        self.inner.inner_classes(field)
+    fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
+        self.inner.fingerprint(look)
     }
 
-    fn image_bytes(&self, index: u64) -> Option<u64> {
-        self.inner.image_bytes(index)
+    fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        self.inner.value(index, field)
     }
 
-    fn name(&self) -> String {
-        self.inner.name()
+    fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
+        self.inner.codec_hint(index)
     }
 
-    fn fingerprint(&self) -> [u8; 16] {
-        self.inner.fingerprint()
+    fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
+        self.inner.bytes(index, amount)
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        self.inner.read_ahead(indices)
     }
 }
 

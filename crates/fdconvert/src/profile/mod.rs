@@ -108,7 +108,7 @@ impl ProfileOptions {
         output: Option<PathBuf>,
         report: Option<PathBuf>,
         ;
-        queue_depth: usize,
+        fetch_threads: usize,
         cache: ByteCount,
         formats: Vec<Codec>,
         samples: u64,
