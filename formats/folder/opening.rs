@@ -20,7 +20,7 @@ use crate::folder::{
     walk_away::{self, FoundAway},
 };
 
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Named, Result, Schema, Source, named};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, Source, option};
 use fdconvert_storage::place::is_url;
 use std::{
     borrow::Cow,
@@ -64,7 +64,7 @@ impl FolderReader {
         found: Sidecar,
         archive: Option<Archive>,
     ) -> Result<Self> {
-        let (table, origin) = (found.table, Named::from("labels.jsonl"));
+        let (table, origin) = (found.table, "labels.jsonl");
         let real = real(root, archive.as_ref())?;
         let samples = Samples::Listed { table, real, bytes: found.rows, origin };
         let mut reader = Self::new(root, found.schema, samples, how)?;
@@ -84,7 +84,7 @@ impl FolderReader {
             );
             Division {
                 labels: Some("the folders are no classes".into()),
-                remarks: vec![what],
+                remarks: vec![what.into()],
                 ..Division::default()
             }
         } else {
@@ -99,7 +99,7 @@ impl FolderReader {
             .iter()
             .any(|it| found.ignored.extensions.contains_key(*it))
         {
-            division.remarks.extend(crate::tarball::beside_images(root));
+            division.tell(crate::tarball::beside_images(root));
         }
         let samples = Samples::Walked(found.listing);
         let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
@@ -147,7 +147,7 @@ impl FolderReader {
                 let bytes = archive.read(&name, &member, &how.limits)?;
                 let missing = || {
                     let what = format!("{name} is missing in {}", root.display());
-                    Error::usage(named::LABELS, what)
+                    Error::usage(option::LABELS, what)
                 };
                 Some(bytes.ok_or_else(missing)?)
             }
@@ -205,8 +205,8 @@ impl FolderReader {
             // A column of the table says more than folders do.
             division = Division { splits, ..Division::default() };
         }
-        division.remarks.extend(remarks);
-        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        division.tell(remarks);
+        let samples = Samples::Listed { table, real, bytes, origin: option::LABELS.as_str() };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
         let labels = reader.division.labels.take().filter(|_| is_list);
@@ -230,9 +230,9 @@ impl FolderReader {
             None if how.split_folders => split_folders::of_table(root, &table.paths)?,
             None => Division::default(),
         };
-        division.remarks.extend(remarks);
+        division.tell(remarks);
         let (real, bytes) = (real(root, None)?, identity);
-        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        let samples = Samples::Listed { table, real, bytes, origin: option::LABELS.as_str() };
         let mut reader = Self::new(root, schema, samples, how)?;
         (reader.division, reader.ignored) = (division, ignored);
         reader.division.labels = match reader.schema.label() {
@@ -262,7 +262,7 @@ impl FolderReader {
         }
         if let Listed::Zip(archive) = listed {
             stamp = archive.stamp();
-            self.division.remarks.extend(archive.remark());
+            self.division.tell(archive.remark());
             self.archive = Some(archive);
         }
         self.stamp = OnceLock::from(stamp);

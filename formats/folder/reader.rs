@@ -17,8 +17,8 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, Value, message, named,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Provenance, Reader, Remark, Result,
+    Sample, Schema, Source, Splits, Value, option,
 };
 use fdconvert_storage::{Blob, read_file};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
@@ -61,7 +61,7 @@ pub(super) enum Samples {
         /// The table's bytes.
         bytes: Bytes,
         /// Name of the table in messages.
-        origin: Named,
+        origin: &'static str,
     },
 }
 
@@ -175,9 +175,8 @@ impl FolderReader {
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
         let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
-            let skip = named::ON_ERROR.with("skip");
-            let what = message!("{name} is missing next to it; {skip} leaves out such samples");
-            Error::sample(key, what)
+            Error::sample(key, format!("{name} is missing next to it"))
+                .cure("to leave out such samples", option::ON_ERROR.with("skip"))
         })?;
         members::decode(kind, bytes).map_err(|what| {
             let is_image = *kind == Kind::Image;
@@ -206,7 +205,7 @@ impl FolderReader {
                 Err(cause) => return Err(Error::sample(key, cause.to_string())),
             };
             if !target.starts_with(real) {
-                let what = message!("{origin} names a link that leads out of the folder");
+                let what = format!("`{origin}` names a link that leads out of the folder");
                 return Err(Error::sample(key, what));
             }
         }
@@ -266,11 +265,8 @@ impl FolderReader {
                     let (document, notices) = document.map_err(|what| Error::sample(&key, what))?;
                     let is_turned = photo.is_some_and(|it| it.orientation > 1);
                     if self.how.leaves_rotation && is_turned && made.has_places() {
-                        let what = message!(
-                            "EXIF turns it, and its annotations are of the upright image; leave {} \
-                             out",
-                            named::NO_EXIF_ROTATION
-                        );
+                        let what = "EXIF turns it, and its annotations are of the upright image; \
+                                    leave `no_exif_rotation` out";
                         return Err(Error::sample(&key, what));
                     }
                     notices.into_iter().for_each(|notice| self.notices.add(index, notice));
@@ -424,12 +420,13 @@ impl Source for FolderReader {
         self.division.splits.clone()
     }
 
-    fn remarks(&self) -> Vec<Message> {
-        let mut remarks: Vec<Message> = self.division.remarks.iter().map(Message::from).collect();
+    fn remarks(&self) -> Vec<Remark> {
+        let mut remarks = self.division.remarks.clone();
         let is_split = |folder: &&String| split_of(folder.as_bytes()).is_some();
         let empty = self.ignored.folders.iter().filter(is_split);
         let told = empty.filter(|_| self.how.split_folders);
-        remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
+        remarks
+            .extend(told.map(|folder| format!("the split folder {folder} holds no image").into()));
         remarks.extend(self.notices.remarks());
         remarks
     }

@@ -12,8 +12,8 @@ use crate::mds::{
 use crate::shards::combined::Blocks;
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message,
-    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
+    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Provenance,
+    Reader, Remark, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at,
 };
 use serde_json::{Map, json};
 use std::{
@@ -180,7 +180,7 @@ impl MdsReader {
                     Value::Image(Encoded::new(codec, width, height, bytes))
                 }
                 _ => self.value(shard, field, column, bytes).map_err(|what| {
-                    bad(shard, index, Some(key), message!("field `{}`: {what}", field.name))
+                    bad(shard, index, Some(key), format!("field `{}`: {what}", field.name))
                 })?,
             });
         }
@@ -210,7 +210,7 @@ impl MdsReader {
         for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
             let value = self.value(stored.shard, field, column, stored.value(column));
             let value = value.map_err(|what| {
-                let what = message!("field `{}`: {what}", field.name);
+                let what = format!("field `{}`: {what}", field.name);
                 bad(stored.shard, index, Some(&key), &what)
             })?;
             values.push(value);
@@ -222,7 +222,7 @@ impl MdsReader {
 /// An error about one sample that says in which file it lies.
 pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: impl Display) -> Error {
     let number = index.saturating_sub(shard.first);
-    let what = message!("{what} (sample {number} of {})", shard.path().display());
+    let what = format!("{what} (sample {number} of {})", shard.path().display());
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
 }
 
@@ -384,7 +384,7 @@ impl Source for MdsReader {
         splits::of(self)
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         splits::remarks(self)
     }
 

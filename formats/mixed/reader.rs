@@ -8,7 +8,7 @@ use crate::mixed::{
 use crate::wds::{Wds, WdsReader};
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
+    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Remark, Result, Sample,
     Schema, Source, Splits, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
@@ -121,7 +121,7 @@ impl MixedReader {
         }
     }
 
-    pub(crate) fn damaged(&self, what: impl Into<Message>) -> Error {
+    pub(crate) fn damaged(&self, what: impl Into<Remark>) -> Error {
         Error::corrupt(FORMAT, self.path.join(MANIFEST), 0, what)
     }
 }

@@ -4,7 +4,7 @@ use super::{
     layout::{FORMAT, MAGIC},
 };
 use fdconvert_core::{
-    Error, Message, Result, Shard, Splits, message, packed_splits, split_named, split_of_file,
+    Error, Remark, Result, Shard, Splits, packed_splits, split_named, split_of_file,
 };
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
@@ -76,13 +76,14 @@ impl Listing {
     }
 
     /// That files may be of an earlier version of a table.
-    pub(crate) fn remark(&self) -> Option<Message> {
+    pub(crate) fn remark(&self) -> Option<Remark> {
         let Self::Files(_, table) = self else { return None };
         table.map(|table| {
-            message!(
+            format!(
                 "it is a table of {table}, whose log is not read: deleted or replaced rows remain \
                  until the table is vacuumed"
             )
+            .into()
         })
     }
 

@@ -13,8 +13,7 @@ use super::{
 use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, InnerClasses, Kind, MaxDecompressed, Message, OpenOptions, Result, Schema, Shard,
-    message,
+    Error, InnerClasses, Kind, MaxDecompressed, OpenOptions, Remark, Result, Schema, Shard,
 };
 use fdconvert_storage::{
     Blob, open_all,
@@ -58,7 +57,7 @@ impl ParquetReader {
         let (found, remarks) = match place::look_at(path)? {
             PlaceKind::Folder => {
                 let listing = Listing::of(path)?;
-                let mut remarks: Vec<Message> = listing.remark().into_iter().collect();
+                let mut remarks: Vec<Remark> = listing.remark().into_iter().collect();
                 let found = listing.files(path)?;
                 remarks.extend(beside::remark(path, &found));
                 (found, remarks)
@@ -149,10 +148,11 @@ impl ParquetReader {
             }
             if !others.is_empty() {
                 let name = self.schema.fields.get(at).map_or("", |field| &field.name);
-                self.remarks.push(message!(
+                let remark = format!(
                     "the members `{}` of `{name}` are left out: an image has `bytes` and `path`",
                     others.join("`, `")
-                ));
+                );
+                self.remarks.push(remark.into());
             }
         }
         // An error may have asked for them before it was known which columns are images.
@@ -173,10 +173,11 @@ impl ParquetReader {
                 matches!(how, Some(How::Json(nested)) if nested.has_files)
             };
             if let Some(field) = fields.get(at).filter(|_| self.parts.iter().any(has_files)) {
-                self.remarks.push(message!(
+                let remark = format!(
                     "the files in `{}` are stored as base64 in JSON, which no loader shows as images",
                     field.name
-                ));
+                );
+                self.remarks.push(remark.into());
             }
         }
     }
@@ -187,10 +188,11 @@ impl ParquetReader {
         for Column { field, inner, .. } in columns {
             for InnerClasses { key, .. } in inner.iter().filter(|it| !it.are_told) {
                 let within = if key.is_empty() { "" } else { &*format!("`{key}` in ") };
-                self.remarks.push(message!(
+                let remark = format!(
                     "the names of the classes of {within}`{}` are left out: its values are their numbers",
                     field.name
-                ));
+                );
+                self.remarks.push(remark.into());
             }
         }
     }

@@ -8,14 +8,13 @@ use super::{
 };
 use crate::index::{ImageFacts, Index, Region};
 use fdconvert_core::{
-    Ahead, Codec, Encoded, Error, Extent, Image, InnerClasses, Kind, MaxDecompressed, Message,
-    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message,
+    Ahead, Codec, Encoded, Error, Extent, Image, InnerClasses, Kind, MaxDecompressed, Provenance,
+    Reader, Remark, Result, Sample, Schema, Source, Splits, Value,
 };
 use fdconvert_storage::sigbus;
 use serde_json::Map;
 use std::{
     collections::BTreeMap,
-    fmt::Display,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -37,7 +36,7 @@ pub struct ParquetReader {
     pub(crate) limit: MaxDecompressed,
     pub(crate) cache: super::cache::Cache,
     pub(crate) keys: OnceLock<Keys>,
-    pub(crate) remarks: Vec<Message>,
+    pub(crate) remarks: Vec<Remark>,
 }
 
 impl ParquetReader {
@@ -57,14 +56,15 @@ impl ParquetReader {
     }
 
     /// An error about one sample that says in which file it lies.
-    pub(crate) fn bad(&self, index: u64, what: impl Display) -> Error {
+    pub(crate) fn bad(&self, index: u64, what: impl Into<Remark>) -> Error {
         let place = self.part_of(index).map(|(_, part, row)| (part.file.path.clone(), row));
         let key = self.key(index);
         match place {
             Ok((path, row)) => {
-                Error::sample(key, message!("{what} (row {row} of {})", path.display()))
+                let place = format!("(row {row} of {})", path.display());
+                Error::sample(key, what.into().reworded(|what| format!("{what} {place}")))
             }
-            Err(_) => Error::sample(key, message!("{what}")),
+            Err(_) => Error::sample(key, what),
         }
     }
 
@@ -270,7 +270,7 @@ impl Source for ParquetReader {
         Some(self.image_regions(index)?.map(|region| region.len).sum())
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         self.remarks.clone()
     }
 
@@ -342,7 +342,7 @@ impl Reader for ParquetReader {
             return Err(self.bad(index, problem));
         }
         let checked = part.index.as_ref().map_or(Ok(()), Index::check_tables);
-        checked.map_err(|error| self.bad(index, error))
+        checked.map_err(|error| self.bad(index, error.to_string()))
     }
 
     fn has_checksums(&self) -> bool {

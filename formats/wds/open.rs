@@ -15,7 +15,7 @@ use crate::wds::{
     strangers,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, named};
+use fdconvert_core::{Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, option};
 use fdconvert_storage::{
     Blob, name_of, open_all,
     place::{self, Kind},
@@ -255,7 +255,7 @@ fn without(
     let kept = fields.filter(|(field, _)| !dropped.contains(&field.name));
     let (fields, columns): (Vec<_>, Vec<_>) = kept.unzip();
     if fields.is_empty() {
-        return Err(Error::usage(named::DROP_FIELDS, "no other field is left"));
+        return Err(Error::usage(option::DROP_FIELDS, "no other field is left"));
     }
     Ok((Schema::new(fields)?, columns))
 }

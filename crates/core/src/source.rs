@@ -1,5 +1,5 @@
 use crate::{
-    Ahead, Codec, Encoded, Error, Ignored, Image, InnerClasses, LanesImage, Message, Provenance,
+    Ahead, Codec, Encoded, Error, Ignored, Image, InnerClasses, LanesImage, Provenance, Remark,
     Result, Sample, Schema, Splits, Value,
 };
 use bytes::Bytes;
@@ -149,7 +149,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Returns what a user should know of how the source was taken, in sentences: for the summary.
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
 

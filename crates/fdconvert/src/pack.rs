@@ -14,7 +14,7 @@ use crate::{
     splits::{self, SplitReport},
     unused,
 };
-use fdconvert_core::{Error, Message, Result, Source, SplitChoice, named, split_names};
+use fdconvert_core::{Error, Remark, Result, Source, SplitChoice, option, split_names};
 use fdconvert_formats::folder::Folder;
 use fdconvert_pipeline::{Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
@@ -107,7 +107,7 @@ fn buffer(threads: usize) -> u64 {
 pub fn threads(asked: Option<usize>) -> Result<usize> {
     match asked {
         Some(n) if !(1..=4096).contains(&n) => {
-            Err(Error::usage(named::THREADS, format!("{n} is not from 1 to 4096")))
+            Err(Error::usage(option::THREADS, format!("{n} is not from 1 to 4096")))
         }
         Some(n) => Ok(n),
         None => Ok(thread::available_parallelism().map_or(1, usize::from)),
@@ -409,7 +409,7 @@ pub struct Samples {
     out: PathBuf,
     how: How,
     /// That no field is an image.
-    image_note: Option<Message>,
+    image_note: Option<Remark>,
     /// Every file is written where its name says, whatever split it is of.
     unpacks: bool,
 }
@@ -429,7 +429,7 @@ impl Samples {
         if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(named::PART, what));
+            return Err(Error::usage(option::PART, what));
         }
         let out = out.to_owned();
         // Samples of a program may come once only.
@@ -469,7 +469,7 @@ impl Samples {
 
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
-    pub fn choice_notes(&self) -> Vec<Message> {
+    pub fn choice_notes(&self) -> Vec<Remark> {
         self.settings.choice_notes()
     }
 
@@ -495,7 +495,7 @@ impl Samples {
     /// Returns what became of the splits of the source, and what else there is to know about it, in
     /// sentences.
     #[must_use]
-    pub fn split_notes(&self) -> Vec<Message> {
+    pub fn split_notes(&self) -> Vec<Remark> {
         let mut notes = match &self.paths[..] {
             [dataset] if self.unpacks => splits::unpacking_notes(dataset, &self.out, &*self.source),
             paths => splits::notes(paths, &*self.source, &self.plan, &self.settings.plan),
@@ -522,7 +522,7 @@ impl Samples {
 
     /// Returns what the format has to say of how such samples are stored.
     #[must_use]
-    pub fn remarks(&self) -> Vec<Message> {
+    pub fn remarks(&self) -> Vec<Remark> {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 

@@ -10,8 +10,7 @@ use crate::{
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
 use fdconvert_core::{
-    Error, Format, FormatOption, Layout, Message, OptionKind, OptionValues, Result, Schema,
-    message, named,
+    Error, Format, FormatOption, Layout, OptionKind, OptionValues, Remark, Result, Schema, option,
 };
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
@@ -46,17 +45,18 @@ impl Settings {
         policy.mixture = mixture(options, ratio, &*format)?;
         policy.validate()?;
         let of_labels = [
-            (named::BOXES, options.boxes.is_some()),
-            (named::LABEL_COLUMNS, !options.label_columns.is_empty()),
+            (option::BOXES, options.boxes.is_some()),
+            (option::LABEL_COLUMNS, !options.label_columns.is_empty()),
         ];
         if let Some((option, _)) = of_labels.into_iter().find(|(_, is_given)| *is_given)
             && options.labels.is_none()
         {
-            return Err(Error::usage(option, message!("it goes with {}", named::LABELS)));
+            return Err(Error::usage(option, "it is about a table of labels")
+                .cure("to give one", option::LABELS));
         }
         if options.per.is_some() && options.sample.is_none() {
-            let what = message!("it goes with {}", named::SAMPLE.with("10%"));
-            return Err(Error::usage(named::PER, what));
+            return Err(Error::usage(option::PER, "it is about a share of the samples")
+                .cure("to take one", option::SAMPLE.with("10%")));
         }
         let mut plan = plan_request(options);
         plan.balance = ratio.and_then(|ratio| ratio.balance);
@@ -83,21 +83,21 @@ impl Settings {
     }
 
     /// What to tell of the choice of samples, in sentences.
-    pub(crate) fn choice_notes(&self) -> Vec<Message> {
+    pub(crate) fn choice_notes(&self) -> Vec<Remark> {
         let n = self.without_extension;
         let without = (n > 0).then(|| {
             let (keys, name) =
                 if n == 1 { ("key", "names a sample") } else { ("keys", "name samples") };
-            message!("{n} {keys} of {} {name} without the extension", named::KEYS)
+            format!("{n} {keys} of `keys` {name} without the extension").into()
         });
         let n = self.look_alikes;
         let look_alike = (n > 0).then(|| {
             let (keys, are) = if n == 1 { ("key", "is") } else { ("keys", "are") };
-            message!(
-                "{n} {keys} of {} {are} written with other forms of accented letters than the source \
-                 has (NFC and NFD)",
-                named::KEYS
+            format!(
+                "{n} {keys} of `keys` {are} written with other forms of accented letters than the \
+                 source has (NFC and NFD)"
             )
+            .into()
         });
         without.into_iter().chain(look_alike).chain(self.chosen.notes()).collect()
     }
@@ -115,14 +115,14 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         return Ok(());
     }
     let given = [
-        (named::ENCODE, options.encode.is_some()),
-        (named::JPEG_QUALITY, options.jpeg_quality.is_some()),
-        (named::MAX_SIDE, options.max_side.is_some()),
-        (named::SHORT_SIDE, options.short_side.is_some()),
-        (named::RATIO, options.ratio.is_some()),
-        (named::BASELINE, options.baseline),
-        (named::STRIP_METADATA, !options.strip_metadata.is_empty()),
-        (named::DEDUP, options.dedup.is_some()),
+        (option::ENCODE, options.encode.is_some()),
+        (option::JPEG_QUALITY, options.jpeg_quality.is_some()),
+        (option::MAX_SIDE, options.max_side.is_some()),
+        (option::SHORT_SIDE, options.short_side.is_some()),
+        (option::RATIO, options.ratio.is_some()),
+        (option::BASELINE, options.baseline),
+        (option::STRIP_METADATA, !options.strip_metadata.is_empty()),
+        (option::DEDUP, options.dedup.is_some()),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let fields: Vec<_> = schema
@@ -150,9 +150,9 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
         SplitShare::DropRest => None,
     };
     let choices = [
-        options.keys.as_ref().map(|_| named::KEYS),
-        options.r#where.as_ref().map(|_| named::WHERE),
-        options.dedup.map(|_| named::DEDUP),
+        options.keys.as_ref().map(|_| option::KEYS),
+        options.r#where.as_ref().map(|_| option::WHERE),
+        options.dedup.map(|_| option::DEDUP),
     ];
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {
@@ -178,10 +178,10 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
 /// Options on shards say nothing about a format of one file.
 fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
     let given = [
-        (named::SHARD_COUNT, options.shard_count.is_some()),
-        (named::SHARD_SIZE, options.shard_size.is_some()),
-        (named::SHARDS, options.shards.is_some()),
-        (named::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
+        (option::SHARD_COUNT, options.shard_count.is_some()),
+        (option::SHARD_SIZE, options.shard_size.is_some()),
+        (option::SHARDS, options.shards.is_some()),
+        (option::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
     ];
     // A formula says itself what it cannot do.
     if format.is_sharded() || format.capabilities().formulas_only {
@@ -190,12 +190,11 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
-            let what = message!(
-                "a {} has no shards; leave it out, or choose a format of shards ({}, mds or mixed)",
-                format.name(),
-                named::FORMAT.with("wds")
+            let what = format!(
+                "a {} has no shards; leave it out, or choose a format of shards (wds, mds, mixed)",
+                format.name()
             );
-            Err(Error::usage(option, what))
+            Err(Error::usage(option, what).cure("to choose one", option::FORMAT.with("wds")))
         }
     }
 }
@@ -269,22 +268,21 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
             })
             .ok_or_else(|| {
                 Error::usage(
-                    named::FORMAT,
+                    option::FORMAT,
                     format!("unknown `{name}`; expected one of: {}", names()),
                 )
             }),
         None => {
             let out = out.ok_or_else(|| {
-                Error::usage(named::FORMAT, format!("say which, one of: {}", names()))
+                Error::usage(option::FORMAT, format!("say which, one of: {}", names()))
             })?;
             formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
-                let what = message!(
-                    "the extension of {} names no format; say {}, one of: {}",
+                let what = format!(
+                    "the extension of {} names no format, which is one of: {}",
                     out.display(),
-                    named::FORMAT.with("NAME"),
                     names()
                 );
-                Error::usage("output", what)
+                Error::usage("output", what).cure("to choose one", option::FORMAT)
             })
         }
     }?;
@@ -315,9 +313,8 @@ fn policy(options: &PackOptions) -> Result<Policy> {
     };
     let size = match (options.max_side, options.short_side) {
         (Some(_), Some(_)) => {
-            let what =
-                message!("it bounds the same images as {}; give one of them", named::MAX_SIDE);
-            return Err(Error::usage(named::SHORT_SIDE, what));
+            let what = "it bounds the same images as `max_side`; give one of them";
+            return Err(Error::usage(option::SHORT_SIDE, what));
         }
         (Some(side), None) => Some(Size::MaxSide(side)),
         (None, Some(side)) => Some(Size::ShortSide(side)),
@@ -356,9 +353,9 @@ fn mixture(
     format: &dyn Format,
 ) -> Result<Option<Mixture>> {
     if options.ratio.is_some() && !format.capabilities().mixes_codecs {
-        let mixed = named::FORMAT.with("mixed");
-        let what = message!("a {} has one form of image; use {mixed}", format.name());
-        return Err(Error::usage(named::RATIO, what));
+        let what = format!("a {} has one form of image", format.name());
+        return Err(Error::usage(option::RATIO, what)
+            .cure("to store several", option::FORMAT.with("mixed")));
     }
     Ok(ratio.map(|ratio| Mixture {
         share: ratio.share,
@@ -371,31 +368,36 @@ fn mixture(
 /// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
 /// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
-    let refuse = |what: Message| Err(Error::usage(named::COMPAT.with("ffcv"), what));
-    let jpeg = named::ENCODE.with("jpeg");
+    let refused = |what: &str| Error::usage(option::COMPAT.with("ffcv"), what);
+    let not_encoded = |what: &str| {
+        Err(refused(what)
+            .cure("to encode as FFCV does", option::ENCODE.with("jpeg"))
+            .cure("or to store pixels", option::ENCODE.with("raw")))
+    };
     match policy.encode {
         Encode::Jpeg | Encode::Raw => {}
         Encode::Smart { .. } | Encode::Mix { .. } => {
-            return refuse(message!(
-                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave {} \
-                 out (FFCV reads the file nevertheless), or use {jpeg} or raw",
-                named::COMPAT
-            ));
+            return not_encoded(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave it \
+                 out, as FFCV reads the file nevertheless",
+            );
         }
         Encode::Keep | Encode::Png | Encode::Bmp | Encode::Webp => {
-            return refuse(message!("FFCV stores what it has encoded itself; use {jpeg} or raw"));
+            return not_encoded("FFCV stores what it has encoded itself");
         }
     }
     if policy.filter != Filter::Area {
-        return refuse(message!("FFCV resizes by area only; leave {} out", named::FILTER));
+        return Err(refused("FFCV resizes by area only; leave `filter` out"));
     }
     if matches!(policy.size, Some(Size::ShortSide(_))) {
-        return refuse(message!("FFCV bounds the longer side only; use {}", named::MAX_SIDE));
+        return Err(
+            refused("FFCV bounds the longer side only").cure("to bound it", option::MAX_SIDE)
+        );
     }
     let jpeg = &policy.jpeg;
     if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
         let what = "FFCV's JPEGs are 4:2:0 with standard tables and no restart markers";
-        return refuse(what.into());
+        return Err(refused(what));
     }
     policy.gray = Gray::Expand;
     policy.orient = false;
@@ -406,8 +408,8 @@ fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
     if options.jpeg_quality.is_some()
         && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Webp | Encoding::Raw)
     {
-        let what = message!("{} writes no JPEG", named::ENCODE.with(encoding));
-        return Err(Error::usage(named::JPEG_QUALITY, what));
+        let what = format!("`{}` writes no JPEG", option::ENCODE.with(encoding));
+        return Err(Error::usage(option::JPEG_QUALITY, what));
     }
     Ok(match encoding {
         Encoding::Keep => Encode::Keep,
@@ -435,5 +437,5 @@ fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
     } else {
         format!("a {name} cannot store entry points; {} can", able.join(", "))
     };
-    Err(Error::usage(named::JPEG_INDEX, why))
+    Err(Error::usage(option::JPEG_INDEX, why))
 }

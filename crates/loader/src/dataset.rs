@@ -11,7 +11,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample,
-    SplitChoice, Value, message,
+    SplitChoice, Value,
 };
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
@@ -203,12 +203,13 @@ impl Datasets {
                 continue;
             };
             let reader = part.reader.drawn_at(side).map_err(|cause| {
-                let what = message!(
-                    "{} cannot be drawn at the {side} pixels that a row needs: {}; take images of \
-                     their own size (`own`), or another size of the output",
-                    part.reader.name(),
-                    cause.message()
-                );
+                let what = cause.remark().reworded(|cause| {
+                    let name = part.reader.name();
+                    format!(
+                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; \
+                         take images of their own size (`own`), or another size of the output"
+                    )
+                });
                 Error::usage("draw_size", what)
             })?;
             part.reader = reader.map_or_else(|| part.reader.clone(), Arc::from);

@@ -330,7 +330,7 @@ fn what_cannot_be_is_refused() {
     let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
     assert!(
-        matches!(&error, Error::Usage { option, .. } if option.name() == "store_bytes"),
+        matches!(&error, Error::Usage { option, .. } if option.name == "store_bytes"),
         "{error}"
     );
     let letterbox = Crop::Letterbox { fill: [0; 3] };

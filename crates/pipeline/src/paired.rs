@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, named, probe,
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Remark, Result, Sample, Schema, Source,
+    Splits, Value, option, probe,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ pub struct Paired {
     /// Index in `masks` by name without extension.
     by_stem: BTreeMap<String, u64>,
     schema: Schema,
-    remarks: Vec<Message>,
+    remarks: Vec<Remark>,
     unlike: Mutex<BTreeSet<u64>>,
 }
 
@@ -36,14 +36,14 @@ impl Paired {
         fields.push(FieldSpec::new(name, Kind::Image));
         let schema = Schema::new(fields)?;
         if masks.schema().first_image().is_none() {
-            return Err(Error::usage(named::PAIR, format!("{} has no images", masks.name())));
+            return Err(Error::usage(option::PAIR, format!("{} has no images", masks.name())));
         }
         let mut by_stem = BTreeMap::new();
         for index in 0..masks.len() {
             let key = masks.key(index);
             if let Some(other) = by_stem.insert(stem(&key).to_owned(), index) {
                 let what = format!("`{}` and `{key}` have the same name", masks.key(other));
-                return Err(Error::usage(named::PAIR, what));
+                return Err(Error::usage(option::PAIR, what));
             }
         }
         let mut paired =
@@ -53,7 +53,7 @@ impl Paired {
     }
 
     /// Masks of no image, and images that share one.
-    fn misfits(&self) -> Vec<Message> {
+    fn misfits(&self) -> Vec<Remark> {
         let (masks, name, field) = (&self.masks, self.masks.name(), self.field());
         // The first sample that has each mask.
         let mut samples: Vec<Option<u64>> = (0..masks.len()).map(|_| None).collect();
@@ -76,10 +76,11 @@ impl Paired {
         if let Some((first, _)) = (0..).zip(&samples).find(|(_, sample)| sample.is_none()) {
             let (n, key) = (masks.len(), masks.key(first));
             let (belong, are) = if n_left == 1 { ("belongs", "is") } else { ("belong", "are") };
-            remarks.push(message!(
+            let remark = format!(
                 "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such \
                  as {key}: a sample has the {field} of the same name"
-            ));
+            );
+            remarks.push(remark.into());
         }
         if let Some((first, key, mask)) = shared {
             let (first, mask) = (self.inner.key(first), masks.key(mask));
@@ -88,10 +89,11 @@ impl Paired {
             } else {
                 format!("{n_shared} samples have")
             };
-            remarks.push(message!(
+            let remark = format!(
                 "{have} the {field} of another one whose name differs in the extension only, such as \
                  {first} and {key} that of {mask}"
-            ));
+            );
+            remarks.push(remark.into());
         }
         remarks
     }
@@ -238,17 +240,18 @@ impl Source for Paired {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         let mut remarks = self.inner.remarks();
         remarks.extend(self.remarks.iter().cloned());
         let unlike = self.unlike.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&first) = unlike.first() {
             let (field, key) = (self.field(), self.inner.key(first));
-            remarks.push(message!(
+            let remark = format!(
                 "the {field} of {} of {} samples has another size than the image, such as that of {key}",
                 unlike.len(),
                 self.inner.len()
-            ));
+            );
+            remarks.push(remark.into());
         }
         remarks
     }

@@ -1,5 +1,5 @@
 use fdconvert_core::{
-    Ahead, Codec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema, Source, Splits,
+    Ahead, Codec, Ignored, Image, InnerClasses, Remark, Result, Sample, Schema, Source, Splits,
     Value,
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -101,7 +101,7 @@ impl Source for Prefixed {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         self.inner.remarks()
     }
 

@@ -1,7 +1,7 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, InnerClasses, Message, Result, Sample, Schema,
-    Source, Splits, Value, message, misread_number, named, renumber_classes,
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, InnerClasses, Remark, Result, Sample, Schema,
+    Source, Splits, Value, misread_number, option, renumber_classes,
 };
 use std::{
     borrow::Cow,
@@ -45,7 +45,7 @@ pub struct Relabelled {
     columns: Vec<Option<usize>>,
     /// New numbers of the classes of each field, before and in the table.
     renumbered: Vec<[Option<Numbers>; 2]>,
-    notes: Vec<Message>,
+    notes: Vec<Remark>,
 }
 
 /// The new number of each class that has another one.
@@ -71,11 +71,11 @@ impl Relabelled {
         let n_alike = n_unknown - numbers.len();
         if n_alike > 0 {
             let (keys, are) = if n_alike == 1 { ("key", "is") } else { ("keys", "are") };
-            notes.push(message!(
-                "{n_alike} {keys} of {} {are} written with other forms of accented letters than the \
-                 dataset has (NFC and NFD)",
-                named::LABELS
-            ));
+            let remark = format!(
+                "{n_alike} {keys} of `labels` {are} written with other forms of accented letters \
+                 than the dataset has (NFC and NFD)"
+            );
+            notes.push(remark.into());
         }
         if !numbers.is_empty() {
             let unknown: Vec<&String> = numbers.keys().collect();
@@ -89,7 +89,7 @@ impl Relabelled {
                 shown.join(", "),
                 inner.key(0)
             );
-            return Err(Error::usage(named::LABELS, what));
+            return Err(Error::usage(option::LABELS, what));
         }
         let n_kept = rows.iter().filter(|row| row.is_none()).count();
         let mut fields = inner.schema().fields.clone();
@@ -98,7 +98,7 @@ impl Relabelled {
         for (at, field) in table.fields().iter().enumerate() {
             let refuse = |why: &str| {
                 let what = format!("{why}; list all samples of {}", inner.name());
-                Err(Error::usage(named::LABELS, what))
+                Err(Error::usage(option::LABELS, what))
             };
             let known = fields.iter().position(|known| known.name == field.name);
             let Some(known) = known else {
@@ -128,12 +128,10 @@ impl Relabelled {
             if let (Some(names), None) = (&own.class_names, &field.class_names) {
                 let values = || (0..n_listed).filter_map(|row| table.value(row, at));
                 if let Some(of_names) = as_names(names, values()).map_err(|what| {
-                    Error::usage(named::LABELS, format!("`{}` {what}", field.name))
+                    Error::usage(option::LABELS, format!("`{}` {what}", field.name))
                 })? {
-                    notes.push(message!(
-                        "the numbers of {} are names of classes, and are taken for these",
-                        named::LABELS
-                    ));
+                    let taken = "are names of classes, and are taken for these";
+                    notes.push(format!("the numbers of `labels` {taken}").into());
                     *column = Some(at);
                     numbers[1] = Some(of_names);
                     continue;
@@ -143,7 +141,7 @@ impl Relabelled {
                     let (name, n) = (&field.name, names.len());
                     let what =
                         format!("`{name}` is {value:?}, and there are {n} classes, from 0 on");
-                    return Err(Error::usage(named::LABELS, what));
+                    return Err(Error::usage(option::LABELS, what));
                 }
             }
             *column = Some(at);
@@ -350,16 +348,13 @@ impl Source for Relabelled {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         let n = self.rows.iter().flatten().count();
         let mut remarks = self.inner.remarks();
-        remarks.extend(self.table.remarks().iter().map(Message::from));
+        remarks.extend(self.table.remarks().iter().map(Remark::from));
         remarks.extend(self.notes.iter().cloned());
-        remarks.push(message!(
-            "{n} of {} samples have values of {}",
-            self.rows.len(),
-            named::LABELS
-        ));
+        let n_all = self.rows.len();
+        remarks.push(format!("{n} of {n_all} samples have values of `labels`").into());
         remarks
     }
 

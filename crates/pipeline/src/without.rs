@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Ahead, Codec, Error, Ignored, Image, InnerClasses, Message, Result, Sample, Schema, Source,
-    Splits, Value, named,
+    Ahead, Codec, Error, Ignored, Image, InnerClasses, Remark, Result, Sample, Schema, Source,
+    Splits, Value, option,
 };
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Without {
             .unzip();
         if fields.is_empty() {
             let what = format!("{} has no other fields", inner.name());
-            return Err(Error::usage(named::DROP_FIELDS, what));
+            return Err(Error::usage(option::DROP_FIELDS, what));
         }
         let schema = Schema::new(fields)?;
         Ok(Self { inner, schema, kept })
@@ -138,7 +138,7 @@ impl Source for Without {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         self.inner.remarks()
     }
 

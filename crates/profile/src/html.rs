@@ -2,7 +2,7 @@ use crate::{
     Binding, Busy, Choice, LineChart, Page, Report, SLACK, Series, Verdict, chart, page::table,
     xml::escape,
 };
-use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
+use fdconvert_core::{Codec, bandwidth, images_per_s, option, size};
 use std::fmt::Write;
 
 /// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
@@ -119,8 +119,8 @@ fn explained(report: &Report, measured: f64) -> String {
              the inputs were measured, or the sample is too small. Repeat it, or give more \
              <code>{}</code> and <code>{}</code>.",
             times(off),
-            named::RUNS.name(),
-            named::SAMPLES.name()
+            option::RUNS,
+            option::SAMPLES
         ));
     }
     text

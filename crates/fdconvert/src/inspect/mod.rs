@@ -6,7 +6,7 @@ use crate::{
     sources::opening,
     stats::{UNASKED, count},
 };
-use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
+use fdconvert_core::{Encoded, Reader, Remark, Result, Sample, SplitChoice, Value, split_sizes};
 use fdconvert_storage::place::left_out;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -53,7 +53,7 @@ pub struct Inspected {
     /// The hash of all that its samples hold, where that was asked for.
     pub root_hash: Option<RootHash>,
     /// How the dataset was taken, and what was left out, as packing it notes.
-    pub remarks: Vec<Message>,
+    pub remarks: Vec<Remark>,
 }
 
 /// Looks at a dataset.
@@ -72,7 +72,7 @@ pub fn inspect(
     let is_counted = options.stats || reader.len() <= UNASKED;
     let stats = is_counted.then(|| count(&*reader, options.stats, context)).transpose()?;
     let root_hash = options.hash.then(|| root_hash(&*reader, context)).transpose()?;
-    let mut remarks: Vec<_> = left_out(dataset).map(Message::from).into_iter().collect();
+    let mut remarks: Vec<_> = left_out(dataset).map(Remark::from).into_iter().collect();
     remarks.extend(reader.remarks());
     Ok(Inspected { reader, first, stats, root_hash, remarks })
 }
