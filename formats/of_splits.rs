@@ -2,7 +2,7 @@
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Look, Provenance, Reader, Result, Sample,
-    Source, SourceFacts, SplitChoice, Splits, Value, message, named, split_names, split_sizes,
+    Source, SourceFacts, SplitChoice, Splits, Value, option, split_names, split_sizes,
 };
 use std::{ops::Range, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -25,7 +25,7 @@ pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Bo
     let names = split_names(&splits);
     if wanted.is_empty() {
         let what = format!("it names none; the splits are {}", names.join(", "));
-        return Err(Error::usage(named::SPLIT, what));
+        return Err(Error::usage(option::SPLIT, what));
     }
     if let Some(unknown) = wanted.iter().find(|name| !names.contains(&name.as_str())) {
         return Err(missing(&*reader, unknown, &names));
@@ -40,27 +40,26 @@ pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Bo
 fn missing(reader: &dyn Reader, unknown: &str, names: &[&str]) -> Error {
     let of = reader.name();
     let what = match names {
-        [] => message!("{of} has no splits, so `{unknown}` does not exist; leave it out"),
-        [only] => message!("`{unknown}` is no split of {of}, which has only {only}"),
-        _ => message!("`{unknown}` is not one of the splits of {of}: {}", names.join(", ")),
+        [] => format!("{of} has no splits, so `{unknown}` does not exist; leave it out"),
+        [only] => format!("`{unknown}` is no split of {of}, which has only {only}"),
+        _ => format!("`{unknown}` is not one of the splits of {of}: {}", names.join(", ")),
     };
-    Error::usage(named::SPLIT, what)
+    Error::usage(option::SPLIT, what)
 }
 
 fn several(reader: &dyn Reader, splits: &[(String, u64)]) -> Error {
     let sized: Vec<_> = splits.iter().map(|(name, n)| format!("{name} {n}")).collect();
     let first = splits.first().map_or("train", |(name, _)| name);
     let train = splits.iter().find(|(name, _)| name == "train").map_or(first, |(name, _)| name);
-    let what = message!(
-        "{} has {} splits ({}), which are not mixed unless that is said: take one with {}, or all \
-         of them with {}",
+    let what = format!(
+        "{} has {} splits ({}), which are not mixed unless that is said",
         reader.name(),
         splits.len(),
-        sized.join(", "),
-        named::SPLIT.with(train),
-        named::SPLIT.with(SplitChoice::ALL)
+        sized.join(", ")
     );
-    Error::usage(named::SPLIT, what)
+    Error::usage(option::SPLIT, what)
+        .cure("to take one", option::SPLIT.with(train))
+        .cure("to take all of them", option::SPLIT.with(SplitChoice::ALL))
 }
 
 /// The samples of some splits of a dataset, in its order. None that [generates](fdconvert_core::Generated)

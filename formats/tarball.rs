@@ -4,7 +4,7 @@ use crate::{
     tar::{Entry, entries, groups, is_header},
 };
 use bytes::Bytes;
-use fdconvert_core::{Codec, Error, MaxDecompressed, Result, named};
+use fdconvert_core::{Codec, Error, MaxDecompressed, Result, option};
 use fdconvert_storage::{
     map,
     place::{self, Kind, is_url},
@@ -332,9 +332,9 @@ fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
             "the decompressed size of {} and the tars before it, which can also be decompressed \
              to files first,",
             path.display()
-        )
-        .into(),
-        limit: named::MAX_DECOMPRESSED.with(limit.total()),
+        ),
         asked: limit.total().saturating_add(1),
+        most: limit.total(),
+        option: option::MAX_DECOMPRESSED,
     }
 }

@@ -1,5 +1,5 @@
 //! How numbers and names look in text, where it goes, and whether it is still read.
-use fdconvert_core::{Error, Message, Shown, ShownText, Style};
+use fdconvert_core::{Error, OptionRef, Remark, Setting, Shown, ShownText, shell_word};
 pub(crate) use fdconvert_core::{bandwidth, images_per_s, size};
 use std::{
     fmt::Display,
@@ -42,14 +42,24 @@ pub(crate) fn path(path: &Path) -> String {
     Shown(path.display()).to_string()
 }
 
-/// Returns what a message says, options by their flags.
-pub(crate) fn message(message: &Message) -> String {
-    message.in_style(Style::Command)
+/// An option of the library as a flag; an argument as it is.
+pub(crate) fn flag(option: &OptionRef) -> String {
+    let flag = format!("--{}", option.name.replace('_', "-"));
+    match &option.setting {
+        Setting::Argument => option.name.to_owned(),
+        Setting::Any | Setting::On => flag,
+        Setting::To(value) => format!("{flag} {}", shell_word(value)),
+    }
+}
+
+/// Returns what a remark says, options by their flags.
+pub(crate) fn remark(remark: &Remark) -> String {
+    remark.spelled(flag)
 }
 
 /// Why a sample is bad, without its name in front: for lines that begin with it.
-pub(crate) fn without_key(reason: &Message, key: &str) -> String {
-    let reason = message(reason);
+pub(crate) fn without_key(reason: &Remark, key: &str) -> String {
+    let reason = remark(reason);
     let named = format!("sample `{}`: ", Shown(key));
     let raw = format!("sample `{key}`: ");
     let rest = reason.strip_prefix(&named).or_else(|| reason.strip_prefix(&raw));
@@ -61,4 +71,35 @@ pub(crate) fn without_key(reason: &Message, key: &str) -> String {
 pub(crate) fn warn(text: &dyn Display) {
     // Where standard error is closed, there is no other place to say so.
     let _ = writeln!(io::stderr(), "{}", ShownText(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::option;
+
+    #[test]
+    fn options_are_flags_and_what_comes_from_outside_is_never_one() {
+        let flags = [
+            (option::LABELS.into(), "--labels"),
+            (option::OVERWRITE.on(), "--overwrite"),
+            (option::MAX_PIXELS.with(5), "--max-pixels 5"),
+            (option::PAGE_SIZE.with("8MiB"), "--page-size 8MiB"),
+            (option::WHERE.with("label == \"cat\""), "--where 'label == \"cat\"'"),
+            (option::DROP_FIELDS.with("a; rm -r x"), "--drop-fields 'a; rm -r x'"),
+            (option::DROP_FIELDS.with("\u{1b}"), r"--drop-fields '\x1b'"),
+            ("output".into(), "output"),
+        ];
+        for (option, expected) in flags {
+            assert_eq!(flag(&option), expected);
+        }
+        let outside = "`overwrite` overwrite=true; to replace it: overwrite=true";
+        let error = Error::sample(outside, outside).cure("to pass", option::STRICT.on());
+        let expected = format!("sample `{outside}`: {outside}; to pass: --strict");
+        assert_eq!(error.spelled(flag), expected);
+        assert_eq!(
+            Error::usage(option::STRICT, outside).spelled(flag),
+            format!("--strict: {outside}")
+        );
+    }
 }

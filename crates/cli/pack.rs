@@ -130,7 +130,7 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
     }
     text.push_str(&format!("  labels   {}\n", Shown(summary::labels(source))));
     let notes = [&samples.split_notes(), samples.choice_notes()].concat();
-    let notes = notes.iter().map(output::message);
+    let notes = notes.iter().map(output::remark);
     for note in notes.chain(summary::left_out(source, plan, samples.chosen_away())) {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
         session.print_document(&planned.document(&args.output, bytes))?;
     } else if !args.common.quiet {
         let notes = [&planned.split_notes(), planned.choice_notes()].concat();
-        let mut notes: Vec<_> = notes.iter().map(output::message).collect();
+        let mut notes: Vec<_> = notes.iter().map(output::remark).collect();
         let told = planned.chosen_away();
         notes.extend(summary::left_out(planned.source(), planned.plan(), told));
         let labels = summary::labels(planned.source());

@@ -39,7 +39,7 @@ where
         Err(error) => {
             // Whatever a read that was stopped looked like to who asked for it.
             let error = if session.cancel().is_cancelled() { Error::Cancelled } else { error };
-            session.say(&format!("error: {}", output::message(&error.message())));
+            session.say(&format!("error: {}", error.spelled(output::flag)));
             if error.class() == Class::Cancelled { 130 } else { 2 }
         }
     }

@@ -155,7 +155,7 @@ impl Summary<'_> {
             line("labels", labels(&*job.source));
         }
         let notes = [&self.samples.split_notes(), self.samples.choice_notes()].concat();
-        let notes = notes.iter().map(output::message);
+        let notes = notes.iter().map(output::remark);
         for note in notes.chain(left_out(&*job.source, &job.plan, self.samples.chosen_away())) {
             line("note", note);
         }
@@ -198,7 +198,7 @@ impl Summary<'_> {
             }
         }
         for remark in self.samples.remarks() {
-            line("note", output::message(&remark));
+            line("note", output::remark(&remark));
         }
         if let Some(entry_points) = &report.entry_points {
             line("jpegs", entry_points_text(entry_points, report.bytes_stored));

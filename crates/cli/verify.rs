@@ -54,7 +54,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
                 let why = output::without_key(&problem.error, key);
                 text.push_str(&format!("damaged: sample {index} (`{}`): {why}\n", Shown(key)));
             }
-            None => text.push_str(&format!("damaged: {}\n", output::message(&problem.error))),
+            None => text.push_str(&format!("damaged: {}\n", output::remark(&problem.error))),
         }
     }
     if problems.len() > SHOWN {

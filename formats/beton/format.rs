@@ -4,7 +4,7 @@ use crate::beton::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
-    OptionKind, OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
+    OptionKind, OptionValues, Reader, Result, ShardSummary, ShardWriter, option,
 };
 use fdconvert_storage::place::{self, is_url};
 use std::{ffi::OsStr, path::Path};
@@ -83,7 +83,7 @@ impl Format for Beton {
             let sizes = Self::MIN_PAGE_BYTES..=Self::MAX_PAGE_BYTES;
             if !bytes.is_power_of_two() || !sizes.contains(&bytes) {
                 let what = format!("{bytes} is not a power of two from 2MiB to 2GiB");
-                return Err(Error::usage(named::PAGE_SIZE, what));
+                return Err(Error::usage(option::PAGE_SIZE, what));
             }
             beton.page_bytes = bytes;
         }
@@ -92,12 +92,12 @@ impl Format for Beton {
             None => {}
             Some("ffcv") => beton.compat = true,
             Some(other) => {
-                return Err(Error::usage(named::COMPAT, format!("`{other}` is not `ffcv`")));
+                return Err(Error::usage(option::COMPAT, format!("`{other}` is not `ffcv`")));
             }
         }
         if beton.compact && beton.compat {
-            let what = message!("FFCV writes no compact files: drop {}", named::COMPAT);
-            return Err(Error::usage(named::COMPACT, what));
+            let what = "FFCV writes no compact files; leave it or `compat` out";
+            return Err(Error::usage(option::COMPACT, what));
         }
         Ok(Box::new(beton))
     }

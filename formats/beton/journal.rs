@@ -9,7 +9,7 @@
 //! unfinished files are refused.
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
-use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, message, named};
+use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, option};
 use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
 use std::{
     fs,
@@ -91,20 +91,18 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
     let nothing_to_lose = file.existing() == 0 && found != Found::Foreign;
     if found != Found::Same && !nothing_to_lose && !overwrite {
         let what = match found {
-            Found::Other | Found::OtherWithSpool => message!(
+            Found::Other | Found::OtherWithSpool => format!(
                 "{} is the unfinished output of a run with another source, one that was written to \
-                 since, or other options; finish that run, or replace it with {}",
-                path.display(),
-                named::OVERWRITE
+                 since, or other options; finish that run",
+                path.display()
             ),
-            _ => message!(
+            _ => format!(
                 "{} exists and is not an unfinished output that this version can continue; move it \
-                 away, or replace it with {}",
-                path.display(),
-                named::OVERWRITE
+                 away",
+                path.display()
             ),
         };
-        return Err(Error::usage("output", what));
+        return Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()));
     }
     let spool_is_ours = overwrite || found.had_spool();
     if plan.n_entries.is_some() && !spool_is_ours {

@@ -7,7 +7,7 @@ use crate::index::{ImageFacts, Index};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Provenance, Reader, Result,
-    Sample, Source, SourceFacts, Value, bytes::u64_at, message, read_value,
+    Sample, Source, SourceFacts, Value, bytes::u64_at, read_value,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::Blob;
@@ -230,7 +230,7 @@ impl BetonReader {
     /// An error about one sample that says in which file and row.
     pub(crate) fn bad_sample(&self, sample: u64, what: impl Display) -> Error {
         let at = self.row_offset(sample);
-        let what = message!("{what} (sample {sample} of {}, row at {at})", self.path.display());
+        let what = format!("{what} (sample {sample} of {}, row at {at})", self.path.display());
         Error::sample(self.key(sample), what)
     }
 }

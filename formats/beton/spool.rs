@@ -5,7 +5,7 @@
 //! page added, so that a killed run continues with the entries that are there.
 use crate::beton::journal::Record;
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use fdconvert_storage::{Scratch, place::is_url};
 use std::{
     fs, io,
@@ -42,13 +42,11 @@ impl Spool {
             Err(cause) => Err(Error::io("access", &path)(cause)),
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
             Ok(_) => {
-                let what = message!(
-                    "{} exists and is of no run that this one can continue; move it away, or \
-                     replace it with {}",
-                    path.display(),
-                    named::OVERWRITE
+                let what = format!(
+                    "{} exists and is of no run that this one can continue; move it away",
+                    path.display()
                 );
-                Err(Error::usage("output", what))
+                Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()))
             }
         }
     }

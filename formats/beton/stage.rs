@@ -7,9 +7,7 @@ use crate::beton::{
     text,
 };
 use crate::index::ImageFacts;
-use fdconvert_core::{
-    Codec, Encoded, Error, Message, Result, Sample, Schema, Value, message, named,
-};
+use fdconvert_core::{Codec, Encoded, Error, Remark, Result, Sample, Schema, Value, option};
 use std::borrow::Cow;
 
 /// A value as it will lie in the file.
@@ -81,9 +79,8 @@ pub(crate) fn stage<'a>(
     }
     let space = space(&staged, plan.compat);
     if space > plan.page_bytes {
-        let (page_bytes, cure) = (plan.page_bytes, cure(space));
-        let what = message!("its {space} bytes do not fit a page of {page_bytes}; {cure}");
-        return Err(Error::sample(&sample.key, what));
+        let what = format!("its {space} bytes do not fit a page of {}", plan.page_bytes);
+        return Err(Error::sample(&sample.key, with_cure(what, space)));
     }
     Ok(staged)
 }
@@ -96,24 +93,24 @@ pub(crate) fn check_arrays(storages: &[Storage], page_bytes: u64) -> Result<()> 
     });
     match lens.fold(0, u64::saturating_add) {
         bytes if bytes > page_bytes => {
-            let what = message!(
-                "arrays of {bytes} bytes do not fit a page of {page_bytes}; {}",
-                cure(bytes)
-            );
-            Err(Error::usage(named::PAGE_SIZE, what))
+            let what = format!("arrays of {bytes} bytes do not fit a page of {page_bytes}");
+            Err(Error::usage(option::PAGE_SIZE, with_cure(what, bytes)))
         }
         _ => Ok(()),
     }
 }
 
-/// The page size that would do.
-fn cure(bytes: u64) -> Message {
+/// Adds the page size that would do.
+fn with_cure(what: String, bytes: u64) -> Remark {
     match bytes.checked_next_power_of_two() {
         Some(page_bytes) if page_bytes <= Beton::MAX_PAGE_BYTES => {
-            let size = named::PAGE_SIZE.with(format_args!("{}MiB", page_bytes >> 20));
-            message!("{size} would do")
+            let size = option::PAGE_SIZE.with(format_args!("{}MiB", page_bytes >> 20));
+            Remark::from(what).cure("to make pages large enough", size)
         }
-        _ => message!("no page size would do, the largest is {}", Beton::MAX_PAGE_BYTES),
+        _ => {
+            let largest = Beton::MAX_PAGE_BYTES;
+            format!("{what}; no page size would do, the largest is {largest}").into()
+        }
     }
 }
 

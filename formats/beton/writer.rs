@@ -9,7 +9,7 @@ use crate::beton::{
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
     Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value, message, named,
+    ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, hash_file,
@@ -81,7 +81,7 @@ impl BetonWriter {
         let n_planned = request.shard.samples.end.saturating_sub(request.shard.samples.start);
         // The page size is below 2^32: see `Beton::with_options`.
         let page_bytes = u32::try_from(format.page_bytes)
-            .map_err(|_| Error::usage(named::PAGE_SIZE, "is too large"))?;
+            .map_err(|_| Error::usage(option::PAGE_SIZE, "is too large"))?;
         let header =
             Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
         let row_bytes = layout.row_bytes as u64;
@@ -388,8 +388,7 @@ fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> Result<()> {
         && exists(out)?
         && is_object_of_run(out, None, &fingerprint_hex(stamp))? != Some(true)
     {
-        let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
-        return Err(Error::usage("output", what));
+        return Err(Error::exists("output", out));
     }
     Ok(())
 }

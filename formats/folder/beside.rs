@@ -5,7 +5,7 @@ use crate::{
     members,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, option};
 
 /// Refuses what is not the end of a file name.
 pub(crate) fn check(extensions: &[String]) -> Result<()> {
@@ -17,10 +17,10 @@ pub(crate) fn check(extensions: &[String]) -> Result<()> {
                 "`{extension}` is not the extension of a file, such as `txt` or `mask.png`: \
                  letters, digits, `_` and `-`, with single dots between them"
             );
-            return Err(Error::usage(named::BESIDE, what));
+            return Err(Error::usage(option::BESIDE, what));
         }
         if extensions.iter().take(position).any(|earlier| earlier == extension) {
-            return Err(Error::usage(named::BESIDE, format!("`{extension}` occurs twice")));
+            return Err(Error::usage(option::BESIDE, format!("`{extension}` occurs twice")));
         }
     }
     Ok(())
@@ -101,7 +101,7 @@ pub(crate) fn with_fields(
         let is_free = |name: &&str| fields.iter().all(|field| field.name != *name);
         let Some(name) = [preferred, full].into_iter().find(is_free) else {
             let what = format!("there is a field `{full}` already; leave it out");
-            return Err(Error::usage(named::BESIDE, what));
+            return Err(Error::usage(option::BESIDE, what));
         };
         fields.push(FieldSpec::new(name, kind));
     }

@@ -9,7 +9,7 @@ pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_js
         Samples::Walked(_) if reader.has_classes() => "class folders",
         Samples::Walked(listing) if listing.parts_images() => "folders that only part the images",
         Samples::Walked(_) => "flat folder",
-        Samples::Listed { origin, .. } => origin.name(),
+        Samples::Listed { origin, .. } => origin,
     };
     add("layout", layout.into());
     if let Some(archive) = &reader.archive {

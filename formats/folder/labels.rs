@@ -18,7 +18,8 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    ArraySpec, DType, Error, FieldSpec, Image, Kind, Named, Result, Schema, Splits, Value, named,
+    ArraySpec, DType, Error, FieldSpec, Image, Kind, OptionName, Result, Schema, Splits, Value,
+    option,
 };
 use fdconvert_storage::read_file;
 use rows::{Cells, Rows};
@@ -28,7 +29,7 @@ use std::{
 };
 use tables::Tables;
 
-const OPTION: Named = named::LABELS;
+const OPTION: OptionName = option::LABELS;
 /// The field that the file itself becomes.
 const IMAGE: &str = "image";
 /// The field of classes.
@@ -411,8 +412,8 @@ mod tests {
             csv(&format!("{header}{rows}2.jpg,64,48,cat,9,2,1,2\n3.jpg,64,48,cat,a,2,1,2\n"))
                 .unwrap();
         let Column::Made(made) = &table.columns[1] else { panic!() };
-        assert!(made.document(2, None).unwrap_err().contains("backwards"));
-        assert!(made.document(3, None).unwrap_err().contains("line 6: its `xmin`"));
+        assert!(made.document(2, None).unwrap_err().text.contains("backwards"));
+        assert!(made.document(3, None).unwrap_err().text.contains("line 6: its `xmin`"));
         let said = csv("path,xmin,ymin,xmax,ymax\na,1,1,2,2\n").unwrap_err();
         assert!(said.contains("`class`"), "{said}");
         let shares = told("ImageID,LabelName,XMin,XMax,YMin,YMax\n0,/m/1,0.25,0.5,0,1\n").0;

@@ -5,7 +5,7 @@ use crate::folder::{
     roles::{folders_in, is_container, is_part, listed, shown, unpacked},
     split_folders::{are_splits, split_of, split_word},
 };
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
@@ -332,17 +332,16 @@ fn refuse_splits_among_classes(
         false => format!(", and images are also in {}", listed(rest)),
     };
     let folder = unpacked(root);
-    let what = message!(
+    let what = format!(
         "{}: {} have names of splits or similar ones{beside}: call splits `train`, `val` and \
-         `test` and move all else out of their folder, {}give one of the folders as the source, \
-         such as {}, or make a class of each with {}",
+         `test` and move all else out of their folder, or {}give one of the folders as the source, \
+         such as {}",
         shown(root, above),
         listed(like.iter().copied()),
         if folder.is_some() { "unpack the source and " } else { "" },
-        shown(folder.as_deref().unwrap_or(root), &[above, *first].concat()),
-        named::NO_SPLIT_FOLDERS
+        shown(folder.as_deref().unwrap_or(root), &[above, *first].concat())
     );
-    Err(Error::usage("source", what))
+    Err(Error::usage("source", what).cure("to make a class of each", option::NO_SPLIT_FOLDERS.on()))
 }
 
 /// Splits in each class would be mixed, whatever is trained on.
@@ -359,17 +358,17 @@ fn refuse_splits_in_classes(
     if n_train == 0 || n_train == splits.len() {
         return Ok(());
     }
-    let what = message!(
+    let what = format!(
         "{}: the classes {} hold folders with names of splits ({}), which would not be kept apart: \
-         folders of splits are above those of classes; move them, list files and labels in a table \
-         and give it with {}, or mix them with {}",
+         folders of splits are above those of classes; move them, or list files and labels in a \
+         table",
         shown(root, above),
         listed(names.iter().copied()),
-        listed(splits),
-        named::LABELS,
-        named::NO_SPLIT_FOLDERS
+        listed(splits)
     );
-    Err(Error::usage("source", what))
+    Err(Error::usage("source", what)
+        .cure("to give the table", option::LABELS)
+        .cure("to mix them", option::NO_SPLIT_FOLDERS.on()))
 }
 
 #[cfg(test)]
@@ -426,17 +425,21 @@ mod tests {
     #[test]
     fn masks_and_what_lies_beside_splits_are_refused_with_a_cure() {
         for (folders, cure) in [
-            (&["images", "masks"][..], "`fdconvert pack r/images OUT --pair mask=r/masks`"),
-            (&["images", "annotations/trimaps"], "--pair mask=r/annotations/trimaps`"),
-            (&["images/training", "annotations/training"], "--pair mask=r/annotations`"),
-            (&["data/images", "data/masks"], "pack r/data/images OUT --pair mask=r/data/masks`"),
-            (&["train/images", "train/masks", "val/images"], "mask=r/train/masks`"),
-            (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks`"),
-            (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot`"),
-            (&["imagesTr", "labelsTr", "imagesTs"], "pack r/imagesTr OUT --pair mask=r/labelsTr`"),
-            (&["train2017", "panoptic_train2017"], "mask=r/panoptic_train2017`"),
-            (&["Train/Urban/images_png", "Train/Urban/masks_png"], "mask=r/Train/Urban/masks_png`"),
-            (&["a/Data/Images/x", "a/Data/Masks/x", "b/Data/Images/x"], "mask=r/a/Data/Masks`"),
+            (
+                &["images", "masks"][..],
+                "give r/images as the source; to pack both where the two files of a pair have one name: \
+                 pair=mask=r/masks; ",
+            ),
+            (&["images", "annotations/trimaps"], "pair=mask=r/annotations/trimaps;"),
+            (&["images/training", "annotations/training"], "pair=mask=r/annotations;"),
+            (&["data/images", "data/masks"], "pair=mask=r/data/masks;"),
+            (&["train/images", "train/masks", "val/images"], "mask=r/train/masks;"),
+            (&["COVID/images", "COVID/masks", "Normal/images"], "mask=r/COVID/masks;"),
+            (&["train", "trainannot", "val", "valannot"], "mask=r/trainannot;"),
+            (&["imagesTr", "labelsTr", "imagesTs"], "give r/imagesTr as"),
+            (&["train2017", "panoptic_train2017"], "mask=r/panoptic_train2017;"),
+            (&["Train/Urban/images_png", "Train/Urban/masks_png"], "mask=r/Train/Urban/masks_png;"),
+            (&["a/Data/Images/x", "a/Data/Masks/x", "b/Data/Images/x"], "mask=r/a/Data/Masks;"),
             (&["Train/0", "Test", "Meta"], "images are also in Meta"),
             (
                 &["bottle/train/good", "bottle/test/bent", "cable/train/good"],

@@ -12,7 +12,7 @@ use crate::folder::{
     roles::{NEUTRAL, Role, bare, residue, role, shown, squeezed, unpacked, words},
     split_folders::split_of,
 };
-use fdconvert_core::{Codec, Error, Result, Style, message, named, shell_word};
+use fdconvert_core::{Codec, Error, OptionRef, Remark, Result, option};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -109,7 +109,7 @@ pub(crate) fn by_files(
     listing: &Listing,
     levels: &Levels,
     folders: &BTreeSet<&[u8]>,
-) -> Result<Option<String>> {
+) -> Result<Option<Remark>> {
     let places = places_with_masks(folders);
     let classes = levels.places_of_classes(folders);
     let are_few = classes.iter().all(|(_, names)| names.len() <= FEW);
@@ -144,7 +144,7 @@ fn pairs(
     root: &Path,
     files: &Files<'_>,
     places: &BTreeMap<Vec<u8>, BTreeSet<&[u8]>>,
-) -> Option<String> {
+) -> Option<Remark> {
     let are_pairs = |place: &[u8], names: &BTreeSet<&[u8]>| {
         let are_named = |words: &[&str]| names.iter().all(|name| is_called(name, words));
         let are_shots = names.iter().all(|name| is_shot(name)) || are_named(&VERSIONS);
@@ -286,13 +286,13 @@ fn starts(stem: &[u8]) -> impl Iterator<Item = &[u8]> {
     ends.filter_map(|at| stem.get(..at))
 }
 
-/// The two folders, whole and as they are told, and the command that packs both.
+/// The two folders, whole and as they are told, and the option that packs both.
 struct Told {
     /// What has to be done before, which is nothing for a folder.
     first: String,
     images: String,
     masks: String,
-    command: String,
+    pair: OptionRef,
 }
 
 impl Told {
@@ -303,11 +303,8 @@ impl Told {
         });
         let root = folder.as_deref().unwrap_or(root);
         let (images, masks) = (shown(root, images), shown(root, masks));
-        let pair = message!("{}", named::PAIR.with(shell_word(&format!("{field}={masks}"))));
-        // A whole line for a shell has flags wherever it is read.
-        let pair = pair.in_style(Style::Command);
-        let command = format!("`fdconvert pack {} OUT {pair}`", shell_word(&images));
-        Self { first, images, masks, command }
+        let pair = option::PAIR.with(format_args!("{field}={masks}"));
+        Self { first, images, masks, pair }
     }
 }
 
@@ -327,27 +324,27 @@ fn no_class(
         masks_path.extend(only);
         masks_path.push(b'/');
     }
-    let Told { first, images, command, .. } = Told::of(root, &images_path, &masks_path, "mask");
-    let what = message!(
+    let Told { first, images, pair, .. } = Told::of(root, &images_path, &masks_path, "mask");
+    let what = format!(
         "{} holds images next to those of {}, and by their names these are masks or labels of \
-         them, not a separate class: {first}give {images} as the source for the images alone, pack \
-         both with {command} where the two files of a pair have one name, or make classes of the \
-         two folders with {}",
+         them, not a separate class: {first}give {images} as the source",
         shown(root, &masks_path),
-        shown(root, &images_path),
-        named::NO_SPLIT_FOLDERS
+        shown(root, &images_path)
     );
     Error::usage("source", what)
+        .cure("to pack both where the two files of a pair have one name", pair)
+        .cure("to make classes of the two folders", option::NO_SPLIT_FOLDERS.on())
 }
 
 /// That files of two folders may belong to each other.
-fn perhaps(root: &Path, place: &[u8], one: &[u8], other: &[u8], field: &str) -> String {
+fn perhaps(root: &Path, place: &[u8], one: &[u8], other: &[u8], field: &str) -> Remark {
     let [one, other] = [one, other].map(|name| [place, name].concat());
-    let Told { first, images, masks, command } = Told::of(root, &one, &other, field);
-    format!(
+    let Told { first, images, masks, pair } = Told::of(root, &one, &other, field);
+    let what = format!(
         "the files of {masks} have the names of those of {images}: where they belong to these, the \
-         folders are no classes; {first}{command} packs the two files of a name as one sample"
-    )
+         folders are no classes; {first}give {images} as the source"
+    );
+    Remark::from(what).cure("to pack the two files of a name as one sample", pair)
 }
 
 #[cfg(test)]
@@ -368,26 +365,27 @@ mod tests {
             last = Some((number, folder));
             listing.add_file(number, name.as_bytes()).unwrap();
         }
-        Ok(listing.finish()?.division(Path::new("r"))?.1.remarks.join("; "))
+        let remarks = listing.finish()?.division(Path::new("r"))?.1.remarks;
+        Ok(remarks.iter().map(Remark::to_string).collect::<Vec<_>>().join("; "))
     }
 
     #[test]
     fn masks_by_the_names_of_files_and_one_thing_more_are_refused() {
         for (files, cure) in [
             // Two shots of a place.
-            (&["train/A/1.png", "train/B/1.png", "train/label/1.png"][..], "mask=r/train/label`"),
-            (&["train/gt_mask/1.png", "train/s1/1.png", "train/s2/1.png"], "pack r/train/s1 OUT"),
+            (
+                &["train/A/1.png", "train/B/1.png", "train/label/1.png"][..],
+                "pair=mask=r/train/label;",
+            ),
+            (&["train/gt_mask/1.png", "train/s1/1.png", "train/s2/1.png"], "give r/train/s1 as"),
             // A word for images, and one that tells nothing.
-            (&["img/1.png", "masks_machine/1.png"], "mask=r/masks_machine`"),
-            (&["701_StillsRaw_full/1.png", "LabeledApproved_full/1_L.png"], "pack r/701_Stills"),
+            (&["img/1.png", "masks_machine/1.png"], "pair=mask=r/masks_machine;"),
+            (&["701_StillsRaw_full/1.png", "LabeledApproved_full/1_L.png"], "give r/701_Stills"),
             (&["gtFine/a/1.png", "leftImg8bit_foggy/a/1.png"], "mask=r/gtFine"),
             // Files called as masks.
-            (&["ground_truth/bent/0_mask.png", "scan/bent/0.png", "x/1.png"], "pack r/scan OUT"),
+            (&["ground_truth/bent/0_mask.png", "scan/bent/0.png", "x/1.png"], "give r/scan as"),
             // Lossless beside lossy, and names that no one counts by.
-            (
-                &["road/1.jpg", "road/2.jpg", "seg of it/1.png", "seg of it/2.png"],
-                "pack r/road OUT",
-            ),
+            (&["road/1.jpg", "road/2.jpg", "seg of it/1.png", "seg of it/2.png"], "give r/road as"),
             (
                 &["city/bonn_a.png", "city/ulm_b.png", "lbl/bonn_a.png", "lbl/ulm_b.png"],
                 "mask=r/lbl",
@@ -420,13 +418,17 @@ mod tests {
     #[test]
     fn folders_that_may_belong_to_each_other_are_told() {
         for (files, part) in [
-            (&["mask/1.jpg", "normal/1.jpg"][..], "pack r/normal OUT --pair mask=r/mask`"),
-            (&["A/1.png", "B/1.png"], "pack r/A OUT --pair other=r/B`"),
-            (&["blur/x.png", "blur/y.png", "sharp/x.png", "sharp/y.png"], "--pair other=r/sharp`"),
+            (
+                &["mask/1.jpg", "normal/1.jpg"][..],
+                "give r/normal as the source; to pack the two files of a name as one sample: \
+                 pair=mask=r/mask",
+            ),
+            (&["A/1.png", "B/1.png"], "pair=other=r/B"),
+            (&["blur/x.png", "blur/y.png", "sharp/x.png", "sharp/y.png"], "pair=other=r/sharp"),
             // Numbered, as those of classes may be, and called as versions of one image.
-            (&["clear/1.png", "clear/2.png", "hazy/1.png", "hazy/2.png"], "--pair other=r/hazy`"),
-            (&["train/HR/01.png", "train/LR/01.png"], "pack r/train/HR OUT"),
-            (&["clean/1.jpg", "rainy/1.jpg"], "--pair other=r/rainy`"),
+            (&["clear/1.png", "clear/2.png", "hazy/1.png", "hazy/2.png"], "pair=other=r/hazy"),
+            (&["train/HR/01.png", "train/LR/01.png"], "give r/train/HR as"),
+            (&["clean/1.jpg", "rainy/1.jpg"], "pair=other=r/rainy"),
             (
                 &["train/hazy/x.png", "train/hazy/y.png", "train/ok/x.png", "train/ok/y.png"],
                 "r/train/ok",

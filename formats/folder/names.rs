@@ -9,7 +9,7 @@ use crate::folder::{
     layout::{check_relative, join, key_of_path, promised},
     objects::Objects,
 };
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::{borrow::Cow, collections::BTreeMap, fs, io, path::Path};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
 
@@ -216,7 +216,7 @@ fn check_once(paths: &[Box<[u8]>]) -> Result<()> {
         None => Ok(()),
         Some((path, _)) => {
             let what = format!("two names mean the file `{}`; list it once", key_of_path(path));
-            Err(Error::usage(named::LABELS, what))
+            Err(Error::usage(option::LABELS, what))
         }
     }
 }
@@ -248,7 +248,7 @@ fn none_is_there(paths: &[Box<[u8]>], images: &[Box<[u8]>], files: &Files<'_>) -
         root.display(),
         key_of_path(first)
     );
-    Error::usage(named::LABELS, what)
+    Error::usage(option::LABELS, what)
 }
 
 #[cfg(test)]

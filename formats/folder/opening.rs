@@ -21,8 +21,8 @@ use crate::folder::{
 };
 
 use fdconvert_core::{
-    Error, FieldFacts, FieldSpec, Ignored, Kind, Message, Named, Result, Schema, Source,
-    SourceFacts, message, named,
+    Error, FieldFacts, FieldSpec, Ignored, Kind, Remark, Result, Schema, Source, SourceFacts,
+    option,
 };
 use fdconvert_storage::place::is_url;
 use std::{
@@ -67,7 +67,7 @@ impl FolderReader {
         found: Sidecar,
         archive: Option<Archive>,
     ) -> Result<Self> {
-        let (table, origin) = (found.table, Named::from("labels.jsonl"));
+        let (table, origin) = (found.table, "labels.jsonl");
         let real = real(root, archive.as_ref())?;
         let samples = Samples::Listed { table, real, bytes: found.rows, origin };
         let mut reader = Self::new(root, found.schema, samples, how)?;
@@ -87,7 +87,7 @@ impl FolderReader {
             );
             Division {
                 labels: Some("the folders are no classes".into()),
-                remarks: vec![what],
+                remarks: vec![what.into()],
                 ..Division::default()
             }
         } else {
@@ -102,7 +102,7 @@ impl FolderReader {
             .iter()
             .any(|it| found.ignored.extensions.contains_key(*it))
         {
-            division.remarks.extend(crate::tarball::beside_images(root));
+            division.tell(crate::tarball::beside_images(root));
         }
         let samples = Samples::Walked(found.listing);
         let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
@@ -151,7 +151,7 @@ impl FolderReader {
                 let bytes = archive.read(&name, &member, &how.limits)?;
                 let missing = || {
                     let what = format!("{name} is missing in {}", root.display());
-                    Error::usage(named::LABELS, what)
+                    Error::usage(option::LABELS, what)
                 };
                 Some(bytes.ok_or_else(missing)?)
             }
@@ -209,8 +209,8 @@ impl FolderReader {
             // A column of the table says more than folders do.
             division = Division { splits, ..Division::default() };
         }
-        division.remarks.extend(remarks);
-        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        division.tell(remarks);
+        let samples = Samples::Listed { table, real, bytes, origin: option::LABELS.as_str() };
         let mut reader = Self::new(root, schema, samples, how)?.divided(division);
         let labels = reader.facts.label_origin.take().filter(|_| is_list);
         reader.facts.label_origin = labels.or_else(|| Some(of_columns(&reader, file)));
@@ -233,9 +233,9 @@ impl FolderReader {
             None if how.split_folders => split_folders::of_table(root, &table.paths)?,
             None => Division::default(),
         };
-        division.remarks.extend(remarks);
+        division.tell(remarks);
         let (real, bytes) = (real(root, None)?, identity);
-        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        let samples = Samples::Listed { table, real, bytes, origin: option::LABELS.as_str() };
         let mut reader = Self::new(root, schema, samples, how)?.divided(division);
         reader.facts.ignored = ignored;
         reader.facts.label_origin = match reader.schema().label() {
@@ -265,7 +265,7 @@ impl FolderReader {
         }
         if let Listed::Zip(archive) = listed {
             stamp = archive.stamp();
-            self.facts.remarks.extend(archive.remark().map(Message::from));
+            self.facts.remarks.extend(archive.remark().map(Remark::from));
             self.archive = Some(archive);
         }
         self.stamp = OnceLock::from(stamp);
@@ -288,7 +288,7 @@ impl FolderReader {
     fn divided(mut self, division: Division) -> Self {
         self.facts.splits = division.splits;
         self.facts.label_origin = division.labels;
-        self.facts.remarks = division.remarks.iter().map(Message::from).collect();
+        self.facts.remarks = division.remarks.into_iter().collect();
         self
     }
 
@@ -309,7 +309,7 @@ impl FolderReader {
         let is_split = |folder: &&String| split_folders::split_of(folder.as_bytes()).is_some();
         let empty = self.facts.ignored.folders.iter().filter(is_split);
         let told = empty.filter(|_| self.how.split_folders);
-        let told = told.map(|folder| message!("the split folder {folder} holds no image"));
+        let told = told.map(|folder| format!("the split folder {folder} holds no image").into());
         self.facts.remarks.extend(told);
         let notices = self.notices.clone();
         self.facts.remarks.push_found(move || notices.remarks());

@@ -15,8 +15,8 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Amount, Encoded, Error, Image, ImageHeader, Kind, Look, Named, Provenance, Reader,
-    Result, Sample, Source, SourceFacts, Value, message, named,
+    Ahead, Amount, Encoded, Error, Image, ImageHeader, Kind, Look, Provenance, Reader, Result,
+    Sample, Source, SourceFacts, Value, option,
 };
 use fdconvert_storage::{Blob, read_file};
 use std::{
@@ -62,7 +62,7 @@ pub(super) enum Samples {
         /// The table's bytes.
         bytes: Bytes,
         /// Name of the table in messages.
-        origin: Named,
+        origin: &'static str,
     },
 }
 
@@ -164,9 +164,8 @@ impl FolderReader {
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
         let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
-            let skip = named::ON_ERROR.with("skip");
-            let what = message!("{name} is missing next to it; {skip} leaves out such samples");
-            Error::sample(key, what)
+            Error::sample(key, format!("{name} is missing next to it"))
+                .cure("to leave out such samples", option::ON_ERROR.with("skip"))
         })?;
         members::decode(kind, bytes).map_err(|what| {
             let is_image = *kind == Kind::Image;
@@ -195,7 +194,7 @@ impl FolderReader {
                 Err(cause) => return Err(Error::sample(key, cause.to_string())),
             };
             if !target.starts_with(real) {
-                let what = message!("{origin} names a link that leads out of the folder");
+                let what = format!("`{origin}` names a link that leads out of the folder");
                 return Err(Error::sample(key, what));
             }
         }
@@ -274,11 +273,8 @@ impl FolderReader {
                     let (document, notices) = document.map_err(|what| Error::sample(&key, what))?;
                     let is_turned = photo.is_some_and(|it| it.orientation > 1);
                     if self.how.leaves_rotation && is_turned && made.has_places() {
-                        let what = message!(
-                            "EXIF turns it, and its annotations are of the upright image; leave {} \
-                             out",
-                            named::NO_EXIF_ROTATION
-                        );
+                        let what = "EXIF turns it, and its annotations are of the upright image; \
+                                    leave `no_exif_rotation` out";
                         return Err(Error::sample(&key, what));
                     }
                     notices.into_iter().for_each(|notice| self.notices.add(index, notice));

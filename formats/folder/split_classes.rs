@@ -10,7 +10,7 @@ use crate::folder::{
     split_folders::{Division, split_of},
     walk::Found,
 };
-use fdconvert_core::{Error, Result, Style, message, named, shell_word};
+use fdconvert_core::{Error, Result, option};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -21,20 +21,22 @@ use std::{
 /// # Errors
 /// `Usage` for folders that can be neither, and where some splits have classes and others none.
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
-    let remarks: Vec<String> = masks_among_images(&found.listing).into_iter().collect();
+    let masks = masks_among_images(&found.listing);
     if !found.listing.parts_images() || !how.split_folders {
         let labels = match found.class_names.is_empty() {
             true => "the images are in one folder",
             false => "from folders",
         };
-        return Ok(Division { remarks, labels: Some(labels.into()), ..Division::default() });
+        let mut division = Division { labels: Some(labels.into()), ..Division::default() };
+        division.tell(masks);
+        return Ok(division);
     }
     let (levels, mut division) = found.listing.division(root)?;
-    division.remarks.extend(remarks);
+    division.tell(masks);
     found.keep_empty(&key_of_path(&levels.above), levels.class_depth());
     if !levels.are_plain() {
         found.class_names = found.listing.relabel_by(root, &levels, &how.selected_splits)?;
-        division.remarks.extend(found.listing.partial_classes(&levels, &how.selected_splits));
+        division.tell(found.listing.partial_classes(&levels, &how.selected_splits));
     }
     division.labels = Some(origin(&levels, !found.class_names.is_empty()));
     Ok(division)
@@ -162,31 +164,21 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
         quoted(&mut deep.keys().copied()),
     );
     let both: Vec<&[u8]> = flat.iter().copied().filter(|it| deep.contains_key(it)).collect();
-    let cure = if both.is_empty() {
-        let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
+    if both.is_empty() {
+        let only = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<String> = folders.filter_map(split_of).collect();
-            let source = shell_word(&root.display().to_string());
-            let one_of = shell_word(&format!("split in [\"{}\"]", splits.join("\", \"")));
-            // A whole line for a shell has flags wherever it is read.
-            let choice = message!("{}", named::WHERE.with(one_of)).in_style(Style::Command);
-            format!("fdconvert pack {source} OUT {choice}")
+            option::WHERE.with(format_args!("split in [\"{}\"]", splits.join("\", \"")))
         };
-        message!(
-            "pack them as two datasets, `{}` and, without labels, `{}`; what opens the folder itself \
-             takes the one or the other with {}",
-            command(&mut deep.keys().copied()),
-            command(&mut flat.iter().copied()),
-            named::SPLIT
-        )
+        Error::usage("source", format!("{why}; pack them as two datasets"))
+            .cure("to pack those with classes", only(&mut deep.keys().copied()))
+            .cure("to pack those without labels", only(&mut flat.iter().copied()))
+            .cure("to open the folder itself with the one or the other", option::SPLIT)
     } else {
-        message!(
-            "move the images right in {} into class folders, or list files and labels in a table \
-             and give it with {}",
-            quoted(&mut both.into_iter()),
-            named::LABELS
-        )
-    };
-    Error::usage("source", message!("{why}; {cure}"))
+        let both = quoted(&mut both.into_iter());
+        let cure = "into class folders, or list files and labels in a table";
+        Error::usage("source", format!("{why}; move the images right in {both} {cure}"))
+            .cure("to give the table", option::LABELS)
+    }
 }
 
 #[cfg(test)]
@@ -264,8 +256,8 @@ mod tests {
         for part in [
             "`Test`",
             "train/a",
-            "`fdconvert pack 'my r' OUT --where 'split in [\"train\", \"val\"]'`",
-            "`fdconvert pack 'my r' OUT --where 'split in [\"test\"]'`",
+            "to pack those with classes: where=split in [\"train\", \"val\"]; ",
+            "to pack those without labels: where=split in [\"test\"]; ",
         ] {
             assert!(error.contains(part), "{error}");
         }

@@ -7,7 +7,7 @@ use crate::folder::{
     masks,
     roles::listed,
 };
-use fdconvert_core::{Error, Result, Splits, message, named, split_of_folder, split_ranges};
+use fdconvert_core::{Error, Remark, Result, Splits, option, split_of_folder, split_ranges};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -17,8 +17,15 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
-    pub(crate) remarks: Vec<String>,
+    pub(crate) remarks: Vec<Remark>,
     pub(crate) labels: Option<String>,
+}
+
+impl Division {
+    /// Adds what there is to tell.
+    pub(crate) fn tell<R: Into<Remark>>(&mut self, remarks: impl IntoIterator<Item = R>) {
+        self.remarks.extend(remarks.into_iter().map(Into::into));
+    }
 }
 
 /// The split that a folder is by its name, which is that name in lower case.
@@ -75,17 +82,18 @@ impl Listing {
         let paths: Vec<&[u8]> = self.folders().map(|(path, _)| path).collect();
         let folders: BTreeSet<&[u8]> = paths.iter().copied().collect();
         let levels = Levels::of(root, &folders, true)?;
-        let mut remarks = levels.remarks(root, &folders);
-        remarks.extend(masks::by_files(root, self, &levels, &folders)?);
+        let mut division = Division::default();
+        division.tell(levels.remarks(root, &folders));
+        division.tell(masks::by_files(root, self, &levels, &folders)?);
         let names = levels.firsts(&folders);
         if !levels.has_splits {
-            remarks.extend(why_classes(&names));
-            return Ok((levels, Division { remarks, ..Division::default() }));
+            division.tell(why_classes(&names));
+            return Ok((levels, division));
         }
         let files = self.files().map(|(folder, _)| paths.get(folder as usize).copied());
-        let splits = levels.splits_of(files.map(Option::unwrap_or_default));
-        remarks.extend(renamed(root, &names)?);
-        Ok((levels, Division { splits, remarks, labels: None }))
+        division.splits = levels.splits_of(files.map(Option::unwrap_or_default));
+        division.tell(renamed(root, &names)?);
+        Ok((levels, division))
     }
 }
 
@@ -94,15 +102,14 @@ pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
     let folders: BTreeSet<&[u8]> = paths.iter().map(|path| folder(path)).collect();
     let levels = Levels::of(root, &folders, false)?;
     let names = levels.firsts(&folders);
+    let mut division = Division::default();
     if !levels.has_splits {
-        let remarks = why_classes(&names).into_iter().collect();
-        return Ok(Division { remarks, ..Division::default() });
+        division.tell(why_classes(&names));
+        return Ok(division);
     }
-    Ok(Division {
-        splits: of_paths(&levels, paths)?,
-        remarks: renamed(root, &names)?,
-        labels: None,
-    })
+    division.splits = of_paths(&levels, paths)?;
+    division.tell(renamed(root, &names)?);
+    Ok(division)
 }
 
 /// The splits that paths name: runs of lines.
@@ -110,7 +117,7 @@ pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
     let is_outside = |path: &[u8]| levels.split(folder(path)).and_then(split_of).is_none();
     if let Some(path) = paths.iter().find(|path| is_outside(path)) {
         let what = format!("`{}` is in none of the split folders", key_of_path(path));
-        return Err(Error::usage(named::LABELS, what));
+        return Err(Error::usage(option::LABELS, what));
     }
     Ok(levels.splits_of(paths.iter().map(|path| folder(path))))
 }
@@ -145,15 +152,14 @@ fn renamed(root: &Path, names: &BTreeSet<&[u8]>) -> Result<Vec<String>> {
     for name in names {
         let split = split_of(name).unwrap_or_default();
         if let Some(other) = known.insert(split.clone(), name) {
-            let what = message!(
-                "{}: the folders `{}` and `{}` are both the split `{split}`; rename one of them, or \
-                 take them for classes with {}",
+            let what = format!(
+                "{}: the folders `{}` and `{}` are both the split `{split}`; rename one of them",
                 root.display(),
                 key_of_path(other),
-                key_of_path(name),
-                named::NO_SPLIT_FOLDERS
+                key_of_path(name)
             );
-            return Err(Error::usage("source", what));
+            return Err(Error::usage("source", what)
+                .cure("to take them for classes", option::NO_SPLIT_FOLDERS.on()));
         }
         if split.as_bytes() != *name {
             remarks.push(format!("the folder {} is the split {split}", key_of_path(name)));
@@ -189,7 +195,10 @@ mod tests {
         assert_eq!(splits(&["train/a"]), [("train".to_owned(), 0..2)]);
         for classes in [&["train"][..], &["bus", "train"], &["Train", "x"]] {
             let Division { splits, remarks, .. } = division(classes).unwrap();
-            assert!(splits.is_empty() && remarks[0].contains("is not a split: "), "{classes:?}");
+            assert!(
+                splits.is_empty() && remarks[0].text.contains("is not a split: "),
+                "{classes:?}"
+            );
         }
         assert!(division(&["a", "b"]).unwrap().remarks.is_empty());
         for beside in ["valley", "holdout/a"] {
@@ -205,7 +214,7 @@ mod tests {
     fn case_is_no_matter_and_two_folders_are_no_split() {
         let Division { splits, remarks, .. } = division(&["VAL/a", "train/a"]).unwrap();
         assert_eq!(splits, [("val".to_owned(), 0..2), ("train".to_owned(), 2..4)]);
-        assert_eq!(remarks, ["the folder VAL is the split val"]);
+        assert_eq!(remarks, ["the folder VAL is the split val".into()]);
         let error = division(&["Train/a", "train/a"]).unwrap_err().to_string();
         assert!(error.contains("`Train` and `train`"), "{error}");
     }
@@ -214,7 +223,7 @@ mod tests {
     fn splits_a_level_too_deep_are_found_and_told() {
         let Division { splits, remarks, .. } = division(&["set/train/a", "set/val/a"]).unwrap();
         assert_eq!(splits, [("train".to_owned(), 0..2), ("val".to_owned(), 2..4)]);
-        assert!(remarks[0].contains("all images are in set"), "{remarks:?}");
+        assert!(remarks[0].text.contains("all images are in set"), "{remarks:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! compared with the one that is there, and the first that differs, or is one too many, ends the run
 //! as before: the folder exists. Nothing is changed.
 use crate::folder::layout::{META, ROWS, join, key_of_path};
-use fdconvert_core::{Error, Result, message};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::{ScratchDir, hash_file, read_file};
 use std::{
     ffi::OsStr,
@@ -110,7 +110,7 @@ impl There {
     }
 
     fn refuse<T>(&self, path: &[u8], why: &str) -> Result<T> {
-        let what = message!(
+        let what = format!(
             "{} exists, and its `{}` {why}; name another folder or move it away",
             self.folder.display(),
             key_of_path(path)

@@ -6,7 +6,7 @@ use crate::folder::{
     links::Target,
     listing::{Listing, ListingBuilder},
 };
-use fdconvert_core::{Error, Ignored, Message, Result, message, named};
+use fdconvert_core::{Error, Ignored, Result, option};
 use fdconvert_storage::place;
 use std::{
     collections::BTreeSet,
@@ -348,19 +348,25 @@ pub(crate) fn no_image(path: &Path, ignored: &Ignored, follow_links: bool) -> Er
     let (root, extensions) = (path.display(), extensions());
     let saw = ignored.to_string();
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
-    let cure = if ignored.links > 0 && !follow_links {
-        message!("; {} follows links that lead out of it", named::FOLLOW_LINKS)
+    let leads_out = ignored.links > 0 && !follow_links;
+    let cure = if leads_out {
+        String::new()
     } else if let Some(cure) = packed(ignored) {
-        message!("; {cure}")
+        format!("; {cure}")
     } else if let Some(kind) = ignored.foreign().first() {
-        message!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
+        format!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
     } else if has_unnamed_tables(path) {
-        message!("; some are Parquet files, which are known by their name: call them `*.parquet`")
+        "; some are Parquet files, which are known by their name: call them `*.parquet`".to_owned()
     } else {
-        Message::default()
+        String::new()
     };
-    let what = message!("{root} holds no image: {saw}{cure}; looked for {extensions}");
-    Error::usage("source", what)
+    let what = format!("{root} holds no image: {saw}{cure}; looked for {extensions}");
+    let error = Error::usage("source", what);
+    if leads_out {
+        error.cure("to follow links that lead out of it", option::FOLLOW_LINKS.on())
+    } else {
+        error
+    }
 }
 
 /// Returns whether one of the first files of a folder is a Parquet file without an extension.
@@ -399,17 +405,15 @@ fn packed(ignored: &Ignored) -> Option<&'static str> {
 pub(crate) fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
-    let what = message!(
+    let what = format!(
         "{} has {} next to its class folders, without a class ({}{}; a folder is e.g. \
-         `{class_name}`); move them into a folder, or list samples and labels in a file and give \
-         it with {}",
+         `{class_name}`); move them into a folder, or list samples and labels in a file",
         root.display(),
         if flat.len() == 1 { "1 image".to_owned() } else { format!("{} images", flat.len()) },
         files.join(", "),
-        if flat.len() > files.len() as u64 { ", ..." } else { "" },
-        named::LABELS
+        if flat.len() > files.len() as u64 { ", ..." } else { "" }
     );
-    Error::usage("source", what)
+    Error::usage("source", what).cure("to give the file", option::LABELS)
 }
 
 pub(crate) fn too_many_folders(root: &Path) -> Error {

@@ -9,8 +9,8 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Message, Provenance, Reader as _, Result, Sample, Schema,
-    ShardSummary, ShardWriter, Skipped, Source as _, Splits, Value, message, named,
+    Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Source as _, Splits, Value, option,
 };
 use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
 use std::{
@@ -53,7 +53,7 @@ impl Writer {
     pub(crate) fn create(request: &Create<'_>, splits: Splits) -> Result<Self> {
         let schema = request.schema;
         if request.shard.of > 1 {
-            return Err(Error::usage(named::SHARDS, "a folder is written in one piece"));
+            return Err(Error::usage(option::SHARDS, "a folder is written in one piece"));
         }
         if schema.position(sidecar::PATH).is_some() {
             let what = "a field is called `path`, which is how rows name their file; rename it";
@@ -108,13 +108,12 @@ impl Writer {
         let mut fresh = BTreeSet::new();
         for (path, _) in &files {
             if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
-                let what = message!(
-                    "its file `{}` was already written; a beton or mds can hold both samples, and \
-                     {} distinguishes those of several sources",
-                    key_of_path(path),
-                    named::PREFIX.with("auto")
+                let what = format!(
+                    "its file `{}` was already written; a beton or mds can hold both samples",
+                    key_of_path(path)
                 );
-                return Err(Error::sample(&sample.key, what));
+                return Err(Error::sample(&sample.key, what)
+                    .cure("to distinguish those of several sources", option::PREFIX.with("auto")));
             }
         }
         Ok(files)
@@ -359,26 +358,25 @@ impl Rows {
 
 /// We replace nothing that this run did not make: at most an empty folder.
 fn check_free(out: &Path, overwrite: bool) -> Result<()> {
-    let refuse = |why: Message| Err(Error::usage("output", message!("{} {why}", out.display())));
+    let refused = |why: &str| Error::usage("output", format!("{} {why}", out.display()));
+    let refuse = |why: &str| Err(refused(why));
     match fs::symlink_metadata(out) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(Error::io("access", out)(cause)),
-        Ok(metadata) if !metadata.is_dir() => {
-            refuse("exists and is not a folder; move it away".into())
-        }
+        Ok(metadata) if !metadata.is_dir() => refuse("exists and is not a folder; move it away"),
         Ok(_) => {
             let mut entries = fs::read_dir(out).map_err(Error::io("list", out))?;
             match entries.next() {
-                Some(_) if overwrite => refuse(message!(
-                    "has files in it; {} does not delete folders: move it away or name another",
-                    named::OVERWRITE
-                )),
-                Some(_) => refuse("exists; name another folder or move it away".into()),
+                Some(_) if overwrite => refuse(
+                    "has files in it, and `overwrite` does not delete folders: move it away or \
+                     name another",
+                ),
+                Some(_) => refuse("exists; name another folder or move it away"),
                 None if overwrite => Ok(()),
-                None => refuse(message!(
-                    "exists; an empty folder is replaced with {}",
-                    named::OVERWRITE
-                )),
+                None => {
+                    Err(refused("exists")
+                        .cure("to replace it, as it is empty", option::OVERWRITE.on()))
+                }
             }
         }
     }

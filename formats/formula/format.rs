@@ -4,7 +4,7 @@ use crate::formula::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, ImageHeader, OpenOptions, OptionValues, Reader,
-    Result, ShardWriter, named,
+    Result, ShardWriter, option,
 };
 use fdconvert_fractal::Recipe;
 use fdconvert_storage::place;
@@ -57,7 +57,7 @@ impl Format for FormulaFormat {
     fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let what = "a formula keeps no images, so only a recipe can become one: \
                     fdconvert pack 'fractal:fractaldb?classes=1000' OUT.formula";
-        Err(Error::usage(named::FORMAT.with("formula"), what))
+        Err(Error::usage(option::FORMAT.with("formula"), what))
     }
 
     fn open_with(&self, path: &Path, _: &OpenOptions) -> Result<Box<dyn Reader>> {

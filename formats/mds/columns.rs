@@ -1,7 +1,7 @@
 //! The columns of shards, and how those of a shard are those of the dataset: datasets that were merged
 //! have shards of several writers.
 use crate::mds::{encoding::Encoding, layout::Entry};
-use fdconvert_core::{Message, message, named};
+use fdconvert_core::{Remark, option};
 use std::ops::Range;
 
 /// A column of the dataset.
@@ -33,8 +33,11 @@ impl Own {
     }
 }
 
+/// What dropping the field of a column is for.
+pub(crate) const LEAVE_OUT: &str = "to leave it out";
+
 /// The columns of a shard; or what is wrong, and whether that is damage.
-pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, (bool, Message)> {
+pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, (bool, Remark)> {
     let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
     let mut columns: Vec<Column> = Vec::new();
     for ((name, stored), &size) in each {
@@ -48,12 +51,16 @@ pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, 
                 continue;
             }
             Err(what) => {
-                let cure = named::DROP_FIELDS.with(name);
-                return Err((false, message!("column `{name}`: {what}; {cure} leaves it out")));
+                let what = format!("column `{name}`: {what}");
+                return Err((
+                    false,
+                    Remark::from(what).cure(LEAVE_OUT, option::DROP_FIELDS.with(name)),
+                ));
             }
         };
         if size != encoding.size() {
-            return Err((true, message!("column `{name}`: {size:?} is not a size of its type")));
+            let what = format!("column `{name}`: {size:?} is not a size of its type");
+            return Err((true, what.into()));
         }
         columns.push(Column { name: name.clone(), size, encoding });
     }
@@ -69,14 +76,16 @@ pub(crate) fn own(
     columns: Vec<Column>,
     first: &Entry,
     dropped: &[String],
-) -> Result<Own, Message> {
+) -> Result<Own, Remark> {
     let first = &first.raw_data.basename;
     let find = |all: &[Column], name: &str| all.iter().position(|column| column.name == name);
     let is_kept = |column: &&Column| !dropped.contains(&column.name);
-    let cure = |name: &str| message!("{} leaves it out", named::DROP_FIELDS.with(name));
+    let refuse = |name: &str, what: String| {
+        Remark::from(what).cure(LEAVE_OUT, option::DROP_FIELDS.with(name))
+    };
     let missing = all.iter().filter(is_kept).find(|it| find(&columns, &it.name).is_none());
     if let Some(Column { name, .. }) = missing {
-        return Err(message!("has no column `{name}`, which `{first}` has; {}", cure(name)));
+        return Err(refuse(name, format!("has no column `{name}`, which `{first}` has")));
     }
     for column in columns.iter().filter(is_kept) {
         let Column { name, encoding, .. } = column;
@@ -84,16 +93,13 @@ pub(crate) fn own(
         match theirs {
             Some(theirs) if encoding.is_like(theirs) => {}
             Some(theirs) => {
-                return Err(message!(
-                    "has the column `{name}` as {}, and `{first}` as {}; {}",
-                    encoding.name(),
-                    theirs.name(),
-                    cure(name)
-                ));
+                let (own, theirs) = (encoding.name(), theirs.name());
+                let what = format!("has the column `{name}` as {own}, and `{first}` as {theirs}");
+                return Err(refuse(name, what));
             }
             None => {
-                let what = message!("has a column `{name}`, which `{first}` does not have");
-                return Err(message!("{what}; {}", cure(name)));
+                let what = format!("has a column `{name}`, which `{first}` does not have");
+                return Err(refuse(name, what));
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::shards::among::{Among, Held};
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
     Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Result, Schema, Shard,
-    ShardSummary, ShardWriter, message, named,
+    ShardSummary, ShardWriter, option,
 };
 use fdconvert_storage::{any_of, place};
 use std::{
@@ -81,11 +81,11 @@ impl Format for Mds {
             Some("zstd") if cfg!(feature = "compressed") => mds.zstd = true,
             Some("zstd") => {
                 let what = "this build lacks the feature `compressed`";
-                return Err(Error::usage(named::COMPRESSION, what));
+                return Err(Error::usage(option::COMPRESSION, what));
             }
             Some(other) => {
                 let what = format!("`{other}` is neither `none` nor `zstd`");
-                return Err(Error::usage(named::COMPRESSION, what));
+                return Err(Error::usage(option::COMPRESSION, what));
             }
         }
         if let Some(list) = values.choice("hashes") {
@@ -149,9 +149,8 @@ impl Format for Mds {
         match place.find(request)? {
             Found::Finished(record) => Ok(Some(record.summary(&place.folder))),
             Found::Foreign(what) if !request.overwrite => {
-                let cure = message!("move it away, or replace it with {}", named::OVERWRITE);
-                let what = message!("{what}; {cure}");
-                Err(Error::usage("output", what))
+                Err(Error::usage("output", format!("{what}; move it away"))
+                    .cure("to replace it", option::OVERWRITE.on()))
             }
             _ => Ok(None),
         }

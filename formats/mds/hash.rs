@@ -1,5 +1,5 @@
 //! The hashes of whole files that an index may state, by Streaming's names.
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 #[cfg(feature = "hashes")]
 use sha1::Sha1;
 #[cfg(feature = "hashes")]
@@ -36,7 +36,7 @@ pub(crate) fn parse_list(list: &str) -> Result<Vec<String>> {
     for name in list.split(',').map(str::trim) {
         if Hasher::new(name).is_none() {
             let what = format!("`{name}` is not a hash we know; known are none, {KNOWN}");
-            return Err(Error::usage(named::HASHES, what));
+            return Err(Error::usage(option::HASHES, what));
         }
         names.push(name.to_owned());
     }

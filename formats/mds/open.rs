@@ -19,8 +19,7 @@ use crate::shards::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, FieldSpec, MaxDecompressed, Message, OpenOptions, Result, Schema, SourceFacts, message,
-    named,
+    Error, FieldSpec, MaxDecompressed, OpenOptions, Remark, Result, Schema, SourceFacts, option,
 };
 use fdconvert_storage::{fingerprint_hex as hex, name_of, open_all, place, read_file};
 use serde::Deserialize;
@@ -149,7 +148,7 @@ impl MdsReader {
     ) -> Result<Self> {
         let index_path = shards.first().map_or(path, |shard| &shard.folder).join(INDEX);
         let corrupt = |what: String| Error::corrupt(FORMAT, &index_path, 0, what);
-        let unsupported = |what: Message| {
+        let unsupported = |what: Remark| {
             let path = index_path.clone();
             Error::Unsupported { format: FORMAT, path, what }
         };
@@ -167,7 +166,8 @@ impl MdsReader {
             }
             let own = columns::own(&columns, columns_of(&shard.entry)?, &first, dropped);
             shard.own = Some(own.map_err(|what| {
-                unsupported(message!("the shard `{}` {what}", shard.entry.raw_data.basename))
+                let shard = &shard.entry.raw_data.basename;
+                unsupported(what.reworded(|what| format!("the shard `{shard}` {what}")))
             })?);
         }
         let mut n_samples = 0_u64;
@@ -359,7 +359,7 @@ fn plain(columns: &[Column], dropped: &[String]) -> Result<(Schema, Fields)> {
     let field = |column: &Column| FieldSpec::new(column.name.clone(), column.encoding.kind());
     let (columns, fields): (Vec<_>, Vec<_>) = kept.map(|(at, column)| (at, field(column))).unzip();
     if fields.is_empty() && !dropped.is_empty() {
-        return Err(Error::usage(named::DROP_FIELDS, "no other column is left"));
+        return Err(Error::usage(option::DROP_FIELDS, "no other column is left"));
     }
     Ok((Schema::new(fields)?, Fields { columns, key: None }))
 }

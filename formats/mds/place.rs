@@ -12,7 +12,7 @@ use crate::shards::{
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
 };
-use fdconvert_core::{Create, Error, Result, Shard, message, named};
+use fdconvert_core::{Create, Error, Result, Shard, option};
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, fingerprint_hex, is_of_run, partial_path,
     place::{Kind, exists, file_len, is_object_of_run, remove},
@@ -165,9 +165,8 @@ impl Place {
             return Ok(());
         }
         let refuse = |what: String| {
-            let cure = message!("move it away, name another folder, or use {}", named::OVERWRITE);
-            let what = message!("{what}; {cure}");
-            Err(Error::usage("output", what))
+            let what = format!("{what}; move it away, or name another folder");
+            Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()))
         };
         match self.find(request)? {
             Found::Nothing => {}

@@ -12,8 +12,7 @@ use crate::shards::combined::Blocks;
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, MaxDecompressed,
-    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, bytes::u32_at, message,
-    read_value,
+    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, bytes::u32_at, read_value,
 };
 use serde_json::{Map, json};
 use std::{collections::BTreeMap, fmt::Display, ops::Range, path::PathBuf, sync::Arc};
@@ -171,7 +170,7 @@ impl MdsReader {
                     Value::Image(Encoded::new(codec, width, height, bytes))
                 }
                 _ => self.stored_value(shard, field, column, bytes).map_err(|what| {
-                    bad(shard, index, Some(key), message!("field `{}`: {what}", field.name))
+                    bad(shard, index, Some(key), format!("field `{}`: {what}", field.name))
                 })?,
             });
         }
@@ -231,7 +230,7 @@ impl MdsReader {
         for (field, &column) in self.facts.schema.fields.iter().zip(&self.fields.columns) {
             let value = self.stored_value(stored.shard, field, column, stored.value(column));
             let value = value.map_err(|what| {
-                let what = message!("field `{}`: {what}", field.name);
+                let what = format!("field `{}`: {what}", field.name);
                 bad(stored.shard, index, Some(&key), &what)
             })?;
             values.push(value);
@@ -243,7 +242,7 @@ impl MdsReader {
 /// An error about one sample that says in which file it lies.
 pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: impl Display) -> Error {
     let number = index.saturating_sub(shard.first);
-    let what = message!("{what} (sample {number} of {})", shard.path().display());
+    let what = format!("{what} (sample {number} of {})", shard.path().display());
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
 }
 

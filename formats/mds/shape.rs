@@ -1,8 +1,8 @@
 //! Arrays whose shape, and maybe whose type, stand in front of each value: as a field all have those of
 //! the first.
-use crate::mds::{MdsReader, encoding::Encoding, layout::FORMAT};
+use crate::mds::{MdsReader, columns::LEAVE_OUT, encoding::Encoding, layout::FORMAT};
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Result, Shown, message, named};
+use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Remark, Result, option};
 
 /// Samples that are looked at for a first value.
 const LOOKED_AT: u64 = 16;
@@ -31,12 +31,10 @@ pub(crate) fn find(reader: &mut MdsReader) -> Result<()> {
         }
         let Some(field) = reader.facts.schema.fields.get_mut(at) else { continue };
         let Some(spec) = found else {
-            let what = message!(
-                "column `{}`: its first values have no shape; {} leaves it out",
-                Shown(&field.name),
-                named::DROP_FIELDS.with(&field.name)
-            );
-            return Err(Error::Unsupported { format: FORMAT, path: reader.path.clone(), what });
+            let what = format!("column `{}`: its first values have no shape", field.name);
+            let drop = option::DROP_FIELDS.with(&field.name);
+            let (path, what) = (reader.path.clone(), Remark::from(what).cure(LEAVE_OUT, drop));
+            return Err(Error::Unsupported { format: FORMAT, path, what });
         };
         field.kind = Kind::Array(spec);
     }

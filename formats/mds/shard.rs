@@ -5,7 +5,7 @@ use crate::mds::{
     sidecar::ShardIndex,
 };
 use bytes::Bytes;
-use fdconvert_core::{Ahead, Error, MaxDecompressed, Message, Result, bytes::u32_at};
+use fdconvert_core::{Ahead, Error, MaxDecompressed, Remark, Result, bytes::u32_at};
 use fdconvert_storage::{Blob, place, sigbus};
 use std::{
     collections::VecDeque,
@@ -79,7 +79,7 @@ impl ShardFile {
         ))
     }
 
-    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Message>) -> Error {
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Remark>) -> Error {
         Error::corrupt(FORMAT, self.path(), offset, what)
     }
 

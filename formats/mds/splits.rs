@@ -1,7 +1,7 @@
 //! Which samples are in which split.
 use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
-    Error, Remarks, Result, Shard, Source as _, Splits, message, packed_splits, split_of_folder,
+    Error, Remark, Remarks, Result, Shard, Source as _, Splits, packed_splits, split_of_folder,
 };
 use fdconvert_storage::place;
 use std::{
@@ -31,24 +31,26 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
 
 /// Returns what a user should know of folders that are not taken for splits, or not taken at all.
 pub(crate) fn remarks(reader: &MdsReader, unread: &BTreeSet<String>) -> Remarks {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<Remark> = Vec::new();
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     if !unread.is_empty() {
-        remarks.push(message!(
+        let remark = format!(
             "{} names no shard in its folders {}, which have their own {INDEX}: they are not read",
             reader.path.join(INDEX).display(),
             join(unread)
-        ));
+        );
+        remarks.push(remark.into());
     }
     let folders = reader.shards.iter().filter_map(|shard| folder(&reader.path, shard));
     let folders: BTreeSet<String> = folders.collect();
     if folders.len() > 1 && reader.manifest.is_none() && reader.splits().is_empty() {
-        remarks.push(message!(
+        let remark = format!(
             "the folders {} of {} are not called as splits are (train, val, test): all are taken \
              as one",
             join(&folders),
             reader.name()
-        ));
+        );
+        remarks.push(remark.into());
     }
     remarks.into_iter().collect()
 }

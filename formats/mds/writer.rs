@@ -13,7 +13,7 @@ use crate::{
 };
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value, named,
+    ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{Scratch, partial_path, place::remove, take_back, write_partial};
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ impl Writer {
         let header = config_offset(n_planned).map(|at| at + config_json.len() as u64);
         if header.is_none_or(|header| header > MAX_SHARD_BYTES) {
             let what = format!("{n_planned} samples are more than a shard of 4 GiB holds");
-            return Err(Error::usage(named::SHARD_SIZE, what));
+            return Err(Error::usage(option::SHARD_SIZE, what));
         }
         place.check_free(request)?;
         let mut names = vec![place.raw_name(), place.index_name()];

@@ -11,7 +11,7 @@ use crate::mixed::{
 use crate::wds::Wds;
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
-    OpenOptions, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
+    OpenOptions, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, option,
 };
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ impl Format for Mixed {
         }
         if !wds.sidecars().contains(&"fdx") {
             let what = "a mixed set needs `fdx`, which has the keys: add it to the list";
-            return Err(Error::usage(named::SIDECARS, what));
+            return Err(Error::usage(option::SIDECARS, what));
         }
         Ok(Box::new(Self { wds }))
     }

@@ -8,7 +8,7 @@ use crate::mixed::{
 use crate::wds::{Wds, WdsReader};
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Message, Provenance, Reader,
+    Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, Provenance, Reader, Remark,
     Result, Sample, Source, SourceFacts, Value, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
@@ -123,7 +123,7 @@ impl MixedReader {
         }
     }
 
-    pub(crate) fn damaged(&self, what: impl Into<Message>) -> Error {
+    pub(crate) fn damaged(&self, what: impl Into<Remark>) -> Error {
         Error::corrupt(FORMAT, self.path.join(MANIFEST), 0, what)
     }
 }

@@ -7,14 +7,14 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, is_shared, record_of_run, refuse_existing, replace_it, unreadable},
+    existing::{holds_another, is_shared, name_another, record_of_run, unreadable},
     record::{Proof, Record as _, proof},
     record_path,
 };
 use crate::wds::{self as wds, Wds};
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
-    ShardSummary, ShardWriter, Skipped, Value, message, named,
+    ShardSummary, ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, fingerprint_hex as hex,
@@ -150,12 +150,9 @@ impl ShardWriter for Writer {
         // Within a codec the shard would find it, too.
         let key = xxh3_128(sample.key.as_bytes());
         if self.seen.contains(&key) {
-            let what = message!(
-                "another sample of the shard has the same key; a beton or mds can hold both, and \
-                 {} distinguishes the samples of several sources",
-                named::PREFIX.with("auto")
-            );
-            return Err(Error::sample(&sample.key, what));
+            let what = "another sample of the shard has the same key; a beton or mds can hold both";
+            return Err(Error::sample(&sample.key, what)
+                .cure("to distinguish those of several sources", option::PREFIX.with("auto")));
         }
         self.append(codec, sample)?;
         self.seen.insert(key);
@@ -278,13 +275,13 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     }
     let path = record_path(request.out, stem);
     if !is_shared(request) && finished(format, request)?.is_some() {
-        return refuse_existing(&path, &replace_it());
+        return Err(name_another(format!("{} exists", path.display())));
     }
     match proof::<Record>(&path, request.fingerprint)? {
         Proof::Missing | Proof::Record(_) | Proof::OfThisRun => Ok(()),
         Proof::Damaged(error) => {
-            let cure = message!("remove it, or replace the shard with {}", named::OVERWRITE);
-            unreadable(&error, &cure)
+            Err(unreadable(&error, "remove it")
+                .cure("to replace the shard", option::OVERWRITE.on()))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Parquet files in the folder of a dataset that are none of its files.
 use super::files::{Found, is_hidden, is_named, is_parquet};
-use fdconvert_core::{Message, message};
+use fdconvert_core::Remark;
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ const LOOKED_AT: usize = 16;
 const LISTED: usize = 3;
 
 /// Tells of the files that are left out, so that a part is not taken for the whole.
-pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
+pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Remark> {
     let taken: BTreeSet<&Path> = found.iter().map(|file| &*file.path).collect();
     let mut left: BTreeMap<String, u64> = BTreeMap::new();
     let (mut folders, mut n_folders) = (vec![(folder.to_path_buf(), None)], 0);
@@ -48,7 +48,7 @@ pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
     }
     let n_left: u64 = left.values().sum();
     let names: Vec<&str> = left.keys().take(LISTED).map(String::as_str).collect();
-    Some(message!(
+    let what = format!(
         "{n_left} more Parquet {} in `{}`{} not read: a dataset is the files of one folder, or of \
          its folders `data`, `train`, `test`, `column=value`; give others as separate sources",
         if n_left == 1 { "file" } else { "files" },
@@ -58,7 +58,8 @@ pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Message> {
             (false, 1) => " is",
             (false, _) => " are",
         }
-    ))
+    );
+    Some(what.into())
 }
 
 fn looks_like_tables(entries: &[(PathBuf, PlaceKind)]) -> bool {

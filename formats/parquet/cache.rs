@@ -81,8 +81,8 @@ fn of_data(error: &Error) -> Option<Error> {
             let (path, what) = (path.clone(), what.clone());
             Error::Corrupt { format, path, offset: *offset, what }
         }
-        Error::Limit { what, limit, asked } => {
-            Error::Limit { what: what.clone(), limit: limit.clone(), asked: *asked }
+        Error::Limit { what, asked, most, option } => {
+            Error::Limit { what: what.clone(), asked: *asked, most: *most, option: *option }
         }
         _ => return None,
     })

@@ -3,7 +3,7 @@
 //! It is a function of the file alone, so that `verify` finds what was changed in either.
 use super::{ParquetReader, layout::FORMAT, open::Part};
 use crate::sidecars::croissant::{data_type, document, field, object, record_set};
-use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema, message};
+use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
 use fdconvert_storage::{Blob, read_if_there};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -124,7 +124,7 @@ pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
         Ok(None) => None,
         Ok(Some(what)) => {
             let cure = "pack again, or move the description away";
-            Some(Error::corrupt(FORMAT, &path, 0, message!("{what}; {cure}")))
+            Some(Error::corrupt(FORMAT, &path, 0, format!("{what}; {cure}")))
         }
         Err(error) => Some(error),
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::index::Index;
 use ::parquet::{basic::Compression, file::metadata::KeyValue};
-use fdconvert_core::{Error, MaxDecompressed, Message, Result};
+use fdconvert_core::{Error, MaxDecompressed, Remark, Result};
 use fdconvert_storage::Blob;
 use std::{
     path::Path,
@@ -165,7 +165,7 @@ impl File {
         (row < group.n_rows).then_some((number, row))
     }
 
-    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Message>) -> Error {
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Remark>) -> Error {
         Error::corrupt(FORMAT, &*self.path, offset, what)
     }
 

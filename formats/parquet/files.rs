@@ -1,6 +1,6 @@
 //! Which files of a folder are a dataset, and what the names of files and folders say of their rows.
 use super::layout::{FORMAT, MAGIC};
-use fdconvert_core::{Error, Message, Result, Shard, message, split_named, split_of_file};
+use fdconvert_core::{Error, Remark, Result, Shard, split_named, split_of_file};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
 use std::{
     ffi::OsStr,
@@ -71,13 +71,14 @@ impl Listing {
     }
 
     /// That files may be of an earlier version of a table.
-    pub(crate) fn remark(&self) -> Option<Message> {
+    pub(crate) fn remark(&self) -> Option<Remark> {
         let Self::Files(_, table) = self else { return None };
         table.map(|table| {
-            message!(
+            format!(
                 "it is a table of {table}, whose log is not read: deleted or replaced rows remain \
                  until the table is vacuumed"
             )
+            .into()
         })
     }
 

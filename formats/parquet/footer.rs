@@ -13,7 +13,7 @@ use ::parquet::{
     },
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, caught, message, named};
+use fdconvert_core::{Error, Result, caught, option};
 use fdconvert_storage::Blob;
 use std::path::Path;
 
@@ -157,12 +157,9 @@ pub(super) fn refuse_unread(
             }
             _ => continue,
         };
-        let what = message!(
-            "column `{}` {what}; {} leaves it out",
-            leaf.descr.path().string(),
-            named::DROP_FIELDS.with(leaf.field())
-        );
-        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what });
+        let what = format!("column `{}` {what}", leaf.descr.path().string()).into();
+        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what }
+            .cure("to leave it out", option::DROP_FIELDS.with(leaf.field())));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::sidecars;
 use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, OpenOptions,
-    OptionValues, Reader, Result, ShardSummary, ShardWriter, named,
+    OptionValues, Reader, Result, ShardSummary, ShardWriter, option,
 };
 use fdconvert_storage::place;
 use std::{ffi::OsStr, path::Path};
@@ -121,5 +121,5 @@ fn has_croissant(list: &str) -> Result<bool> {
         ),
         None => "either `none`, or `croissant`".to_owned(),
     };
-    Err(Error::usage(named::SIDECARS, what))
+    Err(Error::usage(option::SIDECARS, what))
 }

@@ -13,8 +13,8 @@ use super::{
 use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, InnerClasses, Kind, MaxDecompressed, Message, OpenOptions, Result, Schema, Shard,
-    SourceFacts, message, packed_splits,
+    Error, InnerClasses, Kind, MaxDecompressed, OpenOptions, Remark, Result, Schema, Shard,
+    SourceFacts, packed_splits,
 };
 use fdconvert_storage::{
     Blob, name_of, open_all,
@@ -58,7 +58,7 @@ impl ParquetReader {
         let (found, remarks) = match place::look_at(path)? {
             PlaceKind::Folder => {
                 let listing = Listing::of(path)?;
-                let mut remarks: Vec<Message> = listing.remark().into_iter().collect();
+                let mut remarks: Vec<Remark> = listing.remark().into_iter().collect();
                 let found = listing.files(path)?;
                 remarks.extend(beside::remark(path, &found));
                 (found, remarks)
@@ -155,10 +155,11 @@ impl ParquetReader {
             }
             if !others.is_empty() {
                 let name = self.facts.schema.fields.get(at).map_or("", |field| &field.name);
-                self.facts.remarks.push(message!(
+                let remark = format!(
                     "the members `{}` of `{name}` are left out: an image has `bytes` and `path`",
                     others.join("`, `")
-                ));
+                );
+                self.facts.remarks.push(remark.into());
             }
         }
         // An error may have asked for them before it was known which columns are images.
@@ -179,10 +180,11 @@ impl ParquetReader {
                 matches!(how, Some(How::Json(nested)) if nested.has_files)
             };
             if let Some(field) = fields.get(at).filter(|_| self.parts.iter().any(has_files)) {
-                self.facts.remarks.push(message!(
+                let remark = format!(
                     "the files in `{}` are stored as base64 in JSON, which no loader shows as images",
                     field.name
-                ));
+                );
+                self.facts.remarks.push(remark.into());
             }
         }
     }
@@ -193,10 +195,11 @@ impl ParquetReader {
         for Column { field, inner, .. } in columns {
             for InnerClasses { key, .. } in inner.iter().filter(|it| !it.are_told) {
                 let within = if key.is_empty() { "" } else { &*format!("`{key}` in ") };
-                self.facts.remarks.push(message!(
+                let remark = format!(
                     "the names of the classes of {within}`{}` are left out: its values are their numbers",
                     field.name
-                ));
+                );
+                self.facts.remarks.push(remark.into());
             }
         }
     }

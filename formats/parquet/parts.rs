@@ -7,7 +7,7 @@ use super::{
     open::Part,
 };
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Kind, Message, Result, Value, message, named, objects::is_class_key,
+    Encoded, Error, FieldSpec, Kind, Remark, Result, Value, objects::is_class_key, option,
 };
 use std::{collections::BTreeSet, path::Path};
 
@@ -38,7 +38,7 @@ pub(crate) fn columns(
     all.iter_mut().for_each(|columns| columns.retain(|column| !is_dropped(column)));
     let columns = together(files, found, all)?;
     if columns.iter().any(Vec::is_empty) && !left_out.is_empty() {
-        return Err(Error::usage(named::DROP_FIELDS, "no other column is left"));
+        return Err(Error::usage(option::DROP_FIELDS, "no other column is left"));
     }
     Ok((columns, left_out.into_iter().collect()))
 }
@@ -58,7 +58,7 @@ fn together(
     let Some(first_file) = files.first() else { return Ok(Vec::new()) };
     for (file, columns) in files.iter().skip(1).zip(others) {
         *columns = arranged(first, std::mem::take(columns))
-            .map_err(|(name, what)| refused(file, first_file, &what, alike(&name)))?;
+            .map_err(|(name, what)| unlike(file, first_file, &what, &name))?;
     }
     for (field, values) in partitions(found)? {
         for (columns, value) in all.iter_mut().zip(values) {
@@ -114,8 +114,11 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
             let are_named = [&mine, part.columns.get(at).unwrap_or(&mine)]
                 .iter()
                 .all(|column| column.field.class_names.is_some());
-            let cure = if are_named { BY_NAME.into() } else { alike(&mine.field.name) };
-            return Err(refused(&part.file, &model.file, &what, cure));
+            return Err(if are_named {
+                refused(&part.file, &model.file, &what, BY_NAME)
+            } else {
+                unlike(&part.file, &model.file, &what, &mine.field.name)
+            });
         }
         for part in &mut *parts {
             if let Some(column) = part.columns.get_mut(at) {
@@ -133,19 +136,16 @@ pub(crate) fn is_reordered(columns: &[Column]) -> bool {
     !columns.iter().filter_map(Column::first_leaf).is_sorted()
 }
 
-/// The cure for files whose columns of that name differ.
-fn alike(name: &str) -> Message {
-    message!(
-        "write the files again with the same columns, pack them one by one, or leave the column out \
-         with {}",
-        named::DROP_FIELDS.with(name)
-    )
+/// The refusal of files whose columns of that name differ.
+fn unlike(file: &File, first: &File, what: &str, name: &str) -> Error {
+    let cure = "write the files again with the same columns, or pack them one by one";
+    refused(file, first, what, cure).cure("to leave the column out", option::DROP_FIELDS.with(name))
 }
 
 /// `what` has `{}` in the place of the first file.
-fn refused(file: &File, first: &File, what: &str, cure: Message) -> Error {
+fn refused(file: &File, first: &File, what: &str, cure: &str) -> Error {
     let what = what.replace("{}", &first.path.display().to_string());
-    unsupported(&file.path, message!("{what}; {cure}"))
+    unsupported(&file.path, format!("{what}; {cure}"))
 }
 
 /// The fields that folders tell, with the value of each file: numbers, classes where the name is one of
@@ -202,6 +202,6 @@ fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> 
     Ok(columns)
 }
 
-fn unsupported(path: &Path, what: impl Into<Message>) -> Error {
+fn unsupported(path: &Path, what: impl Into<Remark>) -> Error {
     Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() }
 }

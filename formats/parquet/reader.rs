@@ -7,13 +7,12 @@ use super::{
 use crate::index::{ImageFacts, Index, Region};
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Kind, Look, MaxDecompressed, Provenance,
-    Reader, Result, Sample, Source, SourceFacts, Value, message, read_value,
+    Reader, Remark, Result, Sample, Source, SourceFacts, Value, read_value,
 };
 use fdconvert_storage::sigbus;
 use serde_json::Map;
 use std::{
     collections::BTreeMap,
-    fmt::Display,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -52,14 +51,15 @@ impl ParquetReader {
     }
 
     /// An error about one sample that says in which file it lies.
-    pub(crate) fn bad(&self, index: u64, what: impl Display) -> Error {
+    pub(crate) fn bad(&self, index: u64, what: impl Into<Remark>) -> Error {
         let place = self.part_of(index).map(|(_, part, row)| (part.file.path.clone(), row));
         let key = self.key(index);
         match place {
             Ok((path, row)) => {
-                Error::sample(key, message!("{what} (row {row} of {})", path.display()))
+                let place = format!("(row {row} of {})", path.display());
+                Error::sample(key, what.into().reworded(|what| format!("{what} {place}")))
             }
-            Err(_) => Error::sample(key, message!("{what}")),
+            Err(_) => Error::sample(key, what),
         }
     }
 
@@ -315,7 +315,7 @@ impl Reader for ParquetReader {
             return Err(self.bad(index, problem));
         }
         let checked = part.index.as_ref().map_or(Ok(()), Index::check_tables);
-        checked.map_err(|error| self.bad(index, error))
+        checked.map_err(|error| self.bad(index, error.to_string()))
     }
 
     fn has_checksums(&self) -> bool {

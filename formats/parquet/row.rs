@@ -136,7 +136,7 @@ impl ParquetReader {
     }
 
     fn bad_value(&self, index: u64, field: &str, what: &str) -> Error {
-        self.bad(index, format_args!("field `{field}`: {what}"))
+        self.bad(index, format!("field `{field}`: {what}"))
     }
 
     #[cold]

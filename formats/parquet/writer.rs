@@ -18,7 +18,7 @@ use ::parquet::{
 };
 use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value, message, named,
+    Skipped, Value, option,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, partial_path,
@@ -357,11 +357,8 @@ fn refuse_description(request: &Create<'_>) -> Result<()> {
     if request.overwrite || is_url(&path) || !exists(&path)? {
         return Ok(());
     }
-    let what = message!(
-        "{} exists; move it away, replace it with {}, or choose other {}",
-        path.display(),
-        named::OVERWRITE,
-        named::SIDECARS
-    );
-    Err(Error::usage("output", what))
+    let what = format!("{} exists; move it away", path.display());
+    Err(Error::usage("output", what)
+        .cure("to replace it", option::OVERWRITE.on())
+        .cure("to choose others", option::SIDECARS))
 }

@@ -4,9 +4,7 @@ use super::{
     record::{Proof, Record, is_missing, proof},
     record_path,
 };
-use fdconvert_core::{
-    Create, Error, Existing, Format, Message, Reader, Result, ShardSummary, message, named,
-};
+use fdconvert_core::{Create, Error, Existing, Format, Reader, Result, ShardSummary, option};
 use fdconvert_storage::{
     SourceStamp, fingerprint_hex, open_all,
     place::{self, Kind, is_url},
@@ -19,20 +17,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Refuses because of an existing file, with the cure.
-pub(crate) fn refuse_existing<T>(path: &Path, cure: &Message) -> Result<T> {
-    Err(Error::usage("output", message!("{} exists; {cure}", path.display())))
-}
-
-/// Returns the cure for an existing finished shard.
-pub(crate) fn replace_it() -> Message {
-    message!("name another folder or replace it with {}", named::OVERWRITE)
+/// Refuses what is finished and in the way, with the cures.
+pub(crate) fn name_another(what: String) -> Error {
+    Error::usage("output", format!("{what}; name another folder"))
+        .cure("to replace it", option::OVERWRITE.on())
 }
 
 /// Refuses a folder with a dataset of another run.
 pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
-    let what = message!("{} holds another dataset; {}", out.display(), replace_it());
-    Err(Error::usage("output", what))
+    Err(name_another(format!("{} holds another dataset", out.display())))
 }
 
 /// Returns the summary of a separate file that this same run has completed, if reading it shows the
@@ -63,13 +56,9 @@ pub(crate) fn complete_file<R: Reader>(
         let damage = reader.verify_layout().into_iter().next();
         let of_sample = |index| caught(|| reader.verify_sample(index)).err();
         if let Some(error) = damage.or_else(|| (0..samples).find_map(of_sample)) {
-            let what = message!(
-                "{} is what this run has written, and it is damaged: {}; replace it with {}",
-                path.display(),
-                error.message(),
-                named::OVERWRITE
-            );
-            return Err(Error::usage("output", what));
+            let what = "is what this run has written, and it is damaged";
+            let what = format!("{} {what}: {}", path.display(), error.chain());
+            return Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()));
         }
     }
     let bytes = place::file_len(&path)?.unwrap_or_default();
@@ -128,9 +117,8 @@ pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
 }
 
 /// Refuses a record that no longer shows its run.
-pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
-    let what = message!("{error}; it has no readable owner record: {cure}");
-    Err(Error::usage("output", what))
+pub(crate) fn unreadable(error: &Error, cure: &str) -> Error {
+    Error::usage("output", format!("{error}; it has no readable owner record: {cure}"))
 }
 
 /// Returns the state in which a run that overwrites finds its output; its dataset has that
@@ -187,12 +175,8 @@ pub(crate) fn record_of_run<R: Record>(
         if request.overwrite {
             return Ok(None);
         }
-        let what = message!(
-            "{} is of a run with another source or other options; {}",
-            shown.display(),
-            replace_it()
-        );
-        return Err(Error::usage("output", what));
+        let what = "is of a run with another source or other options";
+        return Err(name_another(format!("{} {what}", shown.display())));
     }
     match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
         Ok(()) => Ok(Some(record)),

@@ -16,7 +16,7 @@ use crate::wds::{
     record::Record,
     sidecar::{ShardFile, Shards, Sidecar},
 };
-use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, message, named};
+use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, option};
 use fdconvert_storage::{
     fingerprint_hex, make_folder, open_all,
     place::{exists, file_len},
@@ -157,13 +157,11 @@ pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
     if !exists(path)? || is_same()? {
         return Ok(());
     }
-    let what = message!(
-        "{} exists and is not of this dataset: move it away and run again, which resumes \
-         here, or choose other {}",
-        path.display(),
-        named::SIDECARS
+    let what = format!(
+        "{} exists and is not of this dataset: move it away and run again, which resumes here",
+        path.display()
     );
-    Err(Error::usage("output", what))
+    Err(Error::usage("output", what).cure("to choose others", option::SIDECARS))
 }
 
 /// Files for other readers, with their contents.

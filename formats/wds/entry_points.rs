@@ -6,7 +6,7 @@ use crate::wds::{
     writer::write_index,
 };
 use bytes::Bytes;
-use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, message, named};
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, option};
 use fdconvert_jpeg::grid_of;
 use std::{ops::Range, path::PathBuf};
 
@@ -37,12 +37,9 @@ impl AddEntryPoints<'_> {
         if overwrite {
             return Ok(false);
         }
-        let what = message!(
-            "{} has entry points of another grid; replace them with {}",
-            layout::index_path(&shard.path).display(),
-            named::OVERWRITE
-        );
-        Err(Error::usage(named::JPEG_INDEX, what))
+        let index = layout::index_path(&shard.path);
+        let what = format!("{} has entry points of another grid", index.display());
+        Err(Error::usage(option::JPEG_INDEX, what).cure("to replace them", option::OVERWRITE.on()))
     }
 
     /// Records in the index how its entry points were made.

@@ -1,15 +1,15 @@
 //! What is there already: finished shards, those of other runs, and what an interrupted run left.
 use crate::shards::{
     existing::{
-        holds_another, is_of_run, is_shared, record_of_run, refuse_existing, remove_records,
-        replace_it, unreadable,
+        holds_another, is_of_run, is_shared, name_another, record_of_run, remove_records,
+        unreadable,
     },
     manifest,
     record::{Proof, Record as _, proof},
     record_path,
 };
 use crate::wds::{layout, manifest::Manifest, record::Record};
-use fdconvert_core::{Create, Result, Shard, ShardSummary, message, named};
+use fdconvert_core::{Create, Error, Result, Shard, ShardSummary, option};
 use fdconvert_storage::{
     Claim, fingerprint_hex, partial_path,
     place::{exists, remove},
@@ -49,21 +49,20 @@ pub(crate) fn make_way(
         }
         Proof::OfThisRun => true,
         Proof::Damaged(error) if !overwrite => {
-            let tar = tar.display();
-            let cure = message!("remove it and {tar}, or replace both with {}", named::OVERWRITE);
-            return unreadable(&error, &cure);
+            let cure = format!("remove it and {}", tar.display());
+            return Err(unreadable(&error, &cure).cure("to replace both", option::OVERWRITE.on()));
         }
         Proof::Damaged(_) => false,
     };
     if !overwrite && !is_free {
-        return refuse_existing(&tar, &replace_it());
+        return Err(name_another(format!("{} exists", tar.display())));
     }
     let is_known = has_record || claim.stands_for_leftovers();
     let may_go = is_known || overwrite && with_index;
     let is_ours = || Ok(is_shared && is_of_run(&index, request)?);
     if !may_go && exists(&index)? && !is_ours()? {
-        let cure = "no record says that fdconvert has made it; move it away".into();
-        return refuse_existing(&index, &cure);
+        let cure = "no record says that fdconvert has made it; move it away";
+        return Err(Error::usage("output", format!("{} exists; {cure}", index.display())));
     }
     if !claim.stands_for_leftovers() {
         refuse_foreign_partial(&tar)?;

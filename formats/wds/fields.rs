@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use fdconvert_core::{
-    Common, Encoded, Error, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
+    Common, Encoded, Error, FieldSpec, Kind, Remark, Result, Schema, Value, option,
 };
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 
@@ -126,23 +126,25 @@ pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<Stri
 }
 
 /// Returns what a user should know of names that are not the same for all samples.
-pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Message> {
+pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let image = schema.first_image();
     let names = image.and_then(|image| names(schema, format, common).ok()?.get(image).cloned());
     match names {
-        Some(Name::ByCodec(_)) => remarks.push(message!(
-            "images of several codecs are members of several names, such as .jpg and .png: \
-             webdataset and DALI read them as `jpg;png`; Hugging Face datasets takes one name \
-             only: {} gives all images one",
-            named::IMAGE_FIELD.with("jpg")
-        )),
+        Some(Name::ByCodec(_)) => {
+            let what = "images of several codecs are members of several names, such as .jpg and \
+                        .png: webdataset and DALI read them as `jpg;png`; Hugging Face datasets \
+                        takes one name only";
+            let one = option::IMAGE_FIELD.with("jpg");
+            remarks.push(Remark::from(what).cure("to give all images one", one));
+        }
         Some(Name::Fixed(name)) if name == ANY_IMAGE && format.image_field.is_none() => {
-            remarks.push(message!(
+            let what = format!(
                 "images of several codecs are all called .{ANY_IMAGE}, because Hugging Face \
-                 datasets (`hf`) takes one name only; for webdataset's decoders add {}",
-                named::IMAGE_FIELD.with("jpg")
-            ));
+                 datasets (`hf`) takes one name only"
+            );
+            let jpg = option::IMAGE_FIELD.with("jpg");
+            remarks.push(Remark::from(what).cure("for webdataset's decoders", jpg));
         }
         _ => {}
     }

@@ -10,8 +10,8 @@ use crate::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
-    ImageHeader, Kind, Layout, Message, OpenOptions, OptionKind, OptionValues, Reader, Result,
-    Schema, Shard, ShardSummary, ShardWriter, named,
+    ImageHeader, Kind, Layout, OpenOptions, OptionKind, OptionValues, Reader, Remark, Result,
+    Schema, Shard, ShardSummary, ShardWriter, option,
 };
 use fdconvert_storage::place;
 use std::{
@@ -224,7 +224,7 @@ impl Format for Wds {
         existing::completed(out, fingerprint)
     }
 
-    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<Message> {
+    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<Remark> {
         fields::remarks(self, schema, common)
     }
 
@@ -244,7 +244,7 @@ fn check_image_field(name: &str) -> Result<()> {
         let what = format!(
             "`{name}` is not a name of a field: use small letters, digits, `_`, `-` and single dots"
         );
-        return Err(Error::usage(named::IMAGE_FIELD, what));
+        return Err(Error::usage(option::IMAGE_FIELD, what));
     }
     Ok(())
 }
@@ -254,15 +254,15 @@ fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
     let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
     if let Some(unknown) = unknown {
         let what = format!("unknown `{unknown}`; expected one of {}, none", SIDECARS.join(", "));
-        return Err(Error::usage(named::SIDECARS, what));
+        return Err(Error::usage(option::SIDECARS, what));
     }
     if words.is_empty() || words.contains(&"none") && words.len() > 1 {
         let what = "either `none`, or a list of sidecars";
-        return Err(Error::usage(named::SIDECARS, what));
+        return Err(Error::usage(option::SIDECARS, what));
     }
     if words.contains(&"hf") && words.contains(&"card") {
         let what = "`card` has what `hf` has, and both are README.md; leave out `hf`";
-        return Err(Error::usage(named::SIDECARS, what));
+        return Err(Error::usage(option::SIDECARS, what));
     }
     Ok(SIDECARS.into_iter().filter(|kind| words.contains(kind)).collect())
 }

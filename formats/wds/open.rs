@@ -16,7 +16,7 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, SourceFacts, named,
+    Error, MaxDecompressed, OpenOptions, Provenance, Result, Schema, SourceFacts, option,
 };
 use fdconvert_storage::{
     Blob, name_of, open_all,
@@ -258,7 +258,7 @@ fn without(
     let kept = fields.filter(|(field, _)| !dropped.contains(&field.name));
     let (fields, columns): (Vec<_>, Vec<_>) = kept.unzip();
     if fields.is_empty() {
-        return Err(Error::usage(named::DROP_FIELDS, "no other field is left"));
+        return Err(Error::usage(option::DROP_FIELDS, "no other field is left"));
     }
     Ok((Schema::new(fields)?, columns))
 }

@@ -8,14 +8,13 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, Message,
-    Provenance, Reader, Result, Sample, Source, SourceFacts, Value, message, read_value,
+    Ahead, Amount, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Look, Provenance, Reader,
+    Remark, Result, Sample, Source, SourceFacts, Value, read_value,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Display,
     path::PathBuf,
     sync::OnceLock,
 };
@@ -159,25 +158,30 @@ impl WdsReader {
         self
     }
 
-    fn found(&self, n_images_beside: u64) -> impl Iterator<Item = Message> {
+    fn found(&self, n_images_beside: u64) -> impl Iterator<Item = Remark> {
         let extra = self.extra.iter().map(|(name, n)| {
-            message!(
+            format!(
                 "{n} members called `{}` are left out: by its indexes or its manifest the dataset has \
                  no such field",
                 String::from_utf8_lossy(name)
             )
+            .into()
         });
         let beside = match n_images_beside {
             0 => None,
-            1 => Some(message!("1 image next to the shards of {} is left out", self.name())),
-            n => Some(message!("{n} images next to the shards of {} are left out", self.name())),
+            1 => Some(format!("1 image next to the shards of {} is left out", self.name()).into()),
+            n => {
+                let name = self.name();
+                Some(format!("{n} images next to the shards of {name} are left out").into())
+            }
         };
         let classes = self.may_be_classes().then(|| {
-            message!(
+            format!(
                 "neither tars nor folders in them are classes: to have some, unpack each tar of {} \
                  into a folder, and give the folder above these",
                 self.name()
             )
+            .into()
         });
         splits::remarks(self).into_iter().chain(extra).chain(beside).chain(classes)
     }
@@ -215,16 +219,18 @@ impl WdsReader {
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
-        refusal.into_error(|what| self.bad_sample(index, message!("field `{}` {what}", field.name)))
+        refusal.into_error(|what| {
+            self.bad_sample(index, what.reworded(|what| format!("field `{}` {what}", field.name)))
+        })
     }
 
     /// An error about one sample that says in which shard it is.
-    pub(crate) fn bad_sample(&self, index: u64, what: impl Display) -> Error {
+    pub(crate) fn bad_sample(&self, index: u64, what: impl Into<Remark>) -> Error {
         let place = self.locate(index).map_or_else(
             |_| String::new(),
             |(shard, sample)| format!(" (sample {sample} of {})", shard.path.display()),
         );
-        Error::sample(self.key(index), message!("{what}{place}"))
+        Error::sample(self.key(index), what.into().reworded(|what| format!("{what}{place}")))
     }
 }
 
@@ -339,7 +345,7 @@ impl Reader for WdsReader {
             return Ok(None);
         };
         let found = block.entry_points(sample, image);
-        found.map_err(|error| self.bad_sample(index, error))
+        found.map_err(|error| self.bad_sample(index, error.to_string()))
     }
 
     fn provenance(&self) -> Option<&Provenance> {

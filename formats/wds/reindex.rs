@@ -19,7 +19,7 @@ use crate::wds::{
     writer::{cell, write_index},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value, message, named};
+use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value, option};
 use fdconvert_storage::replace;
 use std::{
     fs,
@@ -51,9 +51,8 @@ impl Wds {
     ) -> Result<Vec<PathBuf>> {
         let makes_index = self.sidecars.contains(&"fdx");
         if how.is_some() && !makes_index {
-            let what =
-                message!("entry points are stored in the index: add `fdx` to {}", named::SIDECARS);
-            return Err(Error::usage(named::JPEG_INDEX, what));
+            let what = "entry points are stored in the index: add `fdx` to `sidecars`";
+            return Err(Error::usage(option::JPEG_INDEX, what));
         }
         let reader = self.open_dataset(path)?;
         let mut written = Vec::new();
@@ -109,12 +108,8 @@ impl Wds {
                 .index_problem
                 .as_ref()
                 .map_or("it does not fit its shard", IndexProblem::what);
-            let what = message!(
-                "{} exists: {problem}; replace it with {}",
-                path.display(),
-                named::OVERWRITE
-            );
-            return Err(Error::usage("index", what));
+            return Err(Error::usage("index", format!("{} exists: {problem}", path.display()))
+                .cure("to replace it", option::OVERWRITE.on()));
         }
         let schema = reader.schema();
         let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();

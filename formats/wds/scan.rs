@@ -4,7 +4,7 @@ use crate::wds::{
     layout,
     names::{Column, places},
 };
-use fdconvert_core::{Ignored, Message, Schema, message, named};
+use fdconvert_core::{Ignored, Remark, Schema, option};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -94,7 +94,7 @@ pub(crate) struct Scanned {
     shapes: Vec<Shape>,
     pub(crate) ignored: Ignored,
     /// For each field, what is wrong with samples that lack it.
-    missing: Vec<Message>,
+    missing: Vec<Remark>,
     image: Option<usize>,
 }
 
@@ -237,27 +237,23 @@ impl Scanned {
         let apart = self.apart().map(|key| String::from_utf8_lossy(key).into_owned());
         let fields = schema.fields.iter().zip(columns).zip(n_without);
         let missing = fields.map(|((field, column), n_without)| match &apart {
-            Some(key) => message!(
+            Some(key) => Remark::from(format!(
                 "is missing from the sample: files of one sample, such as those of `{key}`, are \
                  not side by side; make the tar again with its names in order, e.g. by {SORT}"
-            ),
+            )),
             None => {
-                let (drop, skip) =
-                    (named::DROP_FIELDS.with(&field.name), named::ON_ERROR.with("skip"));
-                let cures = match self.image.and_then(|image| schema.fields.get(image)) {
-                    // Without its images a dataset is none.
-                    Some(image) if image.name == field.name => {
-                        message!("pack with {skip} leaves such samples out")
-                    }
-                    _ => {
-                        message!("pack with {drop} leaves the field out, with {skip} such samples")
-                    }
-                };
                 let (dots, folders) = (of_dots(column.first()), self.of_folders());
-                message!(
-                    "is missing from the sample, as from {n_without} of {n_samples} in all; \
-                     {cures}{dots}{folders}"
-                )
+                let what = Remark::from(format!(
+                    "is missing from the sample, as from {n_without} of {n_samples} in \
+                     all{dots}{folders}"
+                ));
+                let what = match self.image.and_then(|image| schema.fields.get(image)) {
+                    // Without its images a dataset is none.
+                    Some(image) if image.name == field.name => what,
+                    _ => what
+                        .cure("to pack without the field", option::DROP_FIELDS.with(&field.name)),
+                };
+                what.cure("to pack without such samples", option::ON_ERROR.with("skip"))
             }
         });
         self.missing = missing.collect();
@@ -280,7 +276,7 @@ impl Scanned {
     }
 
     /// Returns what is wrong with a sample that lacks the field.
-    pub(crate) fn missing(&self, field: usize) -> Message {
+    pub(crate) fn missing(&self, field: usize) -> Remark {
         self.missing.get(field).cloned().unwrap_or_default()
     }
 

@@ -5,7 +5,7 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value,
+    Ahead, Encoded, Error, Extent, FieldSpec, Kind, Remark, Result, Schema, Value,
 };
 use fdconvert_storage::{Blob, place};
 use std::{io, path::Path, sync::Arc};
@@ -62,21 +62,21 @@ pub(crate) enum Slot {
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Something is wrong with this sample.
-    Sample(Message),
+    Sample(Remark),
     /// Its bytes could not be read, which may pass.
     Storage(Error),
 }
 
 impl Refusal {
-    pub(crate) fn into_message(self) -> Message {
+    pub(crate) fn into_remark(self) -> Remark {
         match self {
             Self::Sample(what) => what,
-            Self::Storage(error) => error.message(),
+            Self::Storage(error) => error.remark(),
         }
     }
 
     /// The error, of a sample whose error `about` makes.
-    pub(crate) fn into_error(self, about: impl FnOnce(Message) -> Error) -> Error {
+    pub(crate) fn into_error(self, about: impl FnOnce(Remark) -> Error) -> Error {
         match self {
             Self::Sample(what) => about(what),
             Self::Storage(error) => error,
@@ -84,7 +84,7 @@ impl Refusal {
     }
 }
 
-impl<M: Into<Message>> From<M> for Refusal {
+impl<M: Into<Remark>> From<M> for Refusal {
     fn from(what: M) -> Self {
         Self::Sample(what.into())
     }

@@ -1,8 +1,6 @@
 //! Which samples of shards are in which split.
 use crate::{tarball, wds::WdsReader};
-use fdconvert_core::{
-    Message, Source as _, Splits, message, packed_splits, split_word, splits_of_files,
-};
+use fdconvert_core::{Remark, Source as _, Splits, packed_splits, split_word, splits_of_files};
 use std::{collections::BTreeSet, path::Path};
 
 /// As the manifest says. Without one by the names of the shards, if all tell one.
@@ -24,7 +22,7 @@ pub(crate) fn named(reader: &WdsReader) -> Option<Vec<&'static str>> {
 }
 
 /// Returns what a user should know where names look like those of splits, and are not taken.
-pub(crate) fn remarks(reader: &WdsReader) -> Vec<Message> {
+pub(crate) fn remarks(reader: &WdsReader) -> Vec<Remark> {
     let words = reader.shards.iter().filter_map(|shard| split_word(tarball::stem(&shard.path)));
     let words: Vec<&str> = words.collect();
     let different: BTreeSet<&str> = words.iter().copied().collect();
@@ -37,11 +35,12 @@ pub(crate) fn remarks(reader: &WdsReader) -> Vec<Message> {
         true => "but their names differ in more than that",
         false => "the others are not",
     };
-    vec![message!(
+    let what = format!(
         "{n_named} of {n_shards} shards of {} are named after a split such as train or val, {why}: \
          all are taken as one",
         reader.name()
-    )]
+    );
+    vec![what.into()]
 }
 
 /// `train` of `train-000017.tar` and of `train-00017-of-00020.tar`; the whole stem where no number

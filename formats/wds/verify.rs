@@ -11,9 +11,7 @@ use crate::wds::{
     shard::{Contents, IndexProblem, Refusal, Shard, Slot},
 };
 use bytes::Bytes;
-use fdconvert_core::{
-    Encoded, Error, FieldSpec, Message, Reader as _, Result, Sample, Value, message,
-};
+use fdconvert_core::{Encoded, Error, FieldSpec, Reader as _, Remark, Result, Sample, Value};
 use fdconvert_storage::place;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,7 +27,7 @@ struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add(&mut self, offset: u64, what: impl Into<Message>) {
+    fn add(&mut self, offset: u64, what: impl Into<Remark>) {
         if self.listed.len() < MAX_LISTED {
             self.listed.push(Error::corrupt(FORMAT, self.path, offset, what));
         } else {
@@ -143,10 +141,8 @@ impl Framing<'_> {
                 }
                 let (field, slot) = (&reader.facts.schema.fields[column], reader.slots[column]);
                 if let Err(what) = self.agree(n_samples, field, slot, member) {
-                    problems.add(
-                        member.data,
-                        format!("sample {n_samples}, field `{}`: {what}", field.name),
-                    );
+                    let of = format!("sample {n_samples}, field `{}`", field.name);
+                    problems.add(member.data, what.reworded(|what| format!("{of}: {what}")));
                 }
             }
             n_samples += 1;
@@ -162,12 +158,12 @@ impl Framing<'_> {
         field: &FieldSpec,
         slot: Slot,
         member: &Member,
-    ) -> Result<(), Message> {
+    ) -> Result<(), Remark> {
         let stored = || members::decode(&field.kind, self.archive.slice(member.range()));
         match slot {
             Slot::Cell(_) => {
                 let said = self.shard.value(sample, 0, field, slot);
-                let said = said.map_err(Refusal::into_message)?;
+                let said = said.map_err(Refusal::into_remark)?;
                 let stored = stored()?;
                 let same = match (&stored, &said) {
                     (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
@@ -190,7 +186,8 @@ impl Framing<'_> {
                 if place == (region.offset, region.len) {
                     Ok(())
                 } else {
-                    Err(message!("tar and index disagree on where its bytes are: {}", member.data))
+                    let at = member.data;
+                    Err(format!("tar and index disagree on where its bytes are: {at}").into())
                 }
             }
         }
@@ -233,7 +230,7 @@ pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
     for (field, value) in reader.facts.schema.fields.iter().zip(&read.values) {
         if let Value::Image(image) = value {
             check_image(image).map_err(|what| {
-                reader.bad_sample(number, message!("field `{}`: {what}", field.name))
+                reader.bad_sample(number, format!("field `{}`: {what}", field.name))
             })?;
         }
     }
@@ -255,7 +252,8 @@ pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded
         let xxh3 = checksum(shard, index, local, region, read).map_err(|refusal| {
             let field = &reader.facts.schema.fields[column];
             refusal.into_error(|what| {
-                reader.bad_sample(number, message!("field `{}`: {what}", field.name))
+                let what = what.reworded(|what| format!("field `{}`: {what}", field.name));
+                reader.bad_sample(number, what)
             })
         })?;
         if let Value::Image(image) = value {

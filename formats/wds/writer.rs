@@ -11,7 +11,7 @@ use crate::wds::{
 };
 use fdconvert_core::{
     Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value, message, named,
+    ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
     Appended, Claim, Folders, Scratch, SourceStamp, partial_path,
@@ -136,12 +136,12 @@ impl Writer {
             headers.push(header.map_err(|error| bad(error.to_string()))?);
         }
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
-            let what = message!(
+            let what = format!(
                 "another sample of the shard is called `{key}` already; a beton or mds can hold \
-                 both, and {} distinguishes the samples of several sources",
-                named::PREFIX.with("auto")
+                 both"
             );
-            return Err(Error::sample(&sample.key, what));
+            return Err(Error::sample(&sample.key, what)
+                .cure("to distinguish those of several sources", option::PREFIX.with("auto")));
         }
         let mut regions = vec![None; members.len()];
         for &i in &self.order {

@@ -504,7 +504,7 @@ fn sizes_that_fit_no_frame_are_errors_of_their_sample() {
     photo(&root, "0.jpg", 6);
     fs::write(&labels, coco_of("0.jpg", Some([75, 50]), [0, 0, 4, 4])).unwrap();
     let said = fails(&[&"pack", &root, &out, &"--labels", &labels, &"--no-exif-rotation"]);
-    assert!(said.contains("leave --no-exif-rotation out"), "{said}");
+    assert!(said.contains("leave `no_exif_rotation` out"), "{said}");
     let said = fails(&[&"pack", &root, &out, &"--boxes", &"stored"]);
     assert!(said.contains("--boxes") && said.contains("--labels"), "{said}");
 
@@ -815,7 +815,7 @@ fn imagesets_of_voc_are_keys_without_an_extension() {
     let out = folder.path().join("o.beton");
     let said = ok(&[&"pack", &root, &out, &"--keys", &list]);
     assert!(
-        said.contains("packed 2 of 2") && said.contains("1 key of --keys names a sample"),
+        said.contains("packed 2 of 2") && said.contains("1 key of `keys` names a sample"),
         "{said}"
     );
     // Two files are none that is meant.
@@ -858,7 +858,7 @@ fn packed_datasets_are_relabelled_by_key() {
     {
         fs::write(at("fix.csv"), format!("path,label\ncat/2.png,{label}\n")).unwrap();
         let said = ok(&[&"pack", &at("o.wds"), &at(out), &"--labels", &at("fix.csv")]);
-        assert!(said.contains("1 of 3 samples have values of --labels"), "{said}");
+        assert!(said.contains("1 of 3 samples have values of `labels`"), "{said}");
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         let expected = ["cat", label, "dog"].map(str::to_owned).to_vec();
         assert_eq!(labels(&at(out)), (names, expected));

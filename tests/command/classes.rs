@@ -136,7 +136,7 @@ fn numbers_of_a_table_that_are_names_of_classes_are_these() {
     ok(&[&"pack", &at("d"), &at("o.wds")]);
     fs::write(at("fix.csv"), "path,label\n0/a.png,2\n1/b.png,10\n").unwrap();
     let said = ok(&[&"pack", &at("o.wds"), &at("1.wds"), &"--labels", &at("fix.csv")]);
-    assert!(said.contains("the numbers of --labels are names of classes"), "{said}");
+    assert!(said.contains("the numbers of `labels` are names of classes"), "{said}");
     assert_eq!(labels(&at("1.wds")).1, ["2", "10", "10", "2"]);
     fs::write(at("fix.csv"), "path,label\n0/a.png,2\n1/b.png,3\n").unwrap();
     let said = fails(&[&"pack", &at("o.wds"), &at("2.wds"), &"--labels", &at("fix.csv")]);
@@ -172,12 +172,12 @@ fn keys_that_look_the_same_are_the_same_and_are_counted() {
     };
     fs::write(at("fix.csv"), format!("path,label\na/{composed}.png,b\n")).unwrap();
     let said = ok(&[&"pack", &at("o.wds"), &at("1.wds"), &"--labels", &at("fix.csv")]);
-    assert!(said.contains(&told("--labels")), "{said}");
+    assert!(said.contains(&told("`labels`")), "{said}");
     assert_eq!(labels(&at("1.wds")).1, ["b", "b"]);
     for (out, ending) in [("2.wds", ".png"), ("3.wds", "")] {
         fs::write(at("keys.txt"), format!("a/{composed}{ending}\n")).unwrap();
         let said = ok(&[&"pack", &at("o.wds"), &at(out), &"--keys", &at("keys.txt")]);
-        assert!(said.contains("packed 1 of 1") && said.contains(&told("--keys")), "{said}");
+        assert!(said.contains("packed 1 of 1") && said.contains(&told("`keys`")), "{said}");
     }
     // Classes stay two, and that is told.
     fs::write(at("two.csv"), format!("path,label\na/{marked}.png,{composed}\nb/2.png,{marked}\n"))

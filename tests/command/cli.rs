@@ -92,13 +92,13 @@ fn wrong_requests_are_refused_before_anything_is_written() {
         // Without effect here.
         (&["--filter", "lanczos3"], "--filter: it is for smaller images"),
         (&["--seed", "7"], "--seed: it is for what is drawn"),
-        (&["--max-failures", "3"], "--max-failures: it goes with --on-error skip"),
+        (&["--max-failures", "3"], "to leave bad samples out: --on-error skip"),
         (&["--encode", "keep", "--jpeg-quality", "80"], "--jpeg-quality: it is for JPEGs"),
         (&["--encode", "raw", "--subsampling", "444"], "--subsampling: it is for JPEGs"),
         (&["--restart-rows", "2"], "--restart-rows: it is for JPEGs"),
-        (&["--smart-ratio", "3"], "--smart-ratio: it is for --encode smart"),
-        (&["--by", "benefit"], "--by: it is for --ratio"),
-        (&["--max-bmp-size", "1MiB"], "--max-bmp-size: it is for --ratio"),
+        (&["--smart-ratio", "3"], "--smart-ratio: it is for `encode=smart`"),
+        (&["--by", "benefit"], "--by: it is for mixed sets (`ratio`)"),
+        (&["--max-bmp-size", "1MiB"], "--max-bmp-size: it is for mixed sets"),
     ];
     for (options, word) in cases {
         let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &source, &out];
@@ -133,7 +133,7 @@ fn options_without_effect_are_refused() {
         ),
         (&[&"plan", &source, &"-o", &out, &"--format=wds", &"--seed=1"], "--seed: it is for"),
         (&[&"pack", &"--plan", &plan, &out, &"--max-side=9"], "give max-side to `fdconvert plan`"),
-        (&[&"pack", &"--plan", &plan, &out, &"--max-failures=1"], "goes with --on-error skip"),
+        (&[&"pack", &"--plan", &plan, &out, &"--max-failures=1"], "out: --on-error skip"),
         (&[&"verify", &packed, &"--max-pixels=9"], "--max-pixels: it goes with --deep"),
         (&[&"stats", &packed, &"--max-pixels=9"], "--max-pixels: it goes with --pixels"),
         (&[&"bench", &packed, &"--cache-policy=liquid"], "--cache-policy: it goes with --cache"),

@@ -92,7 +92,7 @@ fn other_selections_take_their_part_of_what_is_listed() {
     let nothing: [&dyn AsRef<OsStr>; 7] =
         [&"pack", &source, &root.join("n.wds"), &"--keys", &file, &"--where", &"index < 1"];
     let none = fails(&nothing);
-    assert!(none.contains("--keys and --where"), "{none}");
+    assert!(none.contains("`keys` and `where`"), "{none}");
 }
 
 #[test]

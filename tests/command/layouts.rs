@@ -58,7 +58,7 @@ const LAYOUTS: &[Layout] = &[
         status: REFUSED,
         says: &[
             "images are directly in the split folders `test`, `val` and have no class",
-            "--where 'split in [\"train\"]'`",
+            "to pack those with classes: --where 'split in [\"train\"]'; ",
         ],
     },
     Layout {
@@ -118,7 +118,11 @@ const LAYOUTS: &[Layout] = &[
         source: "",
         args: &[],
         status: REFUSED,
-        says: &["ADEChallengeData2016/images OUT --pair mask=", "--no-split-folders"],
+        says: &[
+            "ADEChallengeData2016/images as the source; ",
+            ": --pair mask=",
+            "--no-split-folders",
+        ],
     },
     Layout {
         name: "ADEChallengeData2016",
@@ -140,7 +144,7 @@ const LAYOUTS: &[Layout] = &[
         source: "",
         args: &[],
         status: REFUSED,
-        says: &["oxford-iiit-pet/images OUT --pair mask=", "oxford-iiit-pet/annotations/trimaps`"],
+        says: &["oxford-iiit-pet/images as the source; ", "oxford-iiit-pet/annotations/trimaps; "],
     },
     Layout {
         name: "oxford-iiit-pet",
@@ -158,7 +162,7 @@ const LAYOUTS: &[Layout] = &[
         source: "",
         args: &[],
         status: REFUSED,
-        says: &["LEVIR-CD/train/A OUT --pair mask=", "LEVIR-CD/train/label`"],
+        says: &["LEVIR-CD/train/A as the source; ", "LEVIR-CD/train/label; "],
     },
     Layout {
         name: "face-masks",

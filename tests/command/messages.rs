@@ -65,7 +65,7 @@ fn a_selection_of_nothing_says_of_how_many() {
         [&"pack", &photos, &out, &"--sample", &"1%", &"--where", &"index < 2"];
     let message = fails(&both);
     assert!(
-        message.contains("none of the 12 samples is left by --where and --sample"),
+        message.contains("none of the 12 samples is left by `where` and `sample`"),
         "{message}"
     );
 }
@@ -79,10 +79,14 @@ fn modes_of_ffcv_that_are_not_reproduced_are_said_to_be_so() {
         |encode: &str| fails(&[&"pack", &photos, &out, &"--compat", &"ffcv", &"--encode", &encode]);
     for encode in ["mix:0.5", "smart"] {
         let message = compat(encode);
-        let parts = ["`proportion` and `smart` are not reproduced", "leave --compat out"];
+        let parts =
+            ["`proportion` and `smart` are not reproduced", "--compat ffcv: ", "leave it out"];
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     }
-    assert!(compat("keep").contains("use --encode jpeg or raw"));
+    assert!(
+        compat("keep")
+            .contains("to encode as FFCV does: --encode jpeg; or to store pixels: --encode raw")
+    );
     ok(&[&"pack", &photos, &out, &"--encode", &"mix:0.5"]);
 }
 
@@ -128,7 +132,7 @@ fn frames_that_are_left_out_are_counted() {
     assert_eq!(document["notes"]["first-frame"], 1);
     let said = pack("z.beton", &[&"--strict"]);
     let message = common::text(&said.stderr);
-    assert!(message.contains("moving.gif") && message.contains("--strict"), "{message}");
+    assert!(message.contains("moving.gif") && message.contains("`strict`"), "{message}");
     // Byte for byte it keeps its frames.
     let said = pack("kept", &[&"--format", &"wds", &"--strict"]);
     let text = common::text(&said.stdout);

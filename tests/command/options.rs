@@ -3,7 +3,7 @@
 
 use crate::common::{self, fails, ok};
 use fdconvert::{Error, Pack, ProfileOptions};
-use fdconvert_core::{Named, Style, message, named};
+use fdconvert_core::option;
 use fdconvert_testkit::fixtures;
 use serde_json::{Map, Value};
 use std::{
@@ -16,23 +16,28 @@ use std::{
 const OF_PLANS: [&str; 3] = ["plan", "part", "parts"];
 
 #[test]
-fn every_named_option_is_a_flag_of_the_command() {
+fn every_name_of_an_option_is_a_flag_of_the_command() {
     let help: String =
         ["pack", "profile"].map(|command| ok(&[&command as &dyn AsRef<OsStr>, &"--help"])).concat();
-    for option in named::ALL {
-        let flag = message!("{option}").in_style(Style::Command);
+    let texts: String = sources().iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    for name in option::ALL {
+        let flag = name.as_str().replace('_', "-");
         let mut places = help.lines().filter_map(|line| {
             let long = line.trim_start().split_once("--").filter(|(short, _)| short.len() <= 4)?.1;
             let (name, value) = long.split_once(' ').unwrap_or((long, ""));
-            (format!("--{name}") == flag).then(|| value.trim_start().starts_with('<'))
+            (name == flag).then(|| value.trim_start().starts_with('<'))
         });
-        let takes_value = places.next().unwrap_or_else(|| panic!("{flag} is not a flag"));
-        assert_eq!(takes_value, !option.is_switch(), "{flag}");
+        let takes_value = places.next().unwrap_or_else(|| panic!("--{flag} is not a flag"));
+        // What texts say of it.
+        let constant = flag.replace('-', "_").to_uppercase();
+        let never = if takes_value { "on()" } else { "with(" };
+        let wrong = [format!("::{constant}.{never}"), format!(" {constant}.{never}")];
+        assert!(wrong.iter().all(|wrong| !texts.contains(wrong)), "{wrong:?}");
     }
 }
 
 #[test]
-fn every_named_option_is_one_of_the_library_and_a_keyword() {
+fn every_name_of_an_option_is_one_of_the_library_and_a_keyword() {
     let is_known = |name: &str| {
         let object = || Map::from_iter([(name.to_owned(), Value::Null)]);
         let is_unknown = |error: Option<Error>| {
@@ -42,29 +47,18 @@ fn every_named_option_is_one_of_the_library_and_a_keyword() {
             || !is_unknown(ProfileOptions::from_json(object()).err())
     };
     assert!(!is_known("no_such_option"));
-    for option in named::ALL.iter().filter(|option| !OF_PLANS.contains(&option.name())) {
-        let keyword = message!("{option}").in_style(Style::Python);
-        let name = keyword.split('=').next().unwrap();
+    for name in option::ALL.iter().filter(|name| !OF_PLANS.contains(&name.as_str())) {
+        let keyword = name.as_str().replace('-', "_");
         // Set for the process as a whole, by a function of its own.
-        assert!(is_known(name) || name == "store_option", "{name}");
-        assert_eq!(keyword.ends_with("=True"), option.is_switch(), "{keyword}");
+        assert!(is_known(&keyword) || keyword == "store_option", "{keyword}");
     }
 }
 
 #[test]
-fn every_option_of_a_format_can_be_named() {
-    for format in fdconvert_reader::formats() {
-        for option in format.options() {
-            assert!(Named::find(option.name).is_some(), "{}", option.name);
-        }
-    }
-}
-
-#[test]
-fn no_option_is_listed_that_no_text_names() {
+fn no_name_is_listed_that_nothing_uses() {
     let texts: String = sources().iter().map(|file| fs::read_to_string(file).unwrap()).collect();
-    for option in named::ALL {
-        let constant = option.name().replace('-', "_").to_uppercase();
+    for name in option::ALL {
+        let constant = name.as_str().replace('-', "_").to_uppercase();
         let word = |text: &str| !text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         let mut places = texts.split(constant.as_str()).skip(1).filter(|after| word(after));
         // The list is one of them.
@@ -106,20 +100,18 @@ fn the_library_speaks_of_options_and_the_command_of_flags() {
     ok(&[&"pack", &source, &out]);
     let again: [&dyn AsRef<OsStr>; 5] = [&"pack", &source, &out, &"--encode", &"raw"];
     let message = fails(&again);
-    let said = "`max_pixels=5`.beton exists; replace it with --overwrite";
+    let said = "`max_pixels=5`.beton exists; to replace it: --overwrite";
     assert!(message.contains(said), "{message}");
     let options = fdconvert::PackOptions::default().encode(fdconvert::Encoding::Raw);
     let error = Pack::new([&source], &out).options(options).run().unwrap_err();
-    let said = "`max_pixels=5`.beton exists; replace it with `overwrite`";
+    let said = "`max_pixels=5`.beton exists; to replace it: overwrite=true";
     assert!(error.to_string().contains(said), "{error}");
-    let python = error.message().in_style(Style::Python);
-    assert!(python.contains("`max_pixels=5`.beton exists; replace it with overwrite=True"));
 
     let other = root.path().join("x.beton");
     let small: [&dyn AsRef<OsStr>; 5] = [&"pack", &source, &other, &"--max-pixels", &"1"];
     let message = fails(&small);
     assert!(message.contains("sample ``overwrite`.png`"), "{message}");
-    assert!(message.contains("over the limit --max-pixels 1"), "{message}");
+    assert!(message.contains("over the limit of 1; to raise it: --max-pixels"), "{message}");
 }
 
 #[test]
@@ -133,9 +125,9 @@ fn what_is_stored_has_the_names_of_the_library() {
     let args: [&dyn AsRef<OsStr>; 7] =
         [&"pack", &source, &out, &"--max-pixels", &pixels, &"--on-error", &"skip"];
     let printed = common::expect(1, &args);
-    assert!(printed.contains("over the limit --max-pixels 1000"), "{printed}");
+    assert!(printed.contains("over the limit of 1000; to raise it: --max-pixels"), "{printed}");
     let stored = ok(&[&"inspect", &out, &"--json"]);
-    assert!(stored.contains("over the limit `max_pixels=1000`"), "{stored}");
+    assert!(stored.contains("over the limit of 1000; to raise it: max_pixels"), "{stored}");
 }
 
 /// The sources of the libraries, without those of their tests.

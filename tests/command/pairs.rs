@@ -67,7 +67,9 @@ fn masks_in_an_archive_have_a_cure_that_works() {
     let folder = path("seg").display().to_string();
     assert!(message.contains(&format!("unpack it into {folder} first")), "{message}");
     let (images, masks) = (format!("{folder}/images"), format!("mask={folder}/masks"));
-    assert!(message.contains(&format!("pack {images} OUT --pair {masks}`")), "{message}");
+    assert!(message.contains(&format!("give {images} as the source")), "{message}");
+    let pair = format!("where the two files of a pair have one name: --pair {masks}; ");
+    assert!(message.contains(&pair), "{message}");
     tree(&path("seg"), &names);
     ok(&[&"pack", &images, &path("o.wds"), &"--pair", &masks]);
 }

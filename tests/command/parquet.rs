@@ -40,7 +40,7 @@ fn a_folder_comes_back_through_a_parquet_file() {
     ok(&[&"unpack", &out, &back]);
     assert_same_tree(&source, &back);
     let said = fails(&[&"pack", &source, &out, &"--encode", &"png"]);
-    assert!(said.contains("x.parquet exists; replace it with --overwrite"), "{said}");
+    assert!(said.contains("x.parquet exists; to replace it: --overwrite"), "{said}");
     let before = fs::read(&out).unwrap();
     ok(&[&"pack", &source, &out, &"--overwrite", &"--threads", &"1"]);
     assert!(before == fs::read(&out).unwrap(), "another run gives other bytes");
@@ -110,7 +110,7 @@ fn a_column_that_cannot_be_read_is_left_out_by_name() {
     let (source, out) = (golden("encrypted.parquet"), root.path().join("o.parquet"));
     let said = fails(&[&"pack", &source, &out]);
     assert!(said.contains("column `label` is encrypted"), "{said}");
-    assert!(said.contains("--drop-fields label leaves it out"), "{said}");
+    assert!(said.contains("to leave it out: --drop-fields label"), "{said}");
     let said = ok(&[&"pack", &source, &out, &"--drop-fields", &"label"]);
     assert!(said.contains("packed 3 of 3 samples"), "{said}");
 }

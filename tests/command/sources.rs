@@ -116,7 +116,7 @@ fn requests_that_would_do_something_else_are_refused_with_the_cure() {
     let above = folder.path();
     let replace: &[&dyn AsRef<std::ffi::OsStr>] =
         &[&"pack", source, &above, &"--format", &"wds", &"--overwrite"];
-    check(replace, &["--overwrite replaces"]);
+    check(replace, &["`overwrite` replaces"]);
     check(&[&"pack", &root.join("a/1.png"), &beton], &["one image", "give its folder"]);
     assert_eq!(names(&root), ["a", "b"]);
     let said = ok(&[&"pack", source, &out("plain")]);

@@ -90,7 +90,7 @@ fn a_single_split_has_its_line_as_well() {
     // Dividing what is of one split mixes nothing.
     let two = ["--split", "train=0.5,val=0.5"];
     let said = ok(&[&"pack", &root, &folder.path().join("two.wds"), &two[0], &two[1]]);
-    assert!(said.contains("--split divides the split train"), "{said}");
+    assert!(said.contains("the split train of the source is divided"), "{said}");
 }
 
 #[test]
@@ -120,21 +120,24 @@ fn tables_with_labels_keep_the_splits_of_their_paths() {
 }
 
 #[test]
-fn a_split_without_classes_beside_others_names_commands_that_work() {
+fn a_split_without_classes_beside_others_names_options_that_work() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("my images");
     tree(&root, &["train/a/1.png", "train/c/2.png", "val/b/3.png", "test/4.png", "test/5.png"]);
     let out = folder.path().join("o.wds");
     let message = fails(&[&"pack", &root, &out]);
     assert!(message.contains("`test`") && message.contains("train/a"), "{message}");
-    // The commands as the message has them, one behind the other.
-    let commands: Vec<&str> =
-        message.split('`').filter(|part| part.starts_with("fdconvert pack ")).collect();
-    assert_eq!(commands.len(), 2, "{message}");
+    // The options as the message has them, one behind the other.
+    let cures: Vec<&str> = message
+        .split("; ")
+        .filter_map(|cure| cure.split_once(": ").map(|it| it.1))
+        .filter(|option| option.starts_with("--where "))
+        .collect();
+    assert_eq!(cures.len(), 2, "{message}");
     let bin = Path::new(env!("CARGO_BIN_EXE_fdconvert")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    for (number, command) in commands.iter().enumerate() {
-        let command = format!("{} --format wds", command.replace("OUT", &format!("o{number}")));
+    for (number, option) in cures.iter().enumerate() {
+        let command = format!("fdconvert pack 'my images' o{number} {option} --format wds");
         let status = std::process::Command::new("sh")
             .args(["-c", &command])
             .current_dir(folder.path())

@@ -145,7 +145,7 @@ fn splits_are_divided_again_or_mixed_only_by_name() {
     assert!(said.contains("the splits train, val, test of the source are mixed"), "{said}");
     assert_eq!(tars(&path("mixed")), ["x-000000.tar", "y-000000.tar"].map(Into::into).into());
     let said = run(&path("two"), &["--where", "split == 'train'", "--split", "x=0.5,y=0.5"]);
-    assert!(said.contains("--split divides the split train of the source"), "{said}");
+    assert!(said.contains("the split train of the source is divided"), "{said}");
     let said = run(&path("one"), &["--where", "split == 'test'"]);
     assert!(said.contains("no sample is taken of train, val"), "{said}");
     assert_eq!(splits(&path("one")), [splits(&first)[0].clone()]);

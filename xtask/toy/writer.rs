@@ -1,7 +1,6 @@
 use crate::toy::layout::{Cell, MAGIC, Row, Run, Table, tail};
 use fdconvert_core::{
-    Create, Encoded, Error, Result, Sample, ShardSummary, ShardWriter, Skipped, Value, message,
-    named,
+    Create, Encoded, Error, Result, Sample, ShardSummary, ShardWriter, Skipped, Value,
 };
 use fdconvert_storage::{Scratch, partial_path};
 use std::path::PathBuf;
@@ -20,8 +19,7 @@ impl Writer {
     pub(crate) fn create(request: &Create<'_>) -> Result<Self> {
         let Create { out, overwrite, .. } = *request;
         if !overwrite && std::fs::symlink_metadata(out).is_ok() {
-            let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
-            return Err(Error::usage("output", what));
+            return Err(Error::exists("output", out));
         }
         let scratch = Scratch::open(&partial_path(out))?;
         scratch.set_len(0)?;

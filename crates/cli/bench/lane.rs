@@ -71,7 +71,7 @@ pub(super) fn open(
         None => match open(Access::Direct) {
             Ok(lanes) => Ok((lanes, Access::Direct)),
             // Folders, and shards without an index or compressed as a whole.
-            Err(Error::Usage { option, .. }) if option.name() == "access" => {
+            Err(Error::Usage { option, .. }) if option.name == "access" => {
                 let lanes = open(Access::Mapped)?;
                 if !args.common.quiet && !args.common.json {
                     let which = if paths.len() > 1 { "a dataset" } else { "it" };

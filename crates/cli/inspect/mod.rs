@@ -119,7 +119,7 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
         line("sample", &format!("{}  {}", sample.key, values.join("  ")));
     }
     for remark in &found.remarks {
-        line("note", &remark.to_string());
+        line("note", &output::remark(remark));
     }
     let n = output::counted(reader.len(), "sample");
     format!("{}: {n}\n{text}", output::path(&args.dataset))

@@ -3,7 +3,7 @@ pub(crate) mod args;
 
 use crate::{Outcome, Session, listen::Listener, output};
 use args::ReproduceArgs;
-use fdconvert_core::{Error, Result, Shown, named};
+use fdconvert_core::{Error, Result, Shown, option};
 use fdconvert_reproduce::{Findings, Plot, ReproduceOptions, reproduce, to_html};
 use fdconvert_storage::replace;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReproduceArgs, session: &Session) -> Result<Outcome> {
         for path in [&page, &document] {
             // Before minutes of work, and not after.
             if path.exists() {
-                return Err(Error::exists(named::OUTPUT, path));
+                return Err(Error::exists(option::OUTPUT, path));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! From labelled bytes to a header that agrees with both, within limits.
 
 use fdconvert_core::probe::probe;
-use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result, named};
+use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result, option};
 
 /// Returns the header of an encoded image, checked against its declared codec and size and the
 /// limits, before anything is allocated for its pixels.
@@ -9,9 +9,10 @@ pub(crate) fn claim(key: &str, encoded: &Encoded, limits: &Limits) -> Result<Ima
     let n_bytes = encoded.bytes.len() as u64;
     if n_bytes > limits.max_file_bytes {
         return Err(Error::Limit {
-            what: format!("sample `{key}`: the size of the image in bytes").into(),
-            limit: named::MAX_FILE_BYTES.with(limits.max_file_bytes),
+            what: format!("sample `{key}`: the size of the image in bytes"),
             asked: n_bytes,
+            most: limits.max_file_bytes,
+            option: option::MAX_FILE_BYTES,
         });
     }
     let (width, height) = (encoded.width, encoded.height);

@@ -1,5 +1,6 @@
-use crate::{Message, Named, Shown, message, named};
+use crate::{Cure, OptionName, OptionRef, Remark, Shown, option};
 use std::{
+    fmt::{self, Display, Formatter},
     io,
     path::{Path, PathBuf},
 };
@@ -11,13 +12,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Messages read on one line, name file, sample or offset where there is one, and end without a
 /// full stop. Names from outside cannot break that: all text is [`Shown`]. The cause is in
-/// [`source`](std::error::Error::source), not twice in the text. Options have the names that the
-/// library gives them; [`message`](Error::message) gives them others.
+/// [`source`](std::error::Error::source), not twice in the text. An option that the error is about
+/// comes before the text, and those that are a cure behind it: [`spelled`](Error::spelled) is for
+/// those who have other names for options than the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot {action} {}", Shown(path.display()))]
     Io {
         /// Verb phrase: "open", "write", "list the folder".
         action: &'static str,
@@ -27,7 +28,6 @@ pub enum Error {
         source: io::Error,
     },
     /// A packed file breaks its own specification.
-    #[error("damaged {format} file {}: at byte {offset}: {}", Shown(path.display()), Shown(what))]
     Corrupt {
         /// Format name.
         format: &'static str,
@@ -36,10 +36,9 @@ pub enum Error {
         /// Offset in bytes from the start of the file.
         offset: u64,
         /// Problem: what was expected and what was found.
-        what: Message,
+        what: Remark,
     },
     /// A packed file is of a version this build does not read.
-    #[error("{format} file {} has version {found}; this build reads {supported}", Shown(path.display()))]
     Version {
         /// Format name.
         format: &'static str,
@@ -51,43 +50,40 @@ pub enum Error {
         supported: &'static str,
     },
     /// A packed file is sound but holds something this build cannot read.
-    #[error("{format} file {}: {}", Shown(path.display()), Shown(what))]
     Unsupported {
         /// Format name.
         format: &'static str,
         /// File.
         path: PathBuf,
         /// Problem, and the cure when known.
-        what: Message,
+        what: Remark,
     },
     /// One sample cannot be read, decoded, encoded or stored.
-    #[error("sample `{}`: {}", Shown(key), Shown(what))]
     Sample {
         /// Sample key; for a file, its path.
         key: String,
         /// Problem, and the cure when known.
-        what: Message,
+        what: Remark,
     },
     /// A limit that protects the machine was hit. Every limit can be raised by its name.
-    #[error("{} is {asked}, over the limit {}", Shown(what), Shown(limit))]
     Limit {
         /// Quantity that was too big, and of which file or sample.
-        what: Message,
-        /// Name and value of the limit.
-        limit: Named,
+        what: String,
         /// Value that was asked for.
         asked: u64,
+        /// The limit.
+        most: u64,
+        /// Option that raises it.
+        option: OptionName,
     },
     /// The caller asked for something impossible.
-    #[error("{}: {}", option.heading(), Shown(what))]
     Usage {
         /// Option or argument name.
-        option: Named,
+        option: OptionRef,
         /// Problem and cure.
-        what: Message,
+        what: Remark,
     },
     /// A GPU or its driver refused, or there is none.
-    #[error("cannot {action} the GPU")]
     Device {
         /// Verb phrase: "open", "decode on".
         action: &'static str,
@@ -95,7 +91,6 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The work was cancelled before it was complete.
-    #[error("cancelled")]
     Cancelled,
 }
 
@@ -142,19 +137,19 @@ impl Error {
     }
 
     /// A problem with one sample.
-    pub fn sample(key: impl Into<String>, what: impl Into<Message>) -> Self {
+    pub fn sample(key: impl Into<String>, what: impl Into<Remark>) -> Self {
         Self::Sample { key: key.into(), what: what.into() }
     }
 
     /// A problem with the request.
-    pub fn usage(option: impl Into<Named>, what: impl Into<Message>) -> Self {
+    pub fn usage(option: impl Into<OptionRef>, what: impl Into<Remark>) -> Self {
         Self::Usage { option: option.into(), what: what.into() }
     }
 
     /// The refusal of an output that exists, with the cure.
-    pub fn exists(option: impl Into<Named>, path: &Path) -> Self {
-        let what = message!("{} exists; replace it with {}", path.display(), named::OVERWRITE);
-        Self::usage(option, what)
+    pub fn exists(option: impl Into<OptionRef>, path: &Path) -> Self {
+        Self::usage(option, format!("{} exists", path.display()))
+            .cure("to replace it", option::OVERWRITE.on())
     }
 
     /// Damage in a packed file.
@@ -162,28 +157,103 @@ impl Error {
         format: &'static str,
         path: impl Into<PathBuf>,
         offset: u64,
-        what: impl Into<Message>,
+        what: impl Into<Remark>,
     ) -> Self {
         Self::Corrupt { format, path: path.into(), offset, what: what.into() }
+    }
+
+    /// With an option that helps. Errors of the system have none.
+    #[must_use]
+    pub fn cure(mut self, purpose: &'static str, option: impl Into<OptionRef>) -> Self {
+        if let Self::Corrupt { what, .. }
+        | Self::Unsupported { what, .. }
+        | Self::Sample { what, .. }
+        | Self::Usage { what, .. } = &mut self
+        {
+            what.cures.push(Cure { purpose, option: option.into() });
+        }
+        self
     }
 
     /// The whole chain on one line, cause after cause, for logs and skip lists.
     #[must_use]
     pub fn chain(&self) -> String {
-        self.message().to_string()
+        self.spelled(OptionRef::to_string)
     }
 
-    /// As [`chain`](Self::chain), to be printed with the names that options have there.
+    /// As [`chain`](Self::chain), with options as they are spelled where it is printed.
+    pub fn spelled(&self, spell: impl Fn(&OptionRef) -> String) -> String {
+        let said = self.without_heading().spelled(&spell);
+        Shown(self.heading().map(|option| spell(option) + ": ").unwrap_or_default() + &said)
+            .to_string()
+    }
+
+    /// As [`chain`](Self::chain), to be part of another text, with the cures of this error.
     #[must_use]
-    pub fn message(&self) -> Message {
-        message::of_chain(self)
+    pub fn remark(&self) -> Remark {
+        let heading = self.heading().map(|option| format!("{option}: ")).unwrap_or_default();
+        self.without_heading().reworded(|text| Shown(heading + text).to_string())
+    }
+
+    /// The option that it is about.
+    fn heading(&self) -> Option<&OptionRef> {
+        if let Self::Usage { option, .. } = self { Some(option) } else { None }
+    }
+
+    /// The chain, apart from the option that it is about.
+    fn without_heading(&self) -> Remark {
+        let mut remark = self.itself();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            remark.text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        remark
+    }
+
+    /// What it says itself, apart from its causes and the option that it is about.
+    fn itself(&self) -> Remark {
+        match self {
+            Self::Io { action, path, .. } => format!("cannot {action} {}", path.display()).into(),
+            Self::Corrupt { format, path, offset, what } => {
+                let file = format!("damaged {format} file {}: at byte {offset}", path.display());
+                what.clone().reworded(|text| format!("{file}: {text}"))
+            }
+            Self::Version { format, path, found, supported } => {
+                let file = format!("{format} file {}", path.display());
+                format!("{file} has version {found}; this build reads {supported}").into()
+            }
+            Self::Unsupported { format, path, what } => {
+                let file = format!("{format} file {}", path.display());
+                what.clone().reworded(|text| format!("{file}: {text}"))
+            }
+            Self::Sample { key, what } => {
+                what.clone().reworded(|text| format!("sample `{key}`: {text}"))
+            }
+            Self::Limit { what, asked, most, option } => {
+                Remark::from(format!("{what} is {asked}, over the limit of {most}"))
+                    .cure("to raise it", *option)
+            }
+            Self::Usage { what, .. } => what.clone(),
+            Self::Device { action, .. } => format!("cannot {action} the GPU").into(),
+            Self::Cancelled => "cancelled".into(),
+        }
+    }
+}
+
+/// The library's own text, without causes.
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(option) = self.heading() {
+            write!(f, "{}: ", Shown(option))?;
+        }
+        write!(f, "{}", Shown(self.itself()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::named;
 
     #[test]
     fn chain_names_action_file_and_cause_once() {
@@ -201,8 +271,10 @@ mod tests {
             Error::Version { format: "tar", path: hostile.into(), found: 9, supported: "1" },
             Error::Unsupported { format: "tar", path: hostile.into(), what: hostile.into() },
             Error::sample(hostile, hostile),
-            Error::Limit { what: hostile.into(), limit: named::MAX_PIXELS.with(hostile), asked: 1 },
-            Error::usage(named::LABELS, hostile),
+            Error::Limit { what: hostile.into(), asked: 2, most: 1, option: option::MAX_PIXELS },
+            Error::usage(option::LABELS, hostile),
+            Error::usage(option::LABELS.with(hostile), "no"),
+            Error::usage("output", "no").cure("to drop it", option::DROP_FIELDS.with(hostile)),
             Error::device("open")(io::Error::other(hostile)),
         ];
         for error in errors {
@@ -210,5 +282,25 @@ mod tests {
             assert!(!chain.contains(['\u{1b}', '\n', '\u{202e}', '\u{9b}']), "{chain:?}");
             assert!(chain.contains(r"a\x1b[2J\nall sound\u{202e}\x9b"), "{chain}");
         }
+    }
+    #[test]
+    fn options_are_spelled_in_front_and_behind_and_nowhere_else() {
+        let outside = "overwrite=true; to replace it: overwrite=true";
+        let error = Error::usage(option::STRICT, outside)
+            .cure("to go on", option::ON_ERROR.with("skip"))
+            .cure("to replace it", option::OVERWRITE.on());
+        let spelled = error.spelled(|option| format!("<{option}>"));
+        let cures = "; to go on: <on_error=skip>; to replace it: <overwrite=true>";
+        assert_eq!(spelled, format!("<strict>: {outside}{cures}"));
+        let wrapped = Error::sample("a", error.remark().reworded(|text| format!("not it: {text}")));
+        let spelled = wrapped.spelled(|option| format!("<{option}>"));
+        assert_eq!(spelled, format!("sample `a`: not it: strict: {outside}{cures}"));
+    }
+
+    #[test]
+    fn limits_say_what_raises_them() {
+        let option = option::MAX_PIXELS;
+        let error = Error::Limit { what: "it".into(), asked: 7, most: 5, option };
+        assert_eq!(error.chain(), "it is 7, over the limit of 5; to raise it: max_pixels");
     }
 }

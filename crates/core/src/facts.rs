@@ -1,4 +1,4 @@
-use crate::{Ignored, InnerClasses, Message, Schema, Splits};
+use crate::{Ignored, InnerClasses, Remark, Schema, Splits};
 use std::{fmt, sync::Arc};
 
 /// Properties of a [`Source`](crate::Source) as a whole, known without reading a sample.
@@ -103,23 +103,23 @@ pub struct FieldFacts {
 
 /// Sentences for the user about how a source was taken. Some are found only as samples are read.
 #[derive(Clone, Default)]
-pub struct Remarks(Vec<Remark>);
+pub struct Remarks(Vec<Entry>);
 
 #[derive(Clone)]
-enum Remark {
-    Known(Message),
-    Found(Arc<dyn Fn() -> Vec<Message> + Send + Sync>),
+enum Entry {
+    Known(Remark),
+    Found(Arc<dyn Fn() -> Vec<Remark> + Send + Sync>),
 }
 
 impl Remarks {
     /// Adds one.
-    pub fn push(&mut self, message: Message) {
-        self.0.push(Remark::Known(message));
+    pub fn push(&mut self, remark: Remark) {
+        self.0.push(Entry::Known(remark));
     }
 
     /// Adds what reading finds: `found` is called whenever someone asks.
-    pub fn push_found(&mut self, found: impl Fn() -> Vec<Message> + Send + Sync + 'static) {
-        self.0.push(Remark::Found(Arc::new(found)));
+    pub fn push_found(&mut self, found: impl Fn() -> Vec<Remark> + Send + Sync + 'static) {
+        self.0.push(Entry::Found(Arc::new(found)));
     }
 
     /// Adds those of another source.
@@ -129,24 +129,24 @@ impl Remarks {
 
     /// All of them, with what was found so far.
     #[must_use]
-    pub fn list(&self) -> Vec<Message> {
-        let one = |remark: &Remark| match remark {
-            Remark::Known(message) => vec![message.clone()],
-            Remark::Found(found) => found(),
+    pub fn list(&self) -> Vec<Remark> {
+        let one = |entry: &Entry| match entry {
+            Entry::Known(remark) => vec![remark.clone()],
+            Entry::Found(found) => found(),
         };
         self.0.iter().flat_map(one).collect()
     }
 }
 
-impl Extend<Message> for Remarks {
-    fn extend<I: IntoIterator<Item = Message>>(&mut self, messages: I) {
-        self.0.extend(messages.into_iter().map(Remark::Known));
+impl Extend<Remark> for Remarks {
+    fn extend<I: IntoIterator<Item = Remark>>(&mut self, remarks: I) {
+        self.0.extend(remarks.into_iter().map(Entry::Known));
     }
 }
 
-impl FromIterator<Message> for Remarks {
-    fn from_iter<I: IntoIterator<Item = Message>>(messages: I) -> Self {
-        Self(messages.into_iter().map(Remark::Known).collect())
+impl FromIterator<Remark> for Remarks {
+    fn from_iter<I: IntoIterator<Item = Remark>>(remarks: I) -> Self {
+        Self(remarks.into_iter().map(Entry::Known).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::{
-    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
-    Provenance, Reader, Result, Sample, Schema, Skipped, SplitChoice,
+    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance,
+    Reader, Remark, Result, Sample, Schema, Skipped, SplitChoice,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -215,7 +215,7 @@ pub trait Format: Send + Sync {
 
     /// Returns what a user should know of how such samples will be stored, each on one line: for
     /// the summary.
-    fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Message> {
+    fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Remark> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-use crate::{Error, ImageHeader, Result, named};
+use crate::{Error, ImageHeader, Result, option};
 use std::path::Path;
 
 /// Bounds that keep hostile or broken input from taking the machine down. Each is an
@@ -26,9 +26,10 @@ impl Limits {
         }
         if header.pixels() > self.max_pixels {
             return Err(Error::Limit {
-                what: format!("sample `{key}`: the pixel count of {width}x{height}").into(),
-                limit: named::MAX_PIXELS.with(self.max_pixels),
+                what: format!("sample `{key}`: the pixel count of {width}x{height}"),
                 asked: header.pixels(),
+                most: self.max_pixels,
+                option: option::MAX_PIXELS,
             });
         }
         Ok(())
@@ -71,9 +72,10 @@ impl MaxDecompressed {
     pub fn refuse(self, path: &Path, stored: u64, asked: u64) -> Error {
         let path = path.display();
         Error::Limit {
-            what: format!("the decompressed size of {path}, which has {stored} bytes,").into(),
-            limit: named::MAX_DECOMPRESSED.with(self.of(stored)),
+            what: format!("the decompressed size of {path}, which has {stored} bytes,"),
             asked,
+            most: self.of(stored),
+            option: option::MAX_DECOMPRESSED,
         }
     }
 }

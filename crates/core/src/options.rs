@@ -1,4 +1,4 @@
-use crate::{Error, Named, Result, message, named};
+use crate::{Error, Result, option};
 use std::collections::BTreeMap;
 
 /// One option of a format, from which the command line makes a flag.
@@ -63,10 +63,8 @@ impl OptionValues {
         match unknown {
             None => Ok(()),
             Some(name) => {
-                let name = Named::find(name)
-                    .map_or_else(|| message!("`{name}`"), |named| message!("{named}"));
-                let what = message!("{name} is not an option of the format `{format}`");
-                Err(Error::usage(named::FORMAT, what))
+                let what = format!("`{name}` is not an option of the format `{format}`");
+                Err(Error::usage(option::FORMAT, what))
             }
         }
     }

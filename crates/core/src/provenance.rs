@@ -1,4 +1,4 @@
-use crate::Message;
+use crate::Remark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,5 +25,5 @@ pub struct Skipped {
     /// Its key.
     pub key: String,
     /// The error, on one line.
-    pub reason: Message,
+    pub reason: Remark,
 }

@@ -1,4 +1,4 @@
-use crate::{Ahead, Codec, Encoded, Image, Message, Result, Sample, Schema, SourceFacts, Value};
+use crate::{Ahead, Codec, Encoded, Image, Remark, Result, Sample, Schema, SourceFacts, Value};
 use std::{convert::Infallible, ops::Range};
 
 /// A finite, indexable dataset that many threads may read at the same time.
@@ -94,7 +94,7 @@ pub trait Source: Send + Sync {
     }
 
     /// The [remarks](SourceFacts::remarks), as many as there are by now.
-    fn remarks(&self) -> Vec<Message> {
+    fn remarks(&self) -> Vec<Remark> {
         self.facts().remarks.list()
     }
 

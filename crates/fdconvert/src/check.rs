@@ -2,7 +2,7 @@
 use crate::{ByteCount, PackOptions, out as output, policy::policy, unused};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Error, Format, FormatOption, OptionKind, OptionValues, Result, Schema, message, named,
+    Error, Format, FormatOption, OptionKind, OptionValues, Result, Schema, option,
 };
 use std::path::Path;
 
@@ -22,22 +22,23 @@ pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked
     let format = format(options, out)?;
     let policy = policy(options)?;
     if options.ratio.is_some() && !format.capabilities().mixes_codecs {
-        let mixed = named::FORMAT.with("mixed");
-        let what = message!("a {} has one form of image; use {mixed}", format.name());
-        return Err(Error::usage(named::RATIO, what));
+        let what = format!("a {} has one form of image", format.name());
+        return Err(Error::usage(option::RATIO, what)
+            .cure("to store several", option::FORMAT.with("mixed")));
     }
     let of_labels = [
-        (named::BOXES, options.boxes.is_some()),
-        (named::LABEL_COLUMNS, !options.label_columns.is_empty()),
+        (option::BOXES, options.boxes.is_some()),
+        (option::LABEL_COLUMNS, !options.label_columns.is_empty()),
     ];
     if let Some((option, _)) = of_labels.into_iter().find(|(_, is_given)| *is_given)
         && options.labels.is_none()
     {
-        return Err(Error::usage(option, message!("it goes with {}", named::LABELS)));
+        return Err(Error::usage(option, "it is about a table of labels")
+            .cure("to give one", option::LABELS));
     }
     if options.per.is_some() && options.sample.is_none() {
-        let what = message!("it goes with {}", named::SAMPLE.with("10%"));
-        return Err(Error::usage(named::PER, what));
+        return Err(Error::usage(option::PER, "it is about a share of the samples")
+            .cure("to take one", option::SAMPLE.with("10%")));
     }
     check_jpeg_index(options, &*format)?;
     refuse_shards_of_one_file(options, &*format)?;
@@ -54,14 +55,14 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         return Ok(());
     }
     let given = [
-        (named::ENCODE, options.encode.is_some()),
-        (named::JPEG_QUALITY, options.jpeg_quality.is_some()),
-        (named::MAX_SIDE, options.max_side.is_some()),
-        (named::SHORT_SIDE, options.short_side.is_some()),
-        (named::RATIO, options.ratio.is_some()),
-        (named::BASELINE, options.baseline),
-        (named::STRIP_METADATA, !options.strip_metadata.is_empty()),
-        (named::DEDUP, options.dedup.is_some()),
+        (option::ENCODE, options.encode.is_some()),
+        (option::JPEG_QUALITY, options.jpeg_quality.is_some()),
+        (option::MAX_SIDE, options.max_side.is_some()),
+        (option::SHORT_SIDE, options.short_side.is_some()),
+        (option::RATIO, options.ratio.is_some()),
+        (option::BASELINE, options.baseline),
+        (option::STRIP_METADATA, !options.strip_metadata.is_empty()),
+        (option::DEDUP, options.dedup.is_some()),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let fields: Vec<_> = schema
@@ -92,22 +93,21 @@ pub(crate) fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dy
             })
             .ok_or_else(|| {
                 Error::usage(
-                    named::FORMAT,
+                    option::FORMAT,
                     format!("unknown `{name}`; expected one of: {}", names()),
                 )
             }),
         None => {
             let out = out.ok_or_else(|| {
-                Error::usage(named::FORMAT, format!("say which, one of: {}", names()))
+                Error::usage(option::FORMAT, format!("say which, one of: {}", names()))
             })?;
             formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
-                let what = message!(
-                    "the extension of {} names no format; say {}, one of: {}",
+                let what = format!(
+                    "the extension of {} names no format, which is one of: {}",
                     out.display(),
-                    named::FORMAT.with("NAME"),
                     names()
                 );
-                Error::usage("output", what)
+                Error::usage("output", what).cure("to choose one", option::FORMAT)
             })
         }
     }?;
@@ -133,10 +133,10 @@ pub(crate) fn format_values(options: &PackOptions, known: &[FormatOption]) -> Re
 /// Options on shards say nothing about a format of one file.
 fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
     let given = [
-        (named::SHARD_COUNT, options.shard_count.is_some()),
-        (named::SHARD_SIZE, options.shard_size.is_some()),
-        (named::SHARDS, options.shards.is_some()),
-        (named::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
+        (option::SHARD_COUNT, options.shard_count.is_some()),
+        (option::SHARD_SIZE, options.shard_size.is_some()),
+        (option::SHARDS, options.shards.is_some()),
+        (option::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
     ];
     // A formula says itself what it cannot do.
     if format.is_sharded() || format.capabilities().formulas_only {
@@ -145,12 +145,11 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
-            let what = message!(
-                "a {} has no shards; leave it out, or choose a format of shards ({}, mds or mixed)",
-                format.name(),
-                named::FORMAT.with("wds")
+            let what = format!(
+                "a {} has no shards; leave it out, or choose a format of shards (wds, mds, mixed)",
+                format.name()
             );
-            Err(Error::usage(option, what))
+            Err(Error::usage(option, what).cure("to choose one", option::FORMAT.with("wds")))
         }
     }
 }
@@ -169,5 +168,5 @@ fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
     } else {
         format!("a {name} cannot store entry points; {} can", able.join(", "))
     };
-    Err(Error::usage(named::JPEG_INDEX, why))
+    Err(Error::usage(option::JPEG_INDEX, why))
 }

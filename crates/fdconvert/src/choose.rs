@@ -1,6 +1,6 @@
 //! The options `where` and `dedup`: samples that are chosen by what they are, and a record of it.
 use crate::{Context, PackOptions, Stage, Steps};
-use fdconvert_core::{Message, Result, Shown, Source, message, named, shell_word};
+use fdconvert_core::{Remark, Result, Shown, Source};
 use fdconvert_pipeline::{Condition, Deduped, PlanRequest, dedup};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -169,12 +169,12 @@ impl Chosen {
     }
 
     /// Notes on it, in sentences.
-    pub(crate) fn notes(&self) -> Vec<Message> {
+    pub(crate) fn notes(&self) -> Vec<Remark> {
         let mut notes = Vec::new();
         if let Some(by) = &self.by_expression {
             let (n, all) = (by.left_out, by.asked);
-            let condition = named::WHERE.with(shell_word(&by.expression));
-            notes.push(message!("{n} of {all} samples left out by {condition}"));
+            let expression = &by.expression;
+            notes.push(format!("{n} of {all} samples left out by `{expression}`").into());
         }
         if let Some(dedup) = &self.dedup {
             let (n, all, labels) = (dedup.left_out, dedup.hashed, dedup.labels());
@@ -182,8 +182,8 @@ impl Chosen {
                 0 => String::new(),
                 _ => format!(": {}", dedup.pairs()),
             };
-            let exact = named::DEDUP.with("exact");
-            notes.push(message!("{n} of {all} samples left out by {exact}{labels}{pairs}"));
+            notes
+                .push(format!("{n} of {all} samples left out as duplicates{labels}{pairs}").into());
         }
         notes
     }

@@ -1,6 +1,6 @@
 //! The option `classes`: a file of names, or a dataset that has them, becomes a list of names.
 use crate::{Classes, Context, PackOptions, sources::Opening};
-use fdconvert_core::{Error, Message, Result, Schema, message, named};
+use fdconvert_core::{Error, Remark, Result, Schema, option};
 use fdconvert_formats::folder::alike_classes;
 use fdconvert_pipeline::ClassList;
 use fdconvert_storage::place::{self, Kind};
@@ -41,9 +41,9 @@ pub(crate) fn param(options: &PackOptions) -> Option<(String, String)> {
 }
 
 /// Says which classes of a source people would read as one.
-pub(crate) fn alike(schema: &Schema) -> impl Iterator<Item = Message> + '_ {
+pub(crate) fn alike(schema: &Schema) -> impl Iterator<Item = Remark> + '_ {
     let named = schema.fields.iter().filter_map(|field| field.class_names.as_deref());
-    named.filter_map(alike_classes).map(Message::from)
+    named.filter_map(alike_classes).map(Remark::from)
 }
 
 /// Returns whether a path is that of a text, and not of anything that opens as a dataset.
@@ -53,7 +53,7 @@ fn is_text(path: &Path) -> Result<bool> {
 }
 
 fn names_in(path: &Path) -> Result<Vec<String>> {
-    let wrong = |what: &str| Error::usage(named::CLASSES, format!("{}: {what}", path.display()));
+    let wrong = |what: &str| Error::usage(option::CLASSES, format!("{}: {what}", path.display()));
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if ["json", "yaml", "yml"].iter().any(|other| ending.eq_ignore_ascii_case(other)) {
         return Err(wrong(
@@ -73,10 +73,10 @@ fn names_of(path: &Path, context: Context<'_>) -> Result<Vec<String>> {
     let schema = source.schema();
     let names = schema.label().and_then(|at| schema.fields.get(at)?.class_names.clone());
     names.map(|names| names.to_vec()).ok_or_else(|| {
-        let what = message!(
+        let what = format!(
             "{} has no names of classes; write them into a text file, one a line",
             path.display()
         );
-        Error::usage(named::CLASSES, what)
+        Error::usage(option::CLASSES, what)
     })
 }

@@ -6,7 +6,7 @@ use crate::{
     sources::opening,
     verify::MAX_PROBLEMS,
 };
-use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, named};
+use fdconvert_core::{Error, Limits, Reader, Result, SplitChoice, option};
 use fdconvert_pipeline::{Changed, Comparison, threads};
 use fdconvert_storage::sigbus;
 use serde::Deserialize;
@@ -98,7 +98,7 @@ pub fn diff(
 ) -> Result<Differences> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(option::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let [a, b] = datasets.map(|path| fdconvert_reader::open_with(path, &how));
     let (a, b) = (a?, b?);

@@ -1,5 +1,5 @@
 //! The option `drop_fields`: fields that are not packed.
-use fdconvert_core::{Error, Result, Source, named};
+use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_pipeline::Without;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn check(names: &[String], sources: &[&dyn Source]) -> Result<()> {
             fields.dedup();
             let fields = fields.join(", ");
             let what = format!("no field of the source is called `{name}`, only {fields}");
-            return Err(Error::usage(named::DROP_FIELDS, what));
+            return Err(Error::usage(option::DROP_FIELDS, what));
         }
     }
     Ok(())

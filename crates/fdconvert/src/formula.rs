@@ -1,7 +1,7 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
 use crate::{Context, document::document, sources::formula_of};
 use fdconvert_codec::{Encode, Policy};
-use fdconvert_core::{Error, Provenance, Reader as _, Result, named};
+use fdconvert_core::{Error, Provenance, Reader as _, Result, option};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::PlanRequest;
@@ -28,7 +28,7 @@ pub(crate) fn prepare(
 ) -> Result<FormulaOutput> {
     let [path] = sources else {
         let what = "a formula keeps one recipe; pack several into another format";
-        return Err(Error::usage(named::FORMAT.with("formula"), what));
+        return Err(Error::usage(option::FORMAT.with("formula"), what));
     };
     let Some(text) = Recipe::in_place_of(path) else {
         let what = format!(
@@ -37,7 +37,7 @@ pub(crate) fn prepare(
             path.display(),
             out.display()
         );
-        return Err(Error::usage(named::FORMAT.with("formula"), what));
+        return Err(Error::usage(option::FORMAT.with("formula"), what));
     };
     refuse_what_needs_images(options)?;
     let recipe = Recipe::parse(text)?;
@@ -136,7 +136,7 @@ impl FormulaOutput {
 fn refuse_what_needs_images((policy, plan): (&Policy, &PlanRequest)) -> Result<()> {
     let refuse = |what: &str| {
         let what = format!("a formula keeps no images, so none can be {what}");
-        Err(Error::usage(named::FORMAT.with("formula"), what))
+        Err(Error::usage(option::FORMAT.with("formula"), what))
     };
     if policy.encode != Encode::Keep || policy.size.is_some() {
         return refuse("encoded or resized; say size= in the recipe");

@@ -1,7 +1,6 @@
 //! A dataset without images, which is rarely meant: what of it looks like images.
 use fdconvert_core::{
-    ArraySpec, Codec, DType, FieldSpec, Image, Kind, Message, Source, Value, message, named,
-    probe::sniff,
+    ArraySpec, Codec, DType, FieldSpec, Image, Kind, Remark, Source, Value, option, probe::sniff,
 };
 use fdconvert_pipeline::Plan;
 use serde_json::Value as Json;
@@ -16,7 +15,7 @@ const MIN_BASE64: usize = 64;
 
 /// Says that no field of a source is an image, and which ones look as if they were meant to be. A
 /// source whose samples come from outside is only asked for its fields.
-pub(crate) fn note(source: &dyn Source, plan: &Plan, is_stored: bool) -> Option<Message> {
+pub(crate) fn note(source: &dyn Source, plan: &Plan, is_stored: bool) -> Option<Remark> {
     let schema = source.schema();
     if schema.first_image().is_some() {
         return None;
@@ -31,38 +30,39 @@ pub(crate) fn note(source: &dyn Source, plan: &Plan, is_stored: bool) -> Option<
     let fields: Vec<_> =
         schema.fields.iter().map(|it| format!("`{}` {}", it.name, it.kind.name())).collect();
     Some(match found {
-        Some(what) => message!("no field is an image: {what}"),
-        None => message!("no field is an image, only {}", fields.join(", ")),
+        Some(what) => what.reworded(|what| format!("no field is an image: {what}")),
+        None => format!("no field is an image, only {}", fields.join(", ")).into(),
     })
 }
 
-fn of_kind(field: &FieldSpec) -> Option<Message> {
+fn of_kind(field: &FieldSpec) -> Option<Remark> {
     let Kind::Array(ArraySpec { dtype: DType::U8, shape, .. }) = &field.kind else { return None };
     let is_image = matches!(shape[..], [_, _, 1 | 3 | 4] | [1 | 3 | 4, _, _]);
     is_image.then(|| {
-        message!(
+        format!(
             "`{}` holds pixels as an array of {shape:?}, which stays one; write image files, or name \
              it an image in a schema",
             field.name
         )
+        .into()
     })
 }
 
-fn of_value(field: &FieldSpec, value: &Value<Image>) -> Option<Message> {
+fn of_value(field: &FieldSpec, value: &Value<Image>) -> Option<Remark> {
     let name = &field.name;
     let table = || {
-        message!(
+        let what = format!(
             "`{name}` holds names of image files, which are not read; write the images into the \
-             column, or give their folder as the source and the table as a .csv or .jsonl file with {}",
-            named::LABELS
-        )
+             column, or give their folder as the source"
+        );
+        Remark::from(what).cure("to give the table as a .csv or .jsonl file", option::LABELS)
     };
-    Some(match value {
-        Value::Text(text) if is_image_name(text) => table(),
-        Value::Text(text) if is_base64(text) => message!(
+    let what = match value {
+        Value::Text(text) if is_image_name(text) => return Some(table()),
+        Value::Text(text) if is_base64(text) => format!(
             "`{name}` holds images as base64, which stays a text; write their bytes as they are"
         ),
-        Value::Bytes(bytes) if sniff(bytes).is_some() => message!(
+        Value::Bytes(bytes) if sniff(bytes).is_some() => format!(
             "`{name}` holds images in some samples, and other bytes in the first; write images in all"
         ),
         Value::Json(json) => {
@@ -70,15 +70,16 @@ fn of_value(field: &FieldSpec, value: &Value<Image>) -> Option<Message> {
             let found = find(&document)?;
             let lists = if document.is_array() { "lists of images" } else { "images" };
             match found {
-                Found::Base64 => message!(
+                Found::Base64 => format!(
                     "`{name}` holds {lists}, stored as base64 in JSON, which no loader shows; \
                      store each image in its own column, or in its own row"
                 ),
-                Found::Name => table(),
+                Found::Name => return Some(table()),
             }
         }
         _ => return None,
-    })
+    };
+    Some(what.into())
 }
 
 enum Found {

@@ -8,7 +8,7 @@ use crate::{
     sources::Opening,
 };
 use fdconvert_codec::Encode;
-use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
+use fdconvert_core::{Codec, Error, Layout, Result, Source, option};
 use fdconvert_pipeline::{TOOL, recorded_params};
 use fdconvert_storage::place;
 use std::{
@@ -59,10 +59,10 @@ impl Inputs {
 /// Refuses what says how folders are read: it would be ignored.
 fn refuse_options_of_folders(options: &PackOptions) -> Result<()> {
     let given = [
-        (named::LABELS, options.labels.is_some()),
-        (named::CLASSES, options.classes.is_some()),
-        (named::PAIR, !options.pair.is_empty()),
-        (named::FOLLOW_LINKS, options.follow_links),
+        (option::LABELS, options.labels.is_some()),
+        (option::CLASSES, options.classes.is_some()),
+        (option::PAIR, !options.pair.is_empty()),
+        (option::FOLLOW_LINKS, options.follow_links),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -169,5 +169,5 @@ pub(crate) fn no_recipe(out: &Path) -> Error {
         "{} would keep a recipe and no samples; give a recipe, or choose another format",
         out.display()
     );
-    Error::usage(named::FORMAT.with("formula"), what)
+    Error::usage(option::FORMAT.with("formula"), what)
 }

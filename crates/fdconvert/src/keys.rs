@@ -1,6 +1,6 @@
 //! The option `keys`: a list in a file, which becomes samples of the source and a record of the list.
 use crate::PackOptions;
-use fdconvert_core::{Message, Result, Source, message, named};
+use fdconvert_core::{Remark, Result, Source};
 use fdconvert_formats::folder::normal_name;
 use fdconvert_pipeline::{FoundKeys, KeyList};
 use fdconvert_storage::place;
@@ -27,21 +27,21 @@ pub(crate) fn find(list: &KeyList, source: &dyn Source) -> Result<FoundKeys> {
 }
 
 /// What to tell of keys that are not as the source has them.
-pub(crate) fn notes(found: &FoundKeys) -> Vec<Message> {
+pub(crate) fn notes(found: &FoundKeys) -> Vec<Remark> {
     let n = found.without_extension;
     let without = (n > 0).then(|| {
         let (keys, name) =
             if n == 1 { ("key", "names a sample") } else { ("keys", "name samples") };
-        message!("{n} {keys} of {} {name} without the extension", named::KEYS)
+        format!("{n} {keys} of `keys` {name} without the extension").into()
     });
     let n = found.look_alikes;
     let look_alike = (n > 0).then(|| {
         let (keys, are) = if n == 1 { ("key", "is") } else { ("keys", "are") };
-        message!(
-            "{n} {keys} of {} {are} written with other forms of accented letters than the source \
-             has (NFC and NFD)",
-            named::KEYS
+        format!(
+            "{n} {keys} of `keys` {are} written with other forms of accented letters than the \
+             source has (NFC and NFD)"
         )
+        .into()
     });
     without.into_iter().chain(look_alike).collect()
 }

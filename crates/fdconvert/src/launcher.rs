@@ -6,7 +6,7 @@
 //! process first. A launcher of a single process says nothing about who else there is, so it
 //! counts only where nothing else numbers the process. Tasks that srun starts in the jobs of a
 //! Slurm array are numbered across the jobs, as both numbers are Slurm's.
-use fdconvert_core::{Error, Message, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use fdconvert_pipeline::Part;
 use std::str::FromStr;
 
@@ -60,11 +60,9 @@ impl PartOf {
             (Self::Auto, parts) => find_part(parts, lookup),
             (Self::Of(part), None) => Ok(FoundPart { part, variables: None }),
             (Self::Of(_), Some(_)) => {
-                let what = message!(
-                    "the part says how many there are; leave it out, or use {}",
-                    named::PART.with("auto")
-                );
-                Err(Error::usage(named::PARTS, what))
+                let what = "the part says how many there are; leave it out";
+                Err(Error::usage(option::PARTS, what)
+                    .cure("to take the part that a launcher numbers", option::PART.with("auto")))
             }
         }
     }
@@ -138,15 +136,13 @@ pub(crate) fn find_part(
         Some(found) => check(found, parts),
         None => {
             let names: Vec<_> = LAUNCHERS.iter().map(|launcher| launcher.index).collect();
-            let what = message!(
+            let what = format!(
                 "nothing in the environment numbers this process: none of {} is set (with how many \
                  there are: WORLD_SIZE, OMPI_COMM_WORLD_SIZE, SLURM_NTASKS, SLURM_ARRAY_TASK_COUNT, \
-                 or {}); name the part, e.g. {}",
-                names.join(", "),
-                named::PARTS,
-                named::PART.with("1/4")
+                 or `parts`)",
+                names.join(", ")
             );
-            Err(refuse(what))
+            Err(refuse(what).cure("to name the part", option::PART.with("1/4")))
         }
     }
 }
@@ -155,11 +151,10 @@ pub(crate) fn find_part(
 fn check(found: FoundPart, parts: Option<u64>) -> Result<FoundPart> {
     match parts {
         Some(parts) if parts != found.part.of => {
-            let what = message!(
-                "{} says that there are {}, not {parts}; leave {} out",
+            let what = format!(
+                "{} says that there are {}, not {parts}; leave `parts` out",
                 found.variables.unwrap_or_default(),
-                found.part.of,
-                named::PARTS
+                found.part.of
             );
             Err(refuse(what))
         }
@@ -173,13 +168,9 @@ impl Launcher {
         let (of, variables) = match self.count {
             None => {
                 let of = parts.ok_or_else(|| {
-                    let what = message!(
-                        "{} is {index}, and nothing says how many there are; name their number \
-                         with {}",
-                        self.index,
-                        named::PARTS
-                    );
-                    refuse(what)
+                    let what = "and nothing says how many there are";
+                    refuse(format!("{} is {index}, {what}", self.index))
+                        .cure("to name their number", option::PARTS)
                 })?;
                 (of, self.index.to_owned())
             }
@@ -207,7 +198,7 @@ impl Launcher {
             },
         };
         if found.part.index >= found.part.of {
-            let what = message!(
+            let what = format!(
                 "{} makes this part {} of {}, counted from 0; it has to be less",
                 found.variables.unwrap_or_default(),
                 found.part.index,
@@ -231,13 +222,11 @@ fn place_in_array(id: u64, count: u64, lookup: Lookup<'_>) -> Result<u64> {
     let place = id.checked_sub(first).filter(|distance| distance % step == 0);
     let place = place.map(|distance| distance / step).filter(|place| *place < count);
     place.ok_or_else(|| {
-        let what = message!(
+        let what = format!(
             "the Slurm array has {count} tasks from {first} in steps of {step}, and {id} is not \
-             among them, so it is a list with gaps; submit a range, e.g. 1-{count}, or \
-             name the part, e.g. {}",
-            named::PART.with("1/4")
+             among them, so it is a list with gaps; submit a range, e.g. 1-{count}"
         );
-        refuse(what)
+        refuse(what).cure("to name the part", option::PART.with("1/4"))
     })
 }
 
@@ -246,12 +235,12 @@ fn number(name: &str, lookup: Lookup<'_>) -> Result<Option<u64>> {
     let number = text
         .trim()
         .parse()
-        .map_err(|_| refuse(message!("{name} is `{text}`, which is not a number from 0 up")))?;
+        .map_err(|_| refuse(format!("{name} is `{text}`, which is not a number from 0 up")))?;
     Ok(Some(number))
 }
 
-fn refuse(what: Message) -> Error {
-    Error::usage(named::PART.with("auto"), what)
+fn refuse(what: String) -> Error {
+    Error::usage(option::PART.with("auto"), what)
 }
 
 #[cfg(test)]

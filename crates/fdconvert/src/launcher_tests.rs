@@ -44,7 +44,11 @@ fn arrays_in_steps_have_no_gaps_and_lists_are_refused() {
         assert_eq!(find(None, &slurm_array(id, ["1", "2", "5"])), Ok((place as u64, 5)));
     }
     let listed = find(None, &slurm_array("7", ["1", "1", "3"])).unwrap_err();
-    assert!(listed.contains("list with gaps") && listed.contains("e.g. 1-3,"), "{listed}");
+    assert!(
+        listed.contains("list with gaps")
+            && listed.contains("e.g. 1-3; to name the part: part=1/4"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn what_cannot_be_is_refused_by_name() {
         let message = find(parts, environment).unwrap_err();
         assert!(message.contains(wanted), "{message}");
     };
-    refused(None, &[("JOB_COMPLETION_INDEX", "1")], "`parts`");
+    refused(None, &[("JOB_COMPLETION_INDEX", "1")], "to name their number: parts");
     refused(Some(2), &[("JOB_COMPLETION_INDEX", "2")], "it has to be less");
     refused(Some(3), &[("RANK", "0"), ("WORLD_SIZE", "2")], "not 3");
     refused(None, &[("RANK", "-1"), ("WORLD_SIZE", "2")], "RANK is `-1`");

@@ -4,7 +4,7 @@ use crate::{
     document::document,
     planned::{COPY, remove_copies},
 };
-use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
+use fdconvert_core::{Error, Result, Shard, ShardSummary, option};
 use fdconvert_pipeline::Checked;
 use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
@@ -57,14 +57,11 @@ pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Me
     let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
     if place::file_len(&file)?.is_none() {
         if plan.is_some() {
-            return Err(Error::usage(named::PLAN, format!("{} is not a file", file.display())));
+            return Err(Error::usage(option::PLAN, format!("{} is not a file", file.display())));
         }
-        let what = message!(
-            "{} holds no copy of the plan that its parts were packed by; name the plan with {}",
-            out.display(),
-            named::PLAN
-        );
-        return Err(Error::usage("output", what));
+        let what = "holds no copy of the plan that its parts were packed by";
+        return Err(Error::usage("output", format!("{} {what}", out.display()))
+            .cure("to name the plan", option::PLAN));
     }
     let planned = Planned::load(&file, context)?;
     let samples = planned.at(out)?;

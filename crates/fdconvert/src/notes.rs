@@ -1,6 +1,6 @@
 //! What there is to say of a job besides what it does.
 use crate::{PackOptions, choose::Chosen, images, outcome::Outcome, request::plan_request, splits};
-use fdconvert_core::{Format, Layout, Message, Source};
+use fdconvert_core::{Format, Layout, Remark, Source};
 use fdconvert_pipeline::Plan;
 use std::path::PathBuf;
 
@@ -13,11 +13,11 @@ pub(crate) struct Notes {
     pub(crate) unpacks: bool,
     pub(crate) chosen: Chosen,
     /// On the choice of samples.
-    pub(crate) choice: Vec<Message>,
+    pub(crate) choice: Vec<Remark>,
     /// On the splits of the source and its classes.
-    pub(crate) splits: Vec<Message>,
+    pub(crate) splits: Vec<Remark>,
     /// That no field is an image.
-    pub(crate) image: Option<Message>,
+    pub(crate) image: Option<Remark>,
 }
 
 impl Notes {
@@ -27,7 +27,7 @@ impl Notes {
         paths: &[PathBuf],
         (source, format, plan): (&dyn Source, &dyn Format, &Plan),
         outcome: &Outcome,
-        on_keys: Vec<Message>,
+        on_keys: Vec<Remark>,
     ) -> Self {
         let masks = options.pair.iter().map(|pair| &pair.path);
         let all: Vec<PathBuf> = paths.iter().chain(masks).cloned().collect();
@@ -47,7 +47,7 @@ impl Notes {
     }
 
     /// Those on the source, of which some are known only when it was read.
-    pub(crate) fn on_source(&self, source: &dyn Source) -> Vec<Message> {
+    pub(crate) fn on_source(&self, source: &dyn Source) -> Vec<Remark> {
         let remarks = source.remarks();
         self.splits.iter().cloned().chain(remarks).chain(self.image.clone()).collect()
     }

@@ -1,5 +1,5 @@
 //! Where an output may lie, and what its name may say.
-use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
+use fdconvert_core::{Error, Format, Layout, OptionRef, Result, option};
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::Run;
 use fdconvert_storage::{
@@ -35,13 +35,11 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     }
     let extension = out.extension().unwrap_or_default();
     if is_url(out) && format.capabilities().layout == Layout::Images {
-        let what = message!(
-            "{} is in a store, and single files are written into folders only: name a folder, or pack \
-             shards, with {}",
-            out.display(),
-            named::FORMAT.with("wds")
+        let what = format!(
+            "{} is in a store, and single files are written into folders only: name a folder",
+            out.display()
         );
-        return Err(Error::usage("output", what));
+        return Err(Error::usage("output", what).cure("to pack shards", option::FORMAT.with("wds")));
     }
     if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {
         let what = format!(
@@ -96,7 +94,7 @@ fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
 /// Refuses outputs that the next run would take for a part of its source, and those that would
 /// replace it; `option` names the output.
 pub(crate) fn check_place<'a>(
-    option: impl Into<Named>,
+    option: impl Into<OptionRef>,
     out: &Path,
     inputs: impl Iterator<Item = &'a PathBuf>,
     overwrite: bool,
@@ -125,16 +123,13 @@ pub(crate) fn check_place<'a>(
         };
         let (out, input) = (out.display(), input.display());
         let what = if real_out == real {
-            message!("{out} is its own source; choose another place")
+            format!("{out} is its own source; choose another place")
         } else if real_out.starts_with(&real) {
-            message!(
+            format!(
                 "{out} is in {input}, which the next run would pack with it; choose a place outside"
             )
         } else if overwrite && real.starts_with(&real_out) {
-            message!(
-                "{input} is in {out}, which {} replaces; choose another place",
-                named::OVERWRITE
-            )
+            format!("{input} is in {out}, which `overwrite` replaces; choose another place")
         } else {
             continue;
         };

@@ -1,6 +1,6 @@
 //! Whether the pages of a beton are large enough, before anything is packed.
 use fdconvert_codec::{Encode, Policy, Size};
-use fdconvert_core::{Codec, Error, Image, Pixels, Result, Source, Value, message, named};
+use fdconvert_core::{Codec, Error, Image, Pixels, Result, Source, Value, option};
 use fdconvert_pipeline::Plan;
 
 /// Samples whose headers are looked at, at most, evenly over the plan.
@@ -43,17 +43,17 @@ pub(crate) fn check(
         }
     }
     let Some((n_bytes, key)) = largest else { return Ok(()) };
-    let cure = match n_bytes.checked_next_power_of_two() {
-        Some(enough) if enough <= 1 << 31 => {
-            let size = named::PAGE_SIZE.with(format_args!("{}MiB", enough >> 20));
-            message!("{size} would do")
-        }
-        _ => message!("no page is as large; make images smaller with {}", named::MAX_SIDE),
-    };
-    let what = message!(
-        "`{key}` takes {n_bytes} bytes as raw pixels and does not fit a page of {page_bytes}; {cure}"
+    let what = format!(
+        "`{key}` takes {n_bytes} bytes as raw pixels and does not fit a page of {page_bytes}"
     );
-    Err(Error::usage(named::PAGE_SIZE, what))
+    Err(match n_bytes.checked_next_power_of_two() {
+        Some(enough) if enough <= 1 << 31 => {
+            let size = option::PAGE_SIZE.with(format_args!("{}MiB", enough >> 20));
+            Error::usage(option::PAGE_SIZE, what).cure("to make pages large enough", size)
+        }
+        _ => Error::usage(option::PAGE_SIZE, format!("{what}; no page is as large"))
+            .cure("to make images smaller", option::MAX_SIDE),
+    })
 }
 
 fn raw_bytes(image: &Image, policy: &Policy) -> u64 {

@@ -15,7 +15,7 @@ use crate::{
     splits,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, split_names};
+use fdconvert_core::{Error, Ignored, Remark, Result, Source, option, split_names};
 use fdconvert_pipeline::{Cancel, OnError, PackJob, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{
     Scratch, Spool, make_folder,
@@ -118,7 +118,7 @@ impl Planned {
             // The same plan, by a run that ended before it could say so.
             sync_folder_of(file)?;
         } else {
-            return Err(Error::exists(named::OUTPUT, file));
+            return Err(Error::exists(option::OUTPUT, file));
         }
         Ok(self.bytes.len() as u64)
     }
@@ -137,13 +137,13 @@ impl Planned {
 
     /// Returns what became of the splits of the sources, in sentences.
     #[must_use]
-    pub fn split_notes(&self) -> Vec<Message> {
+    pub fn split_notes(&self) -> Vec<Remark> {
         self.notes.on_source(&*self.job.source)
     }
 
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
-    pub fn choice_notes(&self) -> &[Message] {
+    pub fn choice_notes(&self) -> &[Remark] {
         &self.notes.choice
     }
 
@@ -191,12 +191,12 @@ impl Planned {
         let sharing: Sharing = from_object(sharing)?;
         self.job.run = run_from_json(&mut object)?;
         if let Some(text) = sharing.part {
-            let part: PartOf = text.parse().map_err(|what| Error::usage(named::PART, what))?;
+            let part: PartOf = text.parse().map_err(|what| Error::usage(option::PART, what))?;
             let found = part.find(sharing.parts, |name| std::env::var(name).ok())?;
             self.job.run.part = Some(found.part);
         } else if sharing.parts.is_some() {
-            let what = message!("it goes with {}", named::PART.with("auto"));
-            return Err(Error::usage(named::PARTS, what));
+            return Err(Error::usage(option::PARTS, "it is of parts that a launcher numbers")
+                .cure("to take one", option::PART.with("auto")));
         }
         Ok(self)
     }
@@ -258,7 +258,7 @@ impl Planned {
 /// `Usage`, naming the file.
 pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
     if !overwrite && place::exists(file)? && !is_plan(file)? {
-        return Err(Error::exists(named::OUTPUT, file));
+        return Err(Error::exists(option::OUTPUT, file));
     }
     Ok(())
 }
@@ -289,7 +289,7 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
             "{} is being written by another plan; choose another OUT or remove it",
             out.display()
         );
-        Error::usage(named::PLAN, what)
+        Error::usage(option::PLAN, what)
     };
     if is_url(&copy) {
         // By the first of the parts; the others find theirs.

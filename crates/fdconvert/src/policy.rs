@@ -1,7 +1,7 @@
 //! The policy that options ask for.
 use crate::{PackOptions, options::Encoding};
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
-use fdconvert_core::{Error, Message, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 
 /// The policy without the mixture, for which a ratio may have to be measured.
 ///
@@ -15,9 +15,8 @@ pub(crate) fn policy(options: &PackOptions) -> Result<Policy> {
     };
     let size = match (options.max_side, options.short_side) {
         (Some(_), Some(_)) => {
-            let what =
-                message!("it bounds the same images as {}; give one of them", named::MAX_SIDE);
-            return Err(Error::usage(named::SHORT_SIDE, what));
+            let what = "it bounds the same images as `max_side`; give one of them";
+            return Err(Error::usage(option::SHORT_SIDE, what));
         }
         (Some(side), None) => Some(Size::MaxSide(side)),
         (None, Some(side)) => Some(Size::ShortSide(side)),
@@ -60,31 +59,36 @@ pub(crate) fn mixture(options: &PackOptions, share: f64) -> Mixture {
 /// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
 /// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
-    let refuse = |what: Message| Err(Error::usage(named::COMPAT.with("ffcv"), what));
-    let jpeg = named::ENCODE.with("jpeg");
+    let refused = |what: &str| Error::usage(option::COMPAT.with("ffcv"), what);
+    let not_encoded = |what: &str| {
+        Err(refused(what)
+            .cure("to encode as FFCV does", option::ENCODE.with("jpeg"))
+            .cure("or to store pixels", option::ENCODE.with("raw")))
+    };
     match policy.encode {
         Encode::Jpeg | Encode::Raw => {}
         Encode::Smart { .. } | Encode::Mix { .. } => {
-            return refuse(message!(
-                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave {} \
-                 out (FFCV reads the file nevertheless), or use {jpeg} or raw",
-                named::COMPAT
-            ));
+            return not_encoded(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave it \
+                 out, as FFCV reads the file nevertheless",
+            );
         }
         Encode::Keep | Encode::Png | Encode::Bmp | Encode::Webp => {
-            return refuse(message!("FFCV stores what it has encoded itself; use {jpeg} or raw"));
+            return not_encoded("FFCV stores what it has encoded itself");
         }
     }
     if policy.filter != Filter::Area {
-        return refuse(message!("FFCV resizes by area only; leave {} out", named::FILTER));
+        return Err(refused("FFCV resizes by area only; leave `filter` out"));
     }
     if matches!(policy.size, Some(Size::ShortSide(_))) {
-        return refuse(message!("FFCV bounds the longer side only; use {}", named::MAX_SIDE));
+        return Err(
+            refused("FFCV bounds the longer side only").cure("to bound it", option::MAX_SIDE)
+        );
     }
     let jpeg = &policy.jpeg;
     if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
         let what = "FFCV's JPEGs are 4:2:0 with standard tables and no restart markers";
-        return refuse(what.into());
+        return Err(refused(what));
     }
     policy.gray = Gray::Expand;
     policy.orient = false;
@@ -95,8 +99,8 @@ fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
     if options.jpeg_quality.is_some()
         && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Webp | Encoding::Raw)
     {
-        let what = message!("{} writes no JPEG", named::ENCODE.with(encoding));
-        return Err(Error::usage(named::JPEG_QUALITY, what));
+        let what = format!("`{}` writes no JPEG", option::ENCODE.with(encoding));
+        return Err(Error::usage(option::JPEG_QUALITY, what));
     }
     Ok(match encoding {
         Encoding::Keep => Encode::Keep,

@@ -1,6 +1,6 @@
 //! The option `prefix`: names by which the keys of several sources differ.
 use crate::{PackOptions, Prefix};
-use fdconvert_core::{Error, Result, Source, named};
+use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_pipeline::Prefixed;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) fn put(
 }
 
 fn names(prefix: &Prefix, paths: &[PathBuf]) -> Result<Vec<String>> {
-    let wrong = |what: String| Err(Error::usage(named::PREFIX, what));
+    let wrong = |what: String| Err(Error::usage(option::PREFIX, what));
     let names: Vec<String> = match prefix {
         Prefix::Names(names) => names.clone(),
         Prefix::Auto => paths.iter().map(|path| name_of(path)).collect(),

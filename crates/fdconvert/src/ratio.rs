@@ -6,7 +6,7 @@ use crate::{
     profile::{self, ProfileOptions},
 };
 use fdconvert_codec::By;
-use fdconvert_core::{Codec, Error, Result, Source, named};
+use fdconvert_core::{Codec, Error, Result, Source, option};
 use fdconvert_pipeline::Balance;
 use fdconvert_profile::{Machine, Model, Report};
 use fdconvert_storage::{
@@ -71,7 +71,7 @@ pub(crate) fn read(options: &PackOptions, to: Option<Destination<'_>>) -> Result
                 None if written(to).is_some_and(is_url) => {
                     let what = "the disk of OUT is what it measures, and OUT is in a store: give a \
                                 number, or a profile of the machines that will train";
-                    return Err(Error::usage(named::RATIO, what));
+                    return Err(Error::usage(option::RATIO, what));
                 }
                 None => Given::Unknown,
             }
@@ -164,11 +164,11 @@ fn read_profile(path: &Path) -> Result<Report> {
     let bytes = read_file(path, MAX_PROFILE_BYTES)?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
         let what = format!("{} is not a profile: {cause}", path.display());
-        Error::usage(named::RATIO, what)
+        Error::usage(option::RATIO, what)
     })?;
     if report.version != 1 {
         let what = format!("{} is of version {}, not 1", path.display(), report.version);
-        return Err(Error::usage(named::RATIO, what));
+        return Err(Error::usage(option::RATIO, what));
     }
     if report.raw.name != "bmp" {
         let what = format!(
@@ -176,12 +176,12 @@ fn read_profile(path: &Path) -> Result<Report> {
             path.display(),
             report.raw.name
         );
-        return Err(Error::usage(named::RATIO, what));
+        return Err(Error::usage(option::RATIO, what));
     }
     let share = report.solution.chosen.share;
     if !(0.0..=1.0).contains(&share) {
         let what = format!("{} chose {share}, which is not from 0 to 1", path.display());
-        return Err(Error::usage(named::RATIO, what));
+        return Err(Error::usage(option::RATIO, what));
     }
     // Numbers that mean nothing are refused here and not met later.
     Model::new(report.encoded.cost, report.raw.cost, report.machine, report.n_images)?;

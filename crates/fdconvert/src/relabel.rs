@@ -1,5 +1,5 @@
 //! `labels` for a packed dataset: a table by the keys of its samples.
-use fdconvert_core::{Error, FieldSpec, Image, Result, Source, Value, named};
+use fdconvert_core::{Error, FieldSpec, Image, Result, Source, Value, option};
 use fdconvert_formats::folder::{Folder, TableOfKeys, normal_name};
 use fdconvert_pipeline::{KeyTable, Relabelled};
 use std::{borrow::Cow, path::Path};
@@ -17,7 +17,7 @@ pub(crate) fn join(
              its samples; annotations are packed with the images that they are of",
             dataset.name()
         );
-        return Err(Error::usage(named::LABELS, what));
+        return Err(Error::usage(option::LABELS, what));
     }
     Relabelled::join(dataset, Box::new(Table(folder.read_table(labels)?)))
 }

@@ -4,7 +4,7 @@
 //! Formats of one file rename it into its place; those of shards withdraw the manifest from the
 //! dataset's folder and write it again, and leave the times of the source beside the records until
 //! all is complete. So the file or the folder itself, and these times, tell of every format.
-use fdconvert_core::{Error, message};
+use fdconvert_core::Error;
 use fdconvert_storage::place;
 use std::{
     fs,
@@ -33,7 +33,7 @@ impl AsOpened {
         let dataset = self.dataset.display();
         // Before the comparison: a run removes it last.
         if place::exists(&self.dataset.join(".fdconvert/source.stamp")).unwrap_or(false) {
-            let what = message!(
+            let what = format!(
                 "{dataset} is being written, or its run was stopped, so what is wrong with it now may \
                  be whole when that run is complete; run this again then"
             );
@@ -41,7 +41,7 @@ impl AsOpened {
         }
         (self.seen != seen(&self.dataset)).then(|| {
             let what =
-                message!("{dataset} was replaced or changed while it was read; run this again");
+                format!("{dataset} was replaced or changed while it was read; run this again");
             Error::usage("dataset", what)
         })
     }

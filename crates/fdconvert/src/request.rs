@@ -3,7 +3,7 @@ use crate::{
     PackOptions,
     options::{Per, SplitShare},
 };
-use fdconvert_core::named;
+use fdconvert_core::option;
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 
 /// The request as far as the options tell, without the samples that they list.
@@ -19,9 +19,9 @@ pub(crate) fn plan_request(options: &PackOptions) -> PlanRequest {
         SplitShare::DropRest => None,
     };
     let choices = [
-        options.keys.as_ref().map(|_| named::KEYS),
-        options.r#where.as_ref().map(|_| named::WHERE),
-        options.dedup.map(|_| named::DEDUP),
+        options.keys.as_ref().map(|_| option::KEYS),
+        options.r#where.as_ref().map(|_| option::WHERE),
+        options.dedup.map(|_| option::DEDUP),
     ];
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {

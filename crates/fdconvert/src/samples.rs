@@ -7,7 +7,7 @@ use crate::{
     out,
     splits::{self, SplitReport, planned_json},
 };
-use fdconvert_core::{Error, Message, Result, named, split_names};
+use fdconvert_core::{Error, Remark, Result, option, split_names};
 use fdconvert_pipeline::{PackJob, Report, outputs};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ impl Samples {
         if job.run.part.is_some() && !format.is_sharded() {
             let name = format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(named::PART, what));
+            return Err(Error::usage(option::PART, what));
         }
         Ok(Self { job, notes })
     }
@@ -47,7 +47,7 @@ impl Samples {
 
     /// Returns what was left out by what samples are, in sentences.
     #[must_use]
-    pub fn choice_notes(&self) -> &[Message] {
+    pub fn choice_notes(&self) -> &[Remark] {
         &self.notes.choice
     }
 
@@ -73,7 +73,7 @@ impl Samples {
     /// Returns what became of the splits of the source, and what else there is to know about it, in
     /// sentences.
     #[must_use]
-    pub fn split_notes(&self) -> Vec<Message> {
+    pub fn split_notes(&self) -> Vec<Remark> {
         self.notes.on_source(&*self.job.source)
     }
 
@@ -95,7 +95,7 @@ impl Samples {
 
     /// Returns what the format has to say of how such samples are stored.
     #[must_use]
-    pub fn remarks(&self) -> Vec<Message> {
+    pub fn remarks(&self) -> Vec<Remark> {
         self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
     }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
-    Codec, Error, KeyedRandom, Limits, Message, Pixels, Reader, Result, SplitChoice, Value, named,
+    Codec, Error, KeyedRandom, Limits, Pixels, Reader, Remark, Result, SplitChoice, Value, option,
 };
 use fdconvert_pipeline::{Condition, OnError, threads};
 use fdconvert_storage::sigbus;
@@ -109,7 +109,7 @@ pub struct Sheet {
     pub samples: Vec<(u64, String)>,
     /// Samples on it that cannot be read or decoded, and stand there as a cross: number, key, and
     /// why.
-    pub unreadable: Vec<(u64, String, Message)>,
+    pub unreadable: Vec<(u64, String, Remark)>,
     /// False where the very same file was there already.
     pub is_new: bool,
     /// Bytes of the file.
@@ -133,7 +133,7 @@ pub fn sheet(
     }
     check_place("output", Some(out), PNG, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(option::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let reader = fdconvert_reader::open_with(dataset, &how)?;
     let reader = &*reader;
@@ -220,7 +220,7 @@ fn draw(
         chosen.par_iter().map_init(Thumbnailer::new, tile).collect();
     let made = made?;
     let unreadable = chosen.iter().zip(&made).filter_map(|(index, tile)| {
-        let why = tile.as_ref().err()?.message();
+        let why = tile.as_ref().err()?.remark();
         Some((*index, reader.key(*index), why))
     });
     let unreadable = unreadable.collect();

@@ -2,7 +2,7 @@
 use crate::{
     Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
 };
-use fdconvert_core::{Error, Look, MaxDecompressed, Result, Source, SplitChoice, message, named};
+use fdconvert_core::{Error, Look, MaxDecompressed, Result, Source, SplitChoice, option};
 use fdconvert_formats::folder::{BoxFrame, Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource, splits_of};
@@ -96,11 +96,8 @@ impl Opening<'_> {
         let labels = self.options.labels.as_deref();
         if let Some(recipe) = Recipe::in_place_of(path) {
             if labels.is_some() {
-                let what = message!(
-                    "the classes of fractals are their categories; leave {} out",
-                    named::LABELS
-                );
-                return Err(Error::usage(named::LABELS, what));
+                let what = "the classes of fractals are their categories; leave it out";
+                return Err(Error::usage(option::LABELS, what));
             }
             self.refuse_beside(path)?;
             return Ok(Box::new(open_recipe(recipe, self.context)?));
@@ -136,7 +133,7 @@ impl Opening<'_> {
             return Ok(());
         }
         let what = format!("{} is not a folder of images; leave it out", path.display());
-        Err(Error::usage(named::BESIDE, what))
+        Err(Error::usage(option::BESIDE, what))
     }
 
     /// The folder of images at `path`, or the zip of one; `None` when a table lists them or it is
@@ -213,7 +210,7 @@ impl Opening<'_> {
             if !is_same {
                 let what =
                     format!("{} has changed since the plan was made; plan again", source.path);
-                return Err(Error::usage(named::PLAN, what));
+                return Err(Error::usage(option::PLAN, what));
             }
             Ok(opened)
         };

@@ -1,8 +1,6 @@
 //! Which splits a run writes, and what they are called.
 use crate::classes;
-use fdconvert_core::{
-    Format, Message, Source, message, named, shell_word, split_named, split_names,
-};
+use fdconvert_core::{Format, Remark, Source, option, split_named, split_names};
 use fdconvert_pipeline::{PackJob, Plan, PlanRequest, Report};
 use fdconvert_storage::{name_of, place::left_out};
 use serde_json::{Value, json};
@@ -47,36 +45,34 @@ pub(crate) fn notes(
     source: &dyn Source,
     plan: &Plan,
     request: &PlanRequest,
-) -> Vec<Message> {
+) -> Vec<Remark> {
     let splits = source.splits();
     let own = split_names(splits);
     let mut notes = Vec::new();
     match (&own[..], request) {
-        ([], _) => notes.extend(packed_as_one(paths, request).map(Message::from)),
+        ([], _) => notes.extend(packed_as_one(paths, request).map(Remark::from)),
         (own, PlanRequest { mix_splits: true, .. }) => {
             let own = of_source(own, "is", "are");
-            notes.push(message!("{own} mixed by {}", named::NO_SPLIT_FOLDERS));
+            notes.push(format!("{own} mixed").into());
         }
         (own, request) if !request.splits.is_empty() => {
             let name = split_at(splits, plan.source_index(0));
             let name = name.unwrap_or_else(|| own.join(", "));
-            notes.push(message!("{} divides the split {name} of the source", named::SPLIT));
+            notes.push(format!("the split {name} of the source is divided").into());
         }
         (own, _) => {
             let planned = plan.splits();
             let kept: Vec<&str> = own.iter().copied().filter(|it| planned.contains(it)).collect();
-            notes.push(message!(
-                "{} kept; {} mixes them, or makes classes of folders",
-                of_source(&kept, "is", "are"),
-                named::NO_SPLIT_FOLDERS
-            ));
+            let note = format!("{} kept", of_source(&kept, "is", "are"));
+            let purpose = "to mix them, or to make classes of folders";
+            notes.push(Remark::from(note).cure(purpose, option::NO_SPLIT_FOLDERS.on()));
             let others: Vec<&str> = own.iter().copied().filter(|it| !kept.contains(it)).collect();
             if !others.is_empty() {
-                notes.push(message!("no sample is taken of {}", others.join(", ")));
+                notes.push(format!("no sample is taken of {}", others.join(", ")).into());
             }
         }
     }
-    notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Message::from));
+    notes.extend(paths.iter().filter_map(|path| left_out(path)).map(Remark::from));
     notes.extend(classes::alike(source.schema()));
     notes
 }
@@ -105,23 +101,24 @@ fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
 }
 
 /// Returns what becomes of splits in a folder, where files lie where their names say.
-pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Message> {
+pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Remark> {
     let splits = source.splits();
     let mut notes = match &split_names(splits)[..] {
         [] => Vec::new(),
         [only] if folder_split(out).is_some_and(|name| name == *only) => Vec::new(),
-        [only] => vec![message!("all are of the split {only}, which a folder of that name keeps")],
+        [only] => {
+            vec![format!("all are of the split {only}, which a folder of that name keeps").into()]
+        }
         names => {
-            let dataset = shell_word(&dataset.display().to_string());
-            vec![message!(
-                "fdconvert.json says which files are of the splits {}, and pack keeps them; \
-                 packing {dataset} with {} writes a folder for each",
-                names.join(", "),
-                named::FORMAT.with("folder")
-            )]
+            let note = format!(
+                "fdconvert.json says which files are of the splits {}, and pack keeps them",
+                names.join(", ")
+            );
+            let purpose = "to get a folder for each by packing the dataset";
+            vec![Remark::from(note).cure(purpose, option::FORMAT.with("folder"))]
         }
     };
-    notes.extend(left_out(dataset).map(Message::from));
+    notes.extend(left_out(dataset).map(Remark::from));
     notes
 }
 

@@ -9,8 +9,8 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, Message, Reader, Result, Sample, SplitChoice, Value, check_json,
-    named,
+    Class, Encoded, Error, Limits, Reader, Remark, Result, Sample, SplitChoice, Value, check_json,
+    option,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::threads;
@@ -76,7 +76,7 @@ pub struct Problem {
     /// Number and key of the sample, when it is about one.
     pub sample: Option<(u64, String)>,
     /// The error, with file, place and cause.
-    pub error: Message,
+    pub error: Remark,
 }
 
 /// Problems that are kept one by one, here and wherever two datasets or images are compared: a
@@ -111,7 +111,7 @@ pub struct Verified {
 pub fn verify(dataset: &Path, options: &VerifyOptions, context: Context<'_>) -> Result<Verified> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(option::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let opened = AsOpened::look(dataset);
     let found = look(dataset, &how, options, &pool, context);
@@ -151,7 +151,7 @@ fn look(
             has_images: true,
             has_checksums: false,
             is_plain_folder: false,
-            problems: vec![Problem { sample: None, error: error.message() }],
+            problems: vec![Problem { sample: None, error: error.remark() }],
             problems_left_out: 0,
             seconds: 0.0,
         }),
@@ -194,7 +194,7 @@ fn check(
     verified: &mut Verified,
 ) -> Result<()> {
     let layout = reader.verify_layout();
-    verified.add(layout.iter().map(|error| Problem { sample: None, error: error.message() }));
+    verified.add(layout.iter().map(|error| Problem { sample: None, error: error.remark() }));
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let steps = context.progress.stage(Stage::Verifying);
     steps.total(reader.len());
@@ -212,7 +212,7 @@ fn check(
                 let checked = check_sample(reader, index, options.deep, &limits, decoder);
                 steps.step();
                 let error = checked.err()?;
-                Some(Problem { sample: Some((index, reader.key(index))), error: error.message() })
+                Some(Problem { sample: Some((index, reader.key(index))), error: error.remark() })
             })
             .flatten()
             .collect();
@@ -281,7 +281,7 @@ mod tests {
             problems_left_out: 0,
             seconds: 0.0,
         };
-        let problem = || Problem { sample: None, error: Message::default() };
+        let problem = || Problem { sample: None, error: Remark::default() };
         found.add(std::iter::repeat_with(problem).take(MAX_PROBLEMS - 1));
         found.add(std::iter::repeat_with(problem).take(4));
         assert_eq!((found.problems.len(), found.problems_left_out), (MAX_PROBLEMS, 3));

@@ -139,7 +139,7 @@ fn options_of_folders_mean_nothing_to_a_source() {
     assert_eq!(pack().run().unwrap().resumed, 40);
     let other = pack().options(PackOptions::default().max_side(4));
     let exists = other.check().unwrap_err().to_string();
-    assert!(exists.ends_with("out.beton exists; replace it with `overwrite`"), "{exists}");
+    assert!(exists.ends_with("out.beton exists; to replace it: overwrite=true"), "{exists}");
     pack().overwrite(true).check().unwrap();
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 use fdconvert_core::{
     Amount, Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Look, Reader, Result,
-    Sample, SplitChoice, Value, message,
+    Sample, SplitChoice, Value,
 };
 use fdconvert_reader::OpenOptions;
 use fdconvert_storage::sigbus;
@@ -181,12 +181,13 @@ impl Datasets {
             let drawn = generated.drawn();
             let Some(side) = draw_size.side(crop, output.size, drawn) else { continue };
             let reader = generated.drawn_at(side).map_err(|cause| {
-                let what = message!(
-                    "{} cannot be drawn at the {side} pixels that a row needs: {}; take images of \
-                     their own size (`own`), or another size of the output",
-                    part.reader.name(),
-                    cause.message()
-                );
+                let what = cause.remark().reworded(|cause| {
+                    let name = part.reader.name();
+                    format!(
+                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; \
+                         take images of their own size (`own`), or another size of the output"
+                    )
+                });
                 Error::usage("draw_size", what)
             })?;
             part.reader = reader.into();

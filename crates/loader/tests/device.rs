@@ -331,7 +331,7 @@ fn what_cannot_be_is_refused() {
     let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { device_cache_bytes: 1, ..device() });
     assert!(
-        matches!(&error, Error::Usage { option, .. } if option.name() == "device_cache_bytes"),
+        matches!(&error, Error::Usage { option, .. } if option.name == "device_cache_bytes"),
         "{error}"
     );
     let letterbox = Crop::Letterbox { fill: [0; 3] };

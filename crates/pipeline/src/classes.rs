@@ -1,8 +1,9 @@
 //! A list of classes that the numbers of an output go by, whatever its sources have.
 use bytes::Bytes;
 use fdconvert_core::{
-    Error, FieldSpec, Kind, Result, Schema, Source, message, misread_number, named,
+    Error, FieldSpec, Kind, Result, Schema, Source, misread_number,
     objects::{CLASS_NAMES, CLASSES, ClassLists, ClassNumbers, NumberedClass},
+    option,
 };
 use serde_json::Value as Json;
 use std::{collections::BTreeSet, sync::Arc};
@@ -29,7 +30,7 @@ impl ClassList {
     /// # Errors
     /// `Usage` for an empty list, an empty name, and one that is there twice.
     pub fn new(names: Vec<String>) -> Result<Self> {
-        let wrong = |what: String| Err(Error::usage(named::CLASSES, what));
+        let wrong = |what: String| Err(Error::usage(option::CLASSES, what));
         if names.is_empty() {
             return wrong("the list names no class; write one a line".to_owned());
         }
@@ -53,7 +54,7 @@ impl ClassList {
         let label = label_of(schema);
         if label.is_none() && schema.fields.iter().all(|field| field.kind != Kind::Json) {
             let what = "the source has neither labels nor objects; leave the list out";
-            return Err(Error::usage(named::CLASSES, what));
+            return Err(Error::usage(option::CLASSES, what));
         }
         let mut schema = schema.clone();
         if let Some(field) = label.and_then(|at| schema.fields.get_mut(at)) {
@@ -72,8 +73,8 @@ impl ClassList {
             return match misread_number(self.names()) {
                 None => Ok((0..self.names().len() as i64).collect()),
                 Some((number, name)) => Err(Error::usage(
-                    named::CLASSES,
-                    message!(
+                    option::CLASSES,
+                    format!(
                         "`{}` of {} has numbers without names, and {number} could be the class `{number}` \
                          of the list or the one in its place, `{name}`, counted from 0: write the list \
                          with names that are no numbers, such as `class {number}`",
@@ -93,13 +94,13 @@ impl ClassList {
         let more = if unknown.len() > SHOWN { ", ..." } else { "" };
         let (are, them) =
             if unknown.len() == 1 { ("is a class", "it") } else { ("are classes", "them") };
-        let what = message!(
+        let what = format!(
             "{}{more} {are} of {} and not on the list of {}; add {them} to the list",
             shown.join(", "),
             source.name(),
             self.names().len()
         );
-        Err(Error::usage(named::CLASSES, what))
+        Err(Error::usage(option::CLASSES, what))
     }
 
     /// A document with the numbers of this list. The error is a text for `Error::sample`.

@@ -1,7 +1,7 @@
 use crate::classes::{ClassList, Renumbered, label_of};
 use fdconvert_core::{
-    Ahead, Amount, Categories, Codec, Error, FieldSpec, Image, Kind, Look, Message, Result, Sample,
-    Schema, Source, SourceFacts, Value, join_class_names, message, named, other_inner_class,
+    Ahead, Amount, Categories, Codec, Error, FieldSpec, Image, Kind, Look, Remark, Result, Sample,
+    Schema, Source, SourceFacts, Value, join_class_names, option, other_inner_class,
     renumber_classes, split_names,
 };
 use std::{
@@ -77,16 +77,16 @@ impl Concat {
                     let one = |field: &FieldSpec| format!("{} ({})", field.name, field.kind.name());
                     fields.iter().map(one).collect::<Vec<_>>().join(", ")
                 };
-                let what = message!(
+                let what = format!(
                     "{} has other fields than {}, {} and not {}: sources packed together must have \
-                     the same; {} leaves out what others lack",
+                     the same",
                     source.name(),
                     first.name(),
                     list(&source.schema().fields),
-                    list(&fields),
-                    named::DROP_FIELDS
+                    list(&fields)
                 );
-                return Err(Error::usage("source", what));
+                return Err(Error::usage("source", what)
+                    .cure("to leave out what others lack", option::DROP_FIELDS));
             }
         }
         for (at, field) in fields.iter_mut().enumerate() {
@@ -97,16 +97,15 @@ impl Concat {
                 // The list names the numbers of a source that has no names.
                 Err(_) if classes.is_some() => None,
                 joined => joined.map_err(|(with, without)| {
-                    let what = message!(
+                    let what = format!(
                         "`{}` of {} has names of classes and that of {} only numbers, so that it is \
-                         not known which classes are the same: pack them one by one, or give the \
-                         names in the order of the numbers with {}",
+                         not known which classes are the same: pack them one by one",
                         field.name,
                         sources[with].name(),
-                        sources[without].name(),
-                        named::CLASSES
+                        sources[without].name()
                     );
                     Error::usage("source", what)
+                        .cure("to give the names in the order of the numbers", option::CLASSES)
                 })?,
             };
         }
@@ -164,15 +163,14 @@ fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
     for (at, FieldSpec { name, .. }) in fields.iter().enumerate() {
         let lists = sources.iter().map(|source| (source, source.facts().field(at).inner.clone()));
         if let Some(((mine, is), (theirs, other))) = other_inner_class(lists) {
-            let what = message!(
+            let what = format!(
                 "`{name}` of {} has {is}, and that of {} {other}: numbers within lists and documents \
-                 stay what they are, so write both with one list of classes, pack them one by one, or \
-                 leave the field out with {}",
+                 stay what they are; write both with one list of classes, or pack them one by one",
                 mine.name(),
-                theirs.name(),
-                named::DROP_FIELDS.with(name)
+                theirs.name()
             );
-            return Err(Error::usage("source", what));
+            return Err(Error::usage("source", what)
+                .cure("to leave the field out", option::DROP_FIELDS.with(name)));
         }
     }
     Ok(())
@@ -183,15 +181,14 @@ fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
     let whole = sources.iter().find(|source| source.splits().is_empty());
     let divided = sources.iter().find(|source| !source.splits().is_empty());
     let (Some(whole), Some(divided)) = (whole, divided) else { return Ok(()) };
-    let what = message!(
+    let what = format!(
         "{} has splits ({}) and {} has none, so that its samples belong to no split: pack them one \
-         by one, or mix all with {}; of a folder, give the split folders that belong with it",
+         by one, or of a folder give the split folders that belong with it",
         divided.name(),
         split_names(divided.splits()).join(", "),
-        whole.name(),
-        named::NO_SPLIT_FOLDERS
+        whole.name()
     );
-    Err(Error::usage("source", what))
+    Err(Error::usage("source", what).cure("to mix all", option::NO_SPLIT_FOLDERS.on()))
 }
 
 fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
@@ -255,15 +252,15 @@ fn common<'a>(mut told: impl Iterator<Item = &'a Option<String>>) -> Option<Stri
     first.filter(|first| told.all(|other| other.as_ref() == Some(first)))
 }
 
-fn n_without_classes(n: usize) -> Vec<Message> {
+fn n_without_classes(n: usize) -> Vec<Remark> {
     if n == 0 {
         return Vec::new();
     }
     let (samples, have) = if n == 1 { ("sample", "has") } else { ("samples", "have") };
-    vec![message!(
-        "{n} {samples} {have} objects without a list of classes, which {} does not number",
-        named::CLASSES
-    )]
+    let remark = format!(
+        "{n} {samples} {have} objects without a list of classes, which `classes` does not number"
+    );
+    vec![remark.into()]
 }
 
 impl Source for Concat {

@@ -1,6 +1,6 @@
 //! Entry points of the JPEGs that are stored, made by the workers.
 use crate::PackJob;
-use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, named};
+use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, option};
 use fdconvert_jpeg::{GRIDS_BITS, stored_entry_points};
 use std::time::{Duration, Instant};
 
@@ -37,11 +37,11 @@ pub(crate) fn check(job: &PackJob) -> Result<()> {
     match job.jpeg_index {
         Some(grid_bits) if !GRIDS_BITS.contains(&grid_bits) => {
             let what = format!("{grid_bits} bits; 512, 1024, 2048 and 4096 exist");
-            Err(Error::usage(named::JPEG_INDEX, what))
+            Err(Error::usage(option::JPEG_INDEX, what))
         }
         Some(_) if !job.format.capabilities().entry_points => {
             let what = format!("a {} of these options has no place for them", job.format.name());
-            Err(Error::usage(named::JPEG_INDEX, what))
+            Err(Error::usage(option::JPEG_INDEX, what))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! Whose failure it is when a sample is not stored: its own, or that of the machine.
 use crate::{OnError, Run};
-use fdconvert_core::{Error, Message, Result, message, named};
+use fdconvert_core::{Error, Remark, Result, option};
 
 /// So many samples in a row that the system could not read mean that the storage is gone, and the
 /// run ends: after a lost mount every sample fails, and none of them is broken.
@@ -69,12 +69,12 @@ impl Failures {
     /// # Errors
     /// The failure itself where samples are not to be skipped, where it is not of one sample, and
     /// where there were too many.
-    pub(crate) fn admit(&mut self, failure: Failure, key: &str, run: &Run) -> Result<Message> {
+    pub(crate) fn admit(&mut self, failure: Failure, key: &str, run: &Run) -> Result<Remark> {
         if run.on_error == OnError::Fail {
             return Err(failure.error);
         }
         let error = failure.skipped()?;
-        let reason = error.message();
+        let reason = error.remark();
         self.n_skipped += 1;
         self.unread_in_a_row = match error {
             Error::Io { .. } => self.unread_in_a_row + 1,
@@ -94,18 +94,15 @@ impl Failures {
         }
         let n_skipped = self.n_skipped;
         let too_many = match run.max_failures {
-            Some(max) if n_skipped > max => {
-                message!("more samples failed than {} allows", named::MAX_FAILURES.with(max))
-            }
+            Some(max) if n_skipped > max => format!("more samples failed than the {max} allowed"),
             None if n_skipped > MAX_MOSTLY_SKIPPED.max(self.n_fine) => {
-                let (n_all, more) = (n_skipped + self.n_fine, named::MAX_FAILURES.with("N"));
-                message!(
-                    "{n_skipped} of {n_all} samples failed so far, more than half; {more} allows more"
-                )
+                let n_all = n_skipped + self.n_fine;
+                format!("{n_skipped} of {n_all} samples failed so far, more than half")
             }
             _ => return Ok(reason),
         };
         let why = if let Error::Sample { what, .. } = error { what } else { reason };
-        Err(Error::sample(key, message!("{why}; {too_many}")))
+        Err(Error::sample(key, why.reworded(|why| format!("{why}; {too_many}")))
+            .cure("to allow more", option::MAX_FAILURES))
     }
 }

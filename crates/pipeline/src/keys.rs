@@ -1,5 +1,5 @@
 //! Lists of keys, by which samples are taken.
-use fdconvert_core::{Error, Message, Result, Shown, Source, message, named};
+use fdconvert_core::{Error, Result, Shown, Source, option};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
@@ -49,12 +49,12 @@ impl KeyList {
     /// # Errors
     /// `Usage` for text that is not UTF-8, a key that is there twice, and a list without keys.
     pub fn parse(text: &[u8], name: &str) -> Result<Self> {
-        let wrong = |what: Message| Error::usage(named::KEYS, message!("{}: {what}", Shown(name)));
+        let wrong = |what: String| Error::usage(option::KEYS, format!("{}: {what}", Shown(name)));
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let text = str::from_utf8(text).map_err(|cause| {
             let before = text.get(..cause.valid_up_to()).unwrap_or_default();
             let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-            wrong(message!("line {line} is not UTF-8; write the list as UTF-8, one key a line"))
+            wrong(format!("line {line} is not UTF-8; write the list as UTF-8, one key a line"))
         })?;
         let numbered = (1_u64..).zip(text.lines()).filter(|(_, key)| !key.is_empty());
         let (lines, keys): (Vec<u64>, Vec<String>) =
@@ -72,7 +72,7 @@ impl KeyList {
         });
         if let Some((key, first, again)) = twice {
             let key = Shown(key);
-            return Err(wrong(message!(
+            return Err(wrong(format!(
                 "`{key}` is on line {first} and again on line {again}; list each key once"
             )));
         }
@@ -162,19 +162,19 @@ impl KeyList {
             matches!(last, Some("-1" | "0" | "1"))
         };
         if missing.iter().take(SHOWN).all(is_of_class) && n == all {
-            let what = message!(
+            let what = format!(
                 "{name}: it has a number behind each name, as the lists of one class in Pascal VOC: \
                  write the names of the samples that you want alone, one a line"
             );
-            return Error::usage(named::KEYS, what);
+            return Error::usage(option::KEYS, what);
         }
         let (these, them) =
             if n == 1 { ("it".to_owned(), "it") } else { (format!("these {n}"), "them") };
-        let what = message!(
+        let what = format!(
             "{name}: {n} of its {all} keys are not in the source: {shown}{more}; {like}correct {these}, or \
              remove {them} from the list"
         );
-        Error::usage(named::KEYS, what)
+        Error::usage(option::KEYS, what)
     }
 }
 

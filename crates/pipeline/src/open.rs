@@ -5,7 +5,7 @@
 //! samples end where they ended then.
 use crate::{PackJob, PlanRequest, Selection};
 use fdconvert_codec::Policy;
-use fdconvert_core::{Error, Format, Result, Shard, ShardSummary, Source, message, named};
+use fdconvert_core::{Error, Format, Result, Shard, ShardSummary, Source, option};
 
 /// Refuses what a plan of an open source cannot be: what looks at all samples, or needs their number.
 ///
@@ -43,8 +43,8 @@ pub(crate) fn check_run(job: &PackJob) -> Result<()> {
     if !job.source.facts().is_open() {
         return Ok(());
     }
-    let shares = job.run.part.map(|_| named::PART);
-    match shares.or(job.run.overwrite.then_some(named::OVERWRITE)) {
+    let shares = job.run.part.map(|_| option::PART);
+    match shares.or(job.run.overwrite.then_some(option::OVERWRITE)) {
         Some(option) => {
             Err(Error::usage(option, "the number of samples is not known yet, which this needs"))
         }
@@ -112,7 +112,7 @@ pub(crate) fn check_end(job: &PackJob) -> Result<()> {
                 "more than {most} samples are more than {} shards hold; make them larger",
                 job.plan.shards.len()
             );
-            Err(Error::usage(named::SHARD_SIZE, what))
+            Err(Error::usage(option::SHARD_SIZE, what))
         }
     }
 }
@@ -126,10 +126,7 @@ pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
 }
 
 fn others(n_stored: u64) -> Error {
-    let what = message!(
-        "an interrupted run has left {n_stored} samples there, and these are others; replace them \
-         with {}",
-        named::OVERWRITE
-    );
-    Error::usage("output", what)
+    let what =
+        format!("an interrupted run has left {n_stored} samples there, and these are others");
+    Error::usage("output", what).cure("to replace them", option::OVERWRITE.on())
 }

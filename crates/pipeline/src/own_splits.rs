@@ -1,8 +1,8 @@
 //! Splits that the source itself has.
 use fdconvert_core::{
-    Error, Result, message,
-    named::{NO_SPLIT_FOLDERS, SPLIT, WHERE},
-    shell_word, split_names,
+    Error, Result,
+    option::{NO_SPLIT_FOLDERS, SPLIT, WHERE},
+    split_names,
 };
 use std::ops::Range;
 
@@ -46,12 +46,10 @@ pub(crate) fn group(
     let sized: Vec<_> = sized.filter(|(_, size)| *size > 0).collect();
     match sized.iter().find(|(name, _)| !is_part_of_file_name(name)) {
         Some((name, _)) => {
-            let others = WHERE.with(shell_word(&format!("split != \"{name}\"")));
-            let what = message!(
-                "the source has a split `{name}`, which is not part of a file name; leave it out \
-                 with {others}, or mix all splits with {NO_SPLIT_FOLDERS}"
-            );
-            Err(Error::usage("source", what))
+            let what = format!("the source has a split `{name}`, which is not part of a file name");
+            Err(Error::usage("source", what)
+                .cure("to leave it out", WHERE.with(format_args!("split != \"{name}\"")))
+                .cure("to mix all splits", NO_SPLIT_FOLDERS.on()))
         }
         None => Ok(sized),
     }
@@ -67,11 +65,11 @@ pub(crate) fn is_part_of_file_name(split: &str) -> bool {
 pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
-    let one = WHERE.with(shell_word(&format!("split == \"{first}\"")));
-    let what = message!(
-        "the source has splits ({names}), which dividing again would mix: leave {SPLIT} out to \
-         keep them, divide one of them with {one}, or mix those of a packed dataset with \
-         {NO_SPLIT_FOLDERS} and those of a folder by giving its split folders as sources"
+    let what = format!(
+        "the source has splits ({names}), which dividing again would mix: leave the option out to \
+         keep them, or mix those of a folder by giving its split folders as sources"
     );
     Error::usage(SPLIT, what)
+        .cure("to divide one of them", WHERE.with(format_args!("split == \"{first}\"")))
+        .cure("to mix those of a packed dataset", NO_SPLIT_FOLDERS.on())
 }

@@ -11,8 +11,8 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Encoded, Error, Format, Image, Kind, Message, Result, Sample, Shard, ShardSummary,
-    ShardWriter, Skipped, Source, Value, check_json, message, named,
+    Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
+    Skipped, Source, Value, check_json, option,
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -185,7 +185,7 @@ fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
         .num_threads(threads)
         .thread_name(|number| format!("pack-{number}"))
         .build();
-    built.map(Some).map_err(|cause| Error::usage(named::THREADS, cause.to_string()))
+    built.map(Some).map_err(|cause| Error::usage(option::THREADS, cause.to_string()))
 }
 
 /// The shard before the current one, on its way to the disk: syncing waits, and the next shard
@@ -221,15 +221,10 @@ type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
 /// The refusal of a dataset without a sample, with what was wrong with the first one.
 pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     let what = "none of its samples could be packed, and a dataset has at least one";
-    Error::usage(
-        "source",
-        match first {
-            Some(Skipped { key, reason, .. }) => {
-                message!("{what}; of the first, `{key}`: {reason}")
-            }
-            None => what.into(),
-        },
-    )
+    let of_first = first.map(|Skipped { key, reason, .. }| {
+        reason.clone().reworded(|reason| format!("{what}; of the first, `{key}`: {reason}"))
+    });
+    Error::usage("source", of_first.unwrap_or_else(|| what.into()))
 }
 
 /// What shards are filled with, and by whom.
@@ -356,8 +351,9 @@ fn pack_one(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed>
 fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed> {
     if let Some(reason) = job.plan.unreadable.get(&position) {
         let key = job.source.key(job.plan.source_index(position));
-        let why = reason.as_ref().map_or_else(Message::default, |reason| message!(": {reason}"));
-        return Err(Error::sample(key, message!("unreadable when the run was planned{why}")));
+        let unreadable = "unreadable when the run was planned";
+        let why = reason.clone().map(|why| why.reworded(|why| format!("{unreadable}: {why}")));
+        return Err(Error::sample(key, why.unwrap_or_else(|| unreadable.into())));
     }
     let began = Instant::now();
     let sample = job.source.read(job.plan.source_index(position))?;
@@ -408,12 +404,9 @@ fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
     for (field, value) in source.schema().fields.iter().zip(&sample.values) {
         let Value::Json(text) = value else { continue };
         check_json(text).map_err(|what| {
-            let (drop, skip) = (named::DROP_FIELDS.with(&field.name), named::ON_ERROR.with("skip"));
-            let what = message!(
-                "field `{}` {what}; {skip} leaves the sample out, {drop} the field",
-                field.name
-            );
-            Error::sample(&sample.key, what)
+            Error::sample(&sample.key, format!("field `{}` {what}", field.name))
+                .cure("to leave the sample out", option::ON_ERROR.with("skip"))
+                .cure("to leave the field out", option::DROP_FIELDS.with(&field.name))
         })?;
     }
     Ok(())

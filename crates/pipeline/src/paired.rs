@@ -1,7 +1,7 @@
 use crate::concat::hash_all;
 use fdconvert_core::{
-    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Kind, Look, Message, Result, Sample,
-    Schema, Source, SourceFacts, Value, message, named, probe,
+    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Kind, Look, Remark, Result, Sample,
+    Schema, Source, SourceFacts, Value, option, probe,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,14 +48,14 @@ impl Paired {
         facts.reads_ahead |= masks.facts().reads_ahead;
         facts.ignored.add(masks.facts().ignored.clone());
         if masks.schema().first_image().is_none() {
-            return Err(Error::usage(named::PAIR, format!("{} has no images", masks.name())));
+            return Err(Error::usage(option::PAIR, format!("{} has no images", masks.name())));
         }
         let mut by_stem = BTreeMap::new();
         for index in 0..masks.len() {
             let key = masks.key(index);
             if let Some(other) = by_stem.insert(stem(&key).to_owned(), index) {
                 let what = format!("`{}` and `{key}` have the same name", masks.key(other));
-                return Err(Error::usage(named::PAIR, what));
+                return Err(Error::usage(option::PAIR, what));
             }
         }
         let mut paired = Self { inner, masks, by_stem, facts, unlike: Arc::default() };
@@ -67,7 +67,7 @@ impl Paired {
     }
 
     /// Masks of no image, and images that share one.
-    fn misfits(&self) -> Vec<Message> {
+    fn misfits(&self) -> Vec<Remark> {
         let (masks, name, field) = (&self.masks, self.masks.name(), self.field());
         // The first sample that has each mask.
         let mut samples: Vec<Option<u64>> = (0..masks.len()).map(|_| None).collect();
@@ -90,10 +90,11 @@ impl Paired {
         if let Some((first, _)) = (0..).zip(&samples).find(|(_, sample)| sample.is_none()) {
             let (n, key) = (masks.len(), masks.key(first));
             let (belong, are) = if n_left == 1 { ("belongs", "is") } else { ("belong", "are") };
-            remarks.push(message!(
+            let remark = format!(
                 "{n_left} of {n} images in {name} {belong} to no sample and {are} left out, such \
                  as {key}: a sample has the {field} of the same name"
-            ));
+            );
+            remarks.push(remark.into());
         }
         if let Some((first, key, mask)) = shared {
             let (first, mask) = (self.inner.key(first), masks.key(mask));
@@ -102,10 +103,11 @@ impl Paired {
             } else {
                 format!("{n_shared} samples have")
             };
-            remarks.push(message!(
+            let remark = format!(
                 "{have} the {field} of another one whose name differs in the extension only, such as \
                  {first} and {key} that of {mask}"
-            ));
+            );
+            remarks.push(remark.into());
         }
         remarks
     }
@@ -154,15 +156,17 @@ impl Paired {
     }
 }
 
-fn unlike_ones(field: &str, n: u64, unlike: &Mutex<Unlike>) -> Vec<Message> {
+fn unlike_ones(field: &str, n: u64, unlike: &Mutex<Unlike>) -> Vec<Remark> {
     let Unlike { samples, key } = &*unlike.lock().unwrap_or_else(PoisonError::into_inner);
     if samples.is_empty() {
         return Vec::new();
     }
-    vec![message!(
-        "the {field} of {} of {n} samples has another size than the image, such as that of {key}",
-        samples.len()
-    )]
+    let n_unlike = samples.len();
+    let remark = format!(
+        "the {field} of {n_unlike} of {n} samples has another size than the image, such as that of \
+         {key}"
+    );
+    vec![remark.into()]
 }
 
 /// Width and height as stored.

@@ -3,7 +3,7 @@ use crate::{
     sharding::Measure, unreadable::Unreadable, whole,
 };
 use fdconvert_codec::{Encode, Form, Policy};
-use fdconvert_core::{Codec, Color, Common, Format, ImageHeader, Message, Result, Shard, Source};
+use fdconvert_core::{Codec, Color, Common, Format, ImageHeader, Remark, Result, Shard, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,7 +23,7 @@ pub struct Plan {
     /// Positions whose samples could not be read when the plan needed them, the first 100,000 with
     /// the reason. The run leaves them out even if they can be read by then: what else is planned depends on
     /// it. Empty unless the plan was made with [`OnError::Skip`].
-    pub unreadable: BTreeMap<u64, Option<Message>>,
+    pub unreadable: BTreeMap<u64, Option<Remark>>,
 }
 
 /// Request for a plan.

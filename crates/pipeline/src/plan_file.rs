@@ -21,7 +21,7 @@ use bincode::{
     error::{DecodeError, EncodeError},
 };
 use bytes::Bytes;
-use fdconvert_core::{Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
+use fdconvert_core::{Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, option};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     borrow::Cow,
@@ -197,7 +197,7 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         let PlanFile { options, sources, plan } = file;
         let options = O::deserialize(options).map_err(|cause| {
             let what = format!("{name} has options that this version does not know: {cause}");
-            Error::usage(named::PLAN, what)
+            Error::usage(option::PLAN, what)
         })?;
         Ok(Self { options, sources, plan })
     }

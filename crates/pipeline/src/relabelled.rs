@@ -1,7 +1,7 @@
 //! A packed dataset some of whose values a table replaces, by the keys of its samples.
 use fdconvert_core::{
-    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Look, Message, Result, Sample,
-    Schema, Source, SourceFacts, Value, message, misread_number, named, renumber_classes,
+    Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Look, Remark, Result, Sample,
+    Schema, Source, SourceFacts, Value, misread_number, option, renumber_classes,
 };
 use std::{
     borrow::Cow,
@@ -70,11 +70,11 @@ impl Relabelled {
         let n_alike = n_unknown - numbers.len();
         if n_alike > 0 {
             let (keys, are) = if n_alike == 1 { ("key", "is") } else { ("keys", "are") };
-            notes.push(message!(
-                "{n_alike} {keys} of {} {are} written with other forms of accented letters than the \
-                 dataset has (NFC and NFD)",
-                named::LABELS
-            ));
+            let remark = format!(
+                "{n_alike} {keys} of `labels` {are} written with other forms of accented letters \
+                 than the dataset has (NFC and NFD)"
+            );
+            notes.push(remark.into());
         }
         if !numbers.is_empty() {
             let unknown: Vec<&String> = numbers.keys().collect();
@@ -88,7 +88,7 @@ impl Relabelled {
                 shown.join(", "),
                 inner.key(0)
             );
-            return Err(Error::usage(named::LABELS, what));
+            return Err(Error::usage(option::LABELS, what));
         }
         let n_kept = rows.iter().filter(|row| row.is_none()).count();
         let mut fields = inner.schema().fields.clone();
@@ -97,7 +97,7 @@ impl Relabelled {
         for (at, field) in table.fields().iter().enumerate() {
             let refuse = |why: &str| {
                 let what = format!("{why}; list all samples of {}", inner.name());
-                Err(Error::usage(named::LABELS, what))
+                Err(Error::usage(option::LABELS, what))
             };
             let known = fields.iter().position(|known| known.name == field.name);
             let Some(known) = known else {
@@ -127,12 +127,10 @@ impl Relabelled {
             if let (Some(names), None) = (&own.class_names, &field.class_names) {
                 let values = || (0..n_listed).filter_map(|row| table.value(row, at));
                 if let Some(of_names) = as_names(names, values()).map_err(|what| {
-                    Error::usage(named::LABELS, format!("`{}` {what}", field.name))
+                    Error::usage(option::LABELS, format!("`{}` {what}", field.name))
                 })? {
-                    notes.push(message!(
-                        "the numbers of {} are names of classes, and are taken for these",
-                        named::LABELS
-                    ));
+                    let taken = "are names of classes, and are taken for these";
+                    notes.push(format!("the numbers of `labels` {taken}").into());
                     *column = Some(at);
                     numbers[1] = Some(of_names);
                     continue;
@@ -142,7 +140,7 @@ impl Relabelled {
                     let (name, n) = (&field.name, names.len());
                     let what =
                         format!("`{name}` is {value:?}, and there are {n} classes, from 0 on");
-                    return Err(Error::usage(named::LABELS, what));
+                    return Err(Error::usage(option::LABELS, what));
                 }
             }
             *column = Some(at);
@@ -153,14 +151,10 @@ impl Relabelled {
         // The table has those that are new.
         let is_new = FieldFacts { is_known: true, ..FieldFacts::default() };
         facts.fields.resize(facts.schema.fields.len(), is_new);
-        facts.remarks.extend(table.remarks().iter().map(Message::from));
+        facts.remarks.extend(table.remarks().iter().map(Remark::from));
         facts.remarks.extend(notes);
-        facts.remarks.push(message!(
-            "{} of {} samples have values of {}",
-            rows.len() - n_kept,
-            rows.len(),
-            named::LABELS
-        ));
+        let (n, n_all) = (rows.len() - n_kept, rows.len());
+        facts.remarks.push(format!("{n} of {n_all} samples have values of `labels`").into());
         let label = facts.schema.label().and_then(|field| columns.get(field).copied().flatten());
         if label.is_some() {
             // That of the dataset says nothing of the labels of a table.

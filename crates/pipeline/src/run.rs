@@ -1,5 +1,5 @@
 //! How a job runs: nothing here shapes a byte of its output.
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use serde::Deserialize;
 use std::thread;
 
@@ -62,11 +62,8 @@ impl Run {
         if self.max_failures.is_none() || self.on_error == OnError::Skip {
             return Ok(());
         }
-        let what = message!(
-            "it goes with {}: the first bad sample ends the run otherwise",
-            named::ON_ERROR.with("skip")
-        );
-        Err(Error::usage(named::MAX_FAILURES, what))
+        Err(Error::usage(option::MAX_FAILURES, "the first bad sample ends the run")
+            .cure("to leave bad samples out", option::ON_ERROR.with("skip")))
     }
 
     /// Worker threads that it has.
@@ -96,7 +93,7 @@ impl Run {
 pub fn threads(asked: Option<usize>) -> Result<usize> {
     match asked {
         Some(n) if !(1..=4096).contains(&n) => {
-            Err(Error::usage(named::THREADS, format!("{n} is not from 1 to 4096")))
+            Err(Error::usage(option::THREADS, format!("{n} is not from 1 to 4096")))
         }
         Some(n) => Ok(n),
         None => Ok(thread::available_parallelism().map_or(1, usize::from)),

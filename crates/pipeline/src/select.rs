@@ -1,7 +1,7 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
 use crate::PlanRequest;
-use fdconvert_core::{Error, Named, Result, Source, message, named};
+use fdconvert_core::{Error, OptionName, Result, Source, option};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -12,7 +12,7 @@ pub struct Selection {
     /// [`Condition`](crate::Condition); `None` for all.
     pub listed: Option<Vec<u64>>,
     /// Options that [`listed`](Self::listed) is the outcome of, for messages.
-    pub listed_by: Vec<Named>,
+    pub listed_by: Vec<OptionName>,
     /// Then only this share of what is left, from 0 to 1, drawn with this seed.
     pub share: Option<(f64, u64)>,
     /// The share is taken of every class by itself, at least one sample of each.
@@ -31,18 +31,18 @@ pub struct Split {
 impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
-        let share = self.share.map(|_| named::SAMPLE);
-        let given: Vec<_> = self.listed_by.iter().cloned().chain(share).collect();
+        let share = self.share.map(|_| option::SAMPLE);
+        let given: Vec<_> = self.listed_by.iter().copied().chain(share).collect();
         if n_samples == 0 || given.is_empty() {
             return Error::usage("source", "no sample was written");
         }
         if let ([_], Some((share, _))) = (&given[..], self.share) {
             let what = format!("a share of {share} of {n_samples} samples is empty; take more");
-            return Error::usage(named::SAMPLE, what);
+            return Error::usage(option::SAMPLE, what);
         }
-        let given = given.into_iter().map(|option| message!("{option}"));
-        let given = given.reduce(|all, option| message!("{all} and {option}")).unwrap_or_default();
-        let what = message!("none of the {n_samples} samples is left by {given}");
+        let given: Vec<_> = given.into_iter().map(|option| format!("`{option}`")).collect();
+        let given = given.join(" and ");
+        let what = format!("none of the {n_samples} samples is left by {given}");
         Error::usage("source", what)
     }
 
@@ -50,7 +50,7 @@ impl Selection {
     pub(crate) fn apply(&self, source: &dyn Source) -> Result<Option<Vec<u64>>> {
         let Some((share, seed)) = self.share else { return Ok(self.listed.clone()) };
         if !(0.0..=1.0).contains(&share) {
-            return Err(Error::usage(named::SAMPLE, format!("{share} is not from 0 to 1")));
+            return Err(Error::usage(option::SAMPLE, format!("{share} is not from 0 to 1")));
         }
         let indices = self.listed.clone().unwrap_or_else(|| (0..source.len()).collect());
         Ok(Some(if self.per_class {
@@ -71,12 +71,9 @@ fn share_of_classes(
     seed: u64,
 ) -> Result<Vec<u64>> {
     if source.schema().label().is_none() {
-        let what = message!(
-            "the source has no labels, so there are no classes to take a share of; leave it out, \
-             or give them by a table with {}",
-            named::LABELS
-        );
-        return Err(Error::usage(named::PER, what));
+        let what =
+            "the source has no labels, so there are no classes to take a share of; leave it out";
+        return Err(Error::usage(option::PER, what).cure("to give them by a table", option::LABELS));
     }
     let mut classes: BTreeMap<Option<i64>, Vec<u64>> = BTreeMap::new();
     for index in indices {
@@ -133,7 +130,7 @@ pub(crate) fn split(
     request: &PlanRequest,
 ) -> Result<Vec<(String, u64)>> {
     let PlanRequest { splits, split_seed: seed, drop_rest, .. } = request;
-    let wrong = |what: String| Err(Error::usage(named::SPLIT, what));
+    let wrong = |what: String| Err(Error::usage(option::SPLIT, what));
     let total: f64 = splits.iter().map(|split| split.share).sum();
     if splits.iter().any(|split| split.share.is_nan() || split.share <= 0.0) || total > 1.0 + 1e-9 {
         return wrong("shares must be above 0 and add up to at most 1".into());

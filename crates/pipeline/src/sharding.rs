@@ -1,7 +1,7 @@
 //! Where a split is cut into shards.
 use crate::{Plan, ahead::Pieces, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
-use fdconvert_core::{Amount, Error, Format, Result, Source, Value, named};
+use fdconvert_core::{Amount, Error, Format, Result, Source, Value, option};
 use std::ops::Range;
 
 /// Images that are encoded to learn how large they become when that is not known otherwise.
@@ -60,10 +60,10 @@ impl Sharding {
         }
         let n_samples = range.end - range.start;
         let n_shards = match self.by {
-            ShardBy::Count(0) => return Err(Error::usage(named::SHARD_COUNT, "give 1 or more")),
-            ShardBy::Number(0) => return Err(Error::usage(named::SHARDS, "give 1 or more")),
+            ShardBy::Count(0) => return Err(Error::usage(option::SHARD_COUNT, "give 1 or more")),
+            ShardBy::Number(0) => return Err(Error::usage(option::SHARDS, "give 1 or more")),
             ShardBy::Bytes(0) => {
-                return Err(Error::usage(named::SHARD_SIZE, "give 1 byte or more"));
+                return Err(Error::usage(option::SHARD_SIZE, "give 1 byte or more"));
             }
             ShardBy::Count(count) if self.multiple_of <= 1 => {
                 return Ok(by_count(&range, count).collect());
@@ -95,7 +95,7 @@ impl Sharding {
                  {n_samples} is the most"
             );
             // The option that asked for so many.
-            let option = if multiple > 1 { named::SHARDS_MULTIPLE_OF } else { named::SHARDS };
+            let option = if multiple > 1 { option::SHARDS_MULTIPLE_OF } else { option::SHARDS };
             return Err(Error::usage(option, what));
         }
         Ok(equal(&range, n_shards))
@@ -106,13 +106,13 @@ impl Sharding {
     fn cut_open(&self, how: &Measure<'_>, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
         let unknown = "it takes the number of samples, which is not known here";
         if self.multiple_of > 1 {
-            return Err(Error::usage(named::SHARDS_MULTIPLE_OF, unknown));
+            return Err(Error::usage(option::SHARDS_MULTIPLE_OF, unknown));
         }
         let count = match self.by {
-            ShardBy::Number(_) => return Err(Error::usage(named::SHARDS, unknown)),
-            ShardBy::Count(0) => return Err(Error::usage(named::SHARD_COUNT, "give 1 or more")),
+            ShardBy::Number(_) => return Err(Error::usage(option::SHARDS, unknown)),
+            ShardBy::Count(0) => return Err(Error::usage(option::SHARD_COUNT, "give 1 or more")),
             ShardBy::Bytes(0) => {
-                return Err(Error::usage(named::SHARD_SIZE, "give 1 byte or more"));
+                return Err(Error::usage(option::SHARD_SIZE, "give 1 byte or more"));
             }
             ShardBy::Count(count) => count,
             ShardBy::Bytes(bytes) => (bytes / how.mean(range)?).max(1),

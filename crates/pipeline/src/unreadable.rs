@@ -2,7 +2,7 @@ use crate::{
     OnError,
     failure::{Failure, is_of_content},
 };
-use fdconvert_core::{Error, Message, Result};
+use fdconvert_core::{Error, Remark, Result};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
@@ -23,7 +23,7 @@ pub(crate) struct Unreadable {
 /// Positions, the first ones with their reasons, whatever the threads found first.
 #[derive(Default)]
 struct Reasons {
-    reasons: BTreeMap<u64, Message>,
+    reasons: BTreeMap<u64, Remark>,
     others: BTreeSet<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Reasons {
         if self.reasons.contains_key(&position) || self.others.contains(&position) {
             return;
         }
-        self.reasons.insert(position, error.message());
+        self.reasons.insert(position, error.remark());
         if self.reasons.len() > max_reasons {
             self.others.extend(self.reasons.pop_last().map(|(last, _)| last));
         }
@@ -63,7 +63,7 @@ impl Unreadable {
     }
 
     /// The positions, with the reasons that are kept.
-    pub(crate) fn into_reasons(self) -> BTreeMap<u64, Option<Message>> {
+    pub(crate) fn into_reasons(self) -> BTreeMap<u64, Option<Remark>> {
         let Reasons { reasons, others } =
             self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         let reasons = reasons.into_iter().map(|(position, reason)| (position, Some(reason)));

@@ -1,7 +1,7 @@
 //! Images that a format of pixels stores as files of their own: masks, and what else is no RGB.
 use fdconvert_core::{
     Codec, Color, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues, Reader,
-    Result, Schema, Source, Value, message, named, probe,
+    Result, Schema, Source, Value, option, probe,
 };
 use std::path::Path;
 
@@ -64,13 +64,13 @@ pub(crate) fn check(schema: &Schema, field: usize, key: &str, image: &Image) -> 
         return Ok(());
     }
     let name = schema.fields.get(field).map_or("", |field| &field.name);
-    let (drop, skip) = (named::DROP_FIELDS.with(name), named::ON_ERROR.with("skip"));
-    let what = message!(
+    let what = format!(
         "field `{name}` is a PNG with a palette, whose numbers would be lost, as the field is stored \
-         as RGB by its first image; pack into a format that stores files, such as wds; {drop} leaves \
-         the field out, {skip} such samples"
+         as RGB by its first image; pack into a format that stores files, such as wds"
     );
-    Err(Error::sample(key, what))
+    Err(Error::sample(key, what)
+        .cure("to leave the field out", option::DROP_FIELDS.with(name))
+        .cure("to leave out such samples", option::ON_ERROR.with("skip")))
 }
 
 /// A format in whose place files of images are stored: it holds all that are files.

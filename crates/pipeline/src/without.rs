@@ -1,6 +1,6 @@
 use fdconvert_core::{
     Ahead, Amount, Codec, Error, Image, Look, Result, Sample, Schema, Source, SourceFacts, Value,
-    named,
+    option,
 };
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Without {
             .unzip();
         if fields.is_empty() {
             let what = format!("{} has no other fields", own.name);
-            return Err(Error::usage(named::DROP_FIELDS, what));
+            return Err(Error::usage(option::DROP_FIELDS, what));
         }
         let schema = Schema::new(fields)?;
         let label = own.schema.label().and_then(|label| own.schema.fields.get(label));

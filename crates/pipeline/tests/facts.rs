@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 use fdconvert_core::{
     Error, FieldFacts, FieldSpec, Ignored, Image, InnerClasses, Kind, Look, Result, Sample, Schema,
-    Source, SourceFacts, message,
+    Source, SourceFacts,
 };
 use fdconvert_pipeline::{Concat, Prefixed, Without};
 use std::sync::Arc;
@@ -23,12 +23,12 @@ impl Known {
             n_given: Some(3),
             reads_ahead: true,
             splits: vec![("train".into(), 0..2), ("val".into(), 2..4)],
-            remarks: [message!("a remark on {name}")].into_iter().collect(),
+            remarks: [format!("a remark on {name}").into()].into_iter().collect(),
             label_origin: Some("from nowhere".into()),
             ignored: Ignored { hidden: 7, ..Ignored::default() },
             ..SourceFacts::new(name, Schema::new(fields).unwrap(), 4)
         };
-        facts.remarks.push_found(|| vec![message!("found by reading")]);
+        facts.remarks.push_found(|| vec!["found by reading".into()]);
         Self(facts)
     }
 }

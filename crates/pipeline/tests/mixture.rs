@@ -89,7 +89,7 @@ fn a_failed_read_never_changes_the_choice_in_silence() {
     // What is skipped is skipped even if a second look succeeds.
     let skipping = plan(&with(What::Failing), Some(OnError::Skip)).unwrap();
     assert_eq!(skipping.unreadable.keys().copied().collect::<Vec<_>>(), [2]);
-    assert!(skipping.unreadable[&2].as_ref().unwrap().contains("image 2"));
+    assert!(skipping.unreadable[&2].as_ref().unwrap().text.contains("image 2"));
     // A broken image is found broken by every look.
     assert!(plan(&with(What::Broken), Some(OnError::Fail)).is_err());
     assert!(plan(&with(What::Broken), None).unwrap().unreadable.is_empty());

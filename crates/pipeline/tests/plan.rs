@@ -104,7 +104,7 @@ fn splits_of_the_source_stay_whatever_the_order() {
     assert_eq!(by(PlanRequest::default(), &*joined), both(7, 13));
     let whole = Box::new(listing(5, "c", &["cat"]));
     let mixed = Concat::join(vec![divided("a", 3), whole]).map(drop).unwrap_err();
-    assert!(mixed.to_string().contains("`no_split_folders`"), "{mixed}");
+    assert!(mixed.to_string().contains("no_split_folders=true"), "{mixed}");
     let splits = vec![Split { name: "x".into(), share: 1.0 }];
     let error = plan(&*source, &PlanRequest { splits, ..PlanRequest::default() }).unwrap_err();
     assert!(error.to_string().contains("split: "), "{error}");

@@ -2,7 +2,7 @@ use crate::{
     Binding, Busy, Choice, LineChart, Page, Report, SLACK, Series, Verdict, chart, page::table,
     xml::escape,
 };
-use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
+use fdconvert_core::{Codec, bandwidth, images_per_s, option, size};
 use std::fmt::Write;
 
 /// Ratio of measurement and prediction, in either direction, above which the report remarks on it.
@@ -118,8 +118,8 @@ fn explained(report: &Report, measured: f64) -> String {
              the inputs were measured, or the sample is too small. Repeat it, or give more \
              <code>{}</code> and <code>{}</code>.",
             times(off),
-            named::RUNS.name(),
-            named::SAMPLES.name()
+            option::RUNS,
+            option::SAMPLES
         ));
     }
     text

@@ -1,5 +1,5 @@
 //! Which exception an error becomes: named by who has to act, as the errors themselves are.
-use fdconvert_core::{Class, Error, Style};
+use fdconvert_core::{Class, Error, OptionRef, Setting};
 use pyo3::{
     PyErr,
     exceptions::{PyKeyboardInterrupt, PyOSError},
@@ -21,7 +21,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         let why = why.split(" (os error").next().unwrap_or_default().to_owned();
         return PyOSError::new_err((number, why, path.clone().into_os_string()));
     }
-    let message = error.message().in_style(Style::Python);
+    let message = error.spelled(keyword);
     if let Error::Device { .. } = error {
         return DeviceError::new_err(message);
     }
@@ -33,13 +33,22 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
-/// The exception for options of a loader, some of which have other names in Python.
-pub(crate) fn raise_option(error: Error) -> PyErr {
-    let Error::Usage { option, what } = error else { return raise(&error) };
-    let option = match option.name() {
-        "normalise" => "mean".into(),
-        "chunk" | "window" => "shuffle".into(),
-        _ => option,
-    };
-    raise(&Error::Usage { option, what })
+/// An option of the library as a keyword, with the value that it should have.
+pub(crate) fn keyword(option: &OptionRef) -> String {
+    let name = option.name.replace('-', "_");
+    match &option.setting {
+        // Fields of the loader's options that have other names here.
+        Setting::Argument => match option.name {
+            "normalise" => "mean".to_owned(),
+            "chunk" | "window" => "shuffle".to_owned(),
+            argument => argument.to_owned(),
+        },
+        Setting::Any => name,
+        Setting::On => format!("{name}=True"),
+        Setting::To(number) if number.parse::<f64>().is_ok() => format!("{name}={number}"),
+        Setting::To(text) if text.contains('"') => {
+            format!("{name}='{}'", text.replace('\'', r"\'"))
+        }
+        Setting::To(text) => format!("{name}=\"{text}\""),
+    }
 }

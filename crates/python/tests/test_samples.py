@@ -285,7 +285,7 @@ def test_the_first_and_the_last_sample_may_be_broken(tmp_path: Path) -> None:
         fdconvert.pack(broken, out, on_error="skip")
     report = fdconvert.pack(broken, out, on_error="skip", schema=SCHEMA)
     assert [skipped["index"] for skipped in report["skipped"]] == [0, 59]
-    with pytest.raises(fdconvert.DataError, match="more samples failed than max_failures=1"):
+    with pytest.raises(fdconvert.DataError, match="than the 1 allowed; to allow more: max_failures$"):
         fdconvert.pack(broken, tmp_path / "y.beton", on_error="skip", schema=SCHEMA, max_failures=1)
 
 
@@ -482,7 +482,7 @@ def test_refusals_say_what_to_do(
 
 
 def test_a_writer_refuses_before_the_first_sample(beton: Path, tmp_path: Path) -> None:
-    with pytest.raises(fdconvert.UsageError, match="exists; replace it with overwrite=True"):
+    with pytest.raises(fdconvert.UsageError, match="exists; to replace it: overwrite=True"):
         fdconvert.Writer(beton)
     with pytest.raises(fdconvert.UsageError, match="did you mean `jpeg_quality`"):
         fdconvert.Writer(tmp_path / "x.beton", jpg_quality=90)

@@ -172,7 +172,7 @@ def test_a_killed_run_is_not_continued_by_fewer_samples(tmp_path: Path) -> None:
     assert killed(KILLED, tmp_path / "set", 120).returncode == -signal.SIGKILL
     fewer = KILLED.replace("range(400)", "range(80)")
     refused = killed(fewer, tmp_path / "set", 1000)
-    assert "samples there, and these are others; replace them" in refused.stderr
+    assert "samples there, and these are others; to replace them: overwrite=True" in refused.stderr
     n_samples, resumed = killed(KILLED, tmp_path / "set", 1000).stdout.split()
     assert n_samples == "400" and int(resumed) >= 80
 

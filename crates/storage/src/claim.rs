@@ -8,7 +8,7 @@ use crate::{
     record::{START, mark, seal_record},
     take_back,
 };
-use fdconvert_core::{Error, Message, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use object::ClaimObject;
 use std::path::{Path, PathBuf};
 
@@ -70,24 +70,19 @@ impl Claim {
             (Held::File(scratch), start)
         };
         let mark = mark(fingerprint);
-        let refuse = |why: &Message| {
-            let what = message!("{} {why}", path.display());
-            Err(Error::usage("output", what))
-        };
+        let refuse = |why: &str| Error::usage("output", format!("{} {why}", path.display()));
         let found = match look(&start) {
             Some(true) if start == mark => Found::Same,
             Some(true) => Found::Other,
             Some(false) => Found::Nothing,
             None => {
-                return refuse(&"exists and is not a claim of fdconvert; move it away".into());
+                return Err(refuse("exists and is not a claim of fdconvert; move it away"));
             }
         };
         if found == Found::Other && !overwrite {
-            return refuse(&message!(
-                "is of an unfinished run with another source or other options; finish that run, \
-                 or replace it with {}",
-                named::OVERWRITE
-            ));
+            let why =
+                "is of an unfinished run with another source or other options; finish that run";
+            return Err(refuse(why).cure("to replace it", option::OVERWRITE.on()));
         }
         Ok(Self { held, record: record.to_path_buf(), mark, found })
     }

@@ -3,7 +3,7 @@ use crate::{
     place::{away, is_url},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 #[cfg(feature = "write")]
 use rustix::buffer::spare_capacity;
 use std::{
@@ -34,9 +34,10 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let len = metadata.len();
     if len > max_bytes {
         return Err(Error::Limit {
-            what: format!("the size of {}", path.display()).into(),
-            limit: named::MAX_FILE_BYTES.with(max_bytes),
+            what: format!("the size of {}", path.display()),
             asked: len,
+            most: max_bytes,
+            option: option::MAX_FILE_BYTES,
         });
     }
     crate::fault::on_read(path, len).map_err(Error::io("read", path))?;

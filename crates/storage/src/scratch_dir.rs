@@ -1,7 +1,7 @@
 use crate::{
     folders::open_folder_of, left, partial_path, read_file, scratch::Scratch, sync_folder_of,
 };
-use fdconvert_core::{Error, Message, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -31,10 +31,7 @@ impl ScratchDir {
     /// `Usage` when the folder is there and not ours, or of another run, or in use; `Io`.
     pub fn open(out: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(out);
-        let refuse = |why: &Message| {
-            let what = message!("{} {why}", path.display());
-            Err(Error::usage("output", what))
-        };
+        let refuse = |why: &str| Error::usage("output", format!("{} {why}", path.display()));
         let fresh = match fs::create_dir(&path) {
             Ok(()) => true,
             // An empty one is what a run leaves that was killed before it could set its mark.
@@ -42,7 +39,7 @@ impl ScratchDir {
             Err(cause) => return Err(Error::io("create the folder", &path)(cause)),
         };
         if !fresh && !is_marked(&path) {
-            return refuse(&"exists and was not made by fdconvert; move it away".into());
+            return Err(refuse("exists and was not made by fdconvert; move it away"));
         }
         let opened = Scratch::open(&path.join(MARK)).and_then(|mark| {
             // Nothing was written by a run that was killed before its mark was whole.
@@ -70,11 +67,9 @@ impl ScratchDir {
         if !fresh && !same {
             if !overwrite {
                 mark.leave();
-                return refuse(&message!(
-                    "is the unfinished output of a run with another source or other options; \
-                     finish that run, or replace it with {}",
-                    named::OVERWRITE
-                ));
+                let why = "is the unfinished output of a run with another source or other options; \
+                           finish that run";
+                return Err(refuse(why).cure("to replace it", option::OVERWRITE.on()));
             }
             // From here on it is this run's, to be removed as a whole when something fails.
             let this = Self { path, mark: Some(mark), resumed: false };

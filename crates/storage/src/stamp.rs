@@ -10,7 +10,7 @@ use crate::{
     read_file, read_if_there,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result, option};
 use std::{
     ffi::OsStr,
     fs, io,
@@ -59,13 +59,11 @@ impl SourceStamp {
         if !is_url(&self.path) || found.starts_with(ours.as_bytes()) || !is_ours(found) {
             return Ok(());
         }
-        let what = message!(
-            "{} is of an unfinished run with another source or other options; finish that run, or \
-             replace it with {}",
-            self.path.display(),
-            named::OVERWRITE
+        let what = format!(
+            "{} is of an unfinished run with another source or other options; finish that run",
+            self.path.display()
         );
-        Err(Error::usage("output", what))
+        Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()))
     }
 
     /// Returns whether the very times lie there.
@@ -134,14 +132,12 @@ fn differs(found: &[u8], line: &[u8], fingerprint: [u8; 16]) -> bool {
 }
 
 fn written_since(path: &Path) -> Error {
-    let what = message!(
+    let what = format!(
         "files of the source were written to since this output was begun (by their \
-         modification times, see {}): start again with {}, or remove that file if \
-         nothing but the times has changed",
-        path.display(),
-        named::OVERWRITE
+         modification times, see {}); remove that file if nothing but the times has changed",
+        path.display()
     );
-    Error::usage("source", what)
+    Error::usage("source", what).cure("to start again", option::OVERWRITE.on())
 }
 
 /// A whole line, or what a kill or a power loss left of one.

@@ -1,6 +1,6 @@
 //! What users say of a store's address, looked at before the first request: the client panics where
 //! its URL is none.
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use url::Url;
 
 /// Characters of the names of buckets and containers beside letters and digits: `:` stands between
@@ -22,7 +22,7 @@ pub(crate) fn check_endpoint(endpoint: &str) -> Result<()> {
         _ => "it is http:// or https://, a host, and its port if it has one".to_owned(),
     };
     let what = format!("the endpoint of the store, `{endpoint}`, is not a URL: {cure}");
-    Err(Error::usage(named::STORE_OPTION, what))
+    Err(Error::usage(option::STORE_OPTION, what))
 }
 
 /// Refuses a region that is not a part of a host's name.
@@ -31,7 +31,7 @@ pub(crate) fn check_region(region: &str) -> Result<()> {
         return Ok(());
     }
     let what = format!("the region of the store, `{}`, is invalid", region.escape_debug());
-    Err(Error::usage(named::STORE_OPTION, what))
+    Err(Error::usage(option::STORE_OPTION, what))
 }
 
 fn is_url(text: &str) -> bool {

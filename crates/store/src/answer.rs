@@ -2,7 +2,7 @@
 //!
 //! It does where a credential, a token or an address makes no header and no URL. What it was in the
 //! middle of is dropped with the request.
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use object_store::Error as Cause;
 use std::io;
 
@@ -17,7 +17,7 @@ pub(crate) trait Answer {
 
 impl<T> Answer for Result<T> {
     fn of_panic() -> Self {
-        Err(Error::usage(named::STORE_OPTION, SAID))
+        Err(Error::usage(option::STORE_OPTION, SAID))
     }
 }
 

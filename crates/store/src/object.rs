@@ -6,7 +6,7 @@ use crate::{
     memo::{Memo, Start},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use object_store::{Error as Cause, GetOptions, GetRange, ObjectMeta};
 use std::{
     io,
@@ -173,9 +173,10 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let object = Object::open(path)?;
     if object.len > max_bytes {
         return Err(Error::Limit {
-            what: format!("the size of {}", path.display()).into(),
-            limit: named::MAX_FILE_BYTES.with(max_bytes),
+            what: format!("the size of {}", path.display()),
             asked: object.len,
+            most: max_bytes,
+            option: option::MAX_FILE_BYTES,
         });
     }
     let start = object.start.clone();

@@ -2,7 +2,7 @@
 //!
 //! Not for each dataset: which endpoint and which credentials a bucket has does not depend on who
 //! reads it, and readers open further objects (shards, indexes) by themselves.
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::sync::{PoisonError, RwLock};
 
 static OPTIONS: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
@@ -24,7 +24,7 @@ pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Resul
     for (name, value) in options {
         let name = name.to_ascii_lowercase();
         if !is_known(&name) {
-            return Err(Error::usage(named::STORE_OPTION, format!("`{name}` is unknown; {HELP}")));
+            return Err(Error::usage(option::STORE_OPTION, format!("`{name}` is unknown; {HELP}")));
         }
         known.push((name, value));
     }

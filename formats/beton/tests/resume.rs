@@ -188,7 +188,7 @@ fn another_run_is_left_alone() {
     };
     // Another source; the same with other options; another number of samples.
     let message = refused(create_as(&*paged(), &out, &schema(), N_SAMPLES, [8; 16], false));
-    assert!(message.contains("`overwrite`"), "{message}");
+    assert!(message.contains("to replace it: overwrite=true"), "{message}");
     unchanged();
     refused(start(&*compact(), &out));
     refused(start(&*compat(), &out));

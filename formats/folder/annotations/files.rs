@@ -8,7 +8,7 @@ use crate::folder::{
     objects::{self, Objects},
     walk::{self, no_image},
 };
-use fdconvert_core::{Error, Ignored, Result, named};
+use fdconvert_core::{Error, Ignored, Result, option};
 use fdconvert_storage::place::is_url;
 use std::{
     borrow::Cow,
@@ -88,7 +88,7 @@ impl LabelFiles {
     fn descend(&mut self, folder: &Path, below: &[u8], depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             let what = format!("{} is more than {MAX_DEPTH} folders deep", folder.display());
-            return Err(Error::usage(named::LABELS, what));
+            return Err(Error::usage(option::LABELS, what));
         }
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
@@ -171,7 +171,7 @@ impl Pairs<'_> {
             name(stem),
             hint(file).unwrap_or_else(|| "; each has to have the name of its image".to_owned())
         );
-        Err(Error::usage(named::LABELS, what))
+        Err(Error::usage(option::LABELS, what))
     }
 
     /// Adds remarks on what has no counterpart, and on names that differ.
@@ -245,7 +245,7 @@ fn own<'a>(
         key_of_path(other),
         key_of_path(image)
     );
-    Err(Error::usage(named::LABELS, what))
+    Err(Error::usage(option::LABELS, what))
 }
 
 /// Takes files of annotations that were read out of what was passed over in the source, where they

@@ -5,7 +5,7 @@
 //! wherever turning exchanges width and height. What is packed is of the upright image.
 use super::lists::around;
 use crate::folder::BoxFrame;
-use fdconvert_core::{ImageHeader, Message, Turn, message, named};
+use fdconvert_core::{ImageHeader, Remark, Turn, option};
 use std::{collections::BTreeSet, sync::Mutex};
 
 /// Share of the image's side by which boxes reach over its edge without being of another image.
@@ -146,7 +146,7 @@ impl Frame {
     /// # Errors
     /// They lie in the other frame of a photo alone: the size that is stated, or that none is, says
     /// another one than they do.
-    pub(super) fn check(&self, corners: &[[f64; 2]], photo: Photo) -> Result<Vec<Notice>, Message> {
+    pub(super) fn check(&self, corners: &[[f64; 2]], photo: Photo) -> Result<Vec<Notice>, Remark> {
         let upright = self.size.map(|side| side as f64);
         let own = self.turn.map_or(upright, Turn::before);
         let is_outside = |corners: &&[[f64; 2]]| match **corners {
@@ -180,11 +180,9 @@ impl Frame {
             Some(_) => ("as it is stored", "upright"),
             None => ("that EXIF turns upright", "stored"),
         };
-        Err(message!(
-            "a box reaches out of the image {is}, and is in the {other} one; {} takes all annotations \
-             as those of that image",
-            named::BOXES.with(other)
-        ))
+        let what = format!("a box reaches out of the image {is}, and is in the {other} one");
+        let purpose = "to take all annotations as those of that image";
+        Err(Remark::from(what).cure(purpose, option::BOXES.with(other)))
     }
 }
 
@@ -204,7 +202,7 @@ impl Notices {
     }
 
     /// What there is to tell, in sentences.
-    pub(crate) fn remarks(&self) -> Vec<Message> {
+    pub(crate) fn remarks(&self) -> Vec<Remark> {
         let counts = self.0.lock().map(|sets| sets.each_ref().map(BTreeSet::len));
         let [turned, unclear, scaled, outside, keypoints] = counts.unwrap_or_default();
         let photos = |n: usize| match n {
@@ -213,43 +211,52 @@ impl Notices {
         };
         let mut remarks = Vec::new();
         if turned > 0 {
-            remarks.push(message!(
+            let remark = format!(
                 "annotations of {} were of the image as it is stored, and were turned upright with \
                  it",
                 photos(turned)
-            ));
+            );
+            remarks.push(remark.into());
         }
         if unclear > 0 {
-            remarks.push(message!(
+            let what = format!(
                 "annotations of {} may be of the stored image or of the one that EXIF turns, both of \
-                 one size: they are taken as of the upright one; {} takes them as of the other",
-                photos(unclear),
-                named::BOXES.with("stored")
-            ));
+                 one size: they are taken as of the upright one",
+                photos(unclear)
+            );
+            let stored = option::BOXES.with("stored");
+            remarks.push(Remark::from(what).cure("to take them as of the other", stored));
         }
         if scaled > 0 {
-            remarks.push(message!(
-                "annotations of {} are for another size of the image, given by `size` in its \
+            remarks.push(
+                format!(
+                    "annotations of {} are for another size of the image, given by `size` in its \
                  objects",
-                photos(scaled)
-            ));
+                    photos(scaled)
+                )
+                .into(),
+            );
         }
         let images = |n: usize| match n {
             1 => "1 image".to_owned(),
             n => format!("{n} images"),
         };
         if outside > 0 {
-            remarks.push(message!(
-                "boxes of {} are wholly outside of the image, and are kept as they are written",
-                images(outside)
-            ));
+            remarks.push(
+                format!(
+                    "boxes of {} are wholly outside of the image, and are kept as they are written",
+                    images(outside)
+                )
+                .into(),
+            );
         }
         if keypoints > 0 {
-            remarks.push(message!(
+            let remark = format!(
                 "lines of {} are taken as polygons, and may be boxes with keypoints: these need a \
                  data.yaml with `kpt_shape`",
                 images(keypoints)
-            ));
+            );
+            remarks.push(remark.into());
         }
         remarks
     }

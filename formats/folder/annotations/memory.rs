@@ -5,7 +5,7 @@ use super::{
 };
 use crate::folder::table::Cell;
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::collections::BTreeSet;
 
 /// Format that annotations are written in.
@@ -28,7 +28,7 @@ impl AnnotationFile {
     /// # Errors
     /// `Usage` when it is not such a file, or breaks its rules.
     pub fn documents(self, bytes: &[u8]) -> Result<Vec<Bytes>> {
-        self.made_of(bytes).map_err(|what| Error::usage(named::LABELS, what))
+        self.made_of(bytes).map_err(|what| Error::usage(option::LABELS, what))
     }
 
     fn made_of(self, bytes: &[u8]) -> Result<Vec<Bytes>, String> {

@@ -21,7 +21,7 @@ pub use memory::AnnotationFile;
 
 use crate::folder::{Folder, labels::tables_in, split_folders::Division, table::Table};
 use bytes::Bytes;
-use fdconvert_core::{Error, Ignored, Message, Result, Schema, named};
+use fdconvert_core::{Error, Ignored, Remark, Result, Schema, option};
 use fdconvert_storage::place::{self, Kind, is_url};
 use std::path::Path;
 
@@ -60,7 +60,7 @@ impl Made {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Vec<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Remark> {
         match self {
             Self::Coco(coco) => coco.document(row, photo),
             Self::Captions(captions) => Ok((captions.document(row)?, Vec::new())),
@@ -87,7 +87,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
                  from this machine, so copy it here first",
                 labels.display()
             );
-            Err(Error::usage(named::LABELS, what))
+            Err(Error::usage(option::LABELS, what))
         }
         _ if !tables_in(labels)?.files.is_empty() => Ok(None),
         _ if place::is_folder(labels) => of_folder(root, labels, how).map(Some),
@@ -100,7 +100,7 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
                  metadata.csv or metadata.jsonl",
                 labels.display()
             );
-            Err(Error::usage(named::LABELS, what))
+            Err(Error::usage(option::LABELS, what))
         }
     }
 }
@@ -108,8 +108,9 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
 /// A folder of files, one for each image.
 fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
     let found = files::LabelFiles::list(folder)?;
-    let refuse =
-        |what: &str| Err(Error::usage(named::LABELS, format!("{} holds {what}", folder.display())));
+    let refuse = |what: &str| {
+        Err(Error::usage(option::LABELS, format!("{} holds {what}", folder.display())))
+    };
     let (has_text, has_xml) = (!found.text.is_empty(), !found.xml.is_empty());
     let are_of_images = |files| -> Result<bool> {
         let (images, _) = files::images(root, how)?;

@@ -8,7 +8,7 @@ mod wrapping;
 use crate::{folder::objects::Objects, tarball};
 use bytes::Bytes;
 use directory::Directory;
-use fdconvert_core::{Error, Ignored, Limits, MaxDecompressed, Message, Result, message, named};
+use fdconvert_core::{Error, Ignored, Limits, MaxDecompressed, Result, option};
 use fdconvert_storage::{
     map,
     place::{self, Kind, is_url},
@@ -151,14 +151,14 @@ impl Archive {
     pub(crate) fn read(&self, key: &str, path: &[u8], limits: &Limits) -> Result<Option<Bytes>> {
         let Some(object) = self.objects.find(path) else { return Ok(None) };
         let shown = || self.path.join(String::from_utf8_lossy(path).as_ref());
-        let refuse = |what: Message| {
-            Error::sample(key, message!("{} {what}", String::from_utf8_lossy(path)))
-        };
+        let refuse =
+            |what: String| Error::sample(key, format!("{} {what}", String::from_utf8_lossy(path)));
         if object.len > limits.max_file_bytes {
             return Err(Error::Limit {
-                what: format!("the size of {}", shown().display()).into(),
-                limit: named::MAX_FILE_BYTES.with(limits.max_file_bytes),
+                what: format!("the size of {}", shown().display()),
                 asked: object.len,
+                most: limits.max_file_bytes,
+                option: option::MAX_FILE_BYTES,
             });
         }
         let number = usize::try_from(object.tag).unwrap_or(usize::MAX);
@@ -181,7 +181,7 @@ impl Archive {
             return Err(refuse(what.into()));
         }
         let entry = zip.get_entry(member.place).map_err(|cause| {
-            refuse(format!("cannot be found in the zip, which is damaged: {cause}").into())
+            refuse(format!("cannot be found in the zip, which is damaged: {cause}"))
         })?;
         let (start, end) = entry.compressed_data_range();
         let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
@@ -193,20 +193,18 @@ impl Archive {
             CompressionMethod::STORE => {
                 let len = object.len;
                 let what = format!("is damaged: it has {n_stored} bytes and claims {len}");
-                return Err(refuse(what.into()));
+                return Err(refuse(what));
             }
             CompressionMethod::DEFLATE if object.len > self.max_decompressed.of(n_stored) => {
                 return Err(self.max_decompressed.refuse(&shown(), n_stored, object.len));
             }
-            CompressionMethod::DEFLATE => {
-                inflate::inflate(&stored, object.len).map_err(|what| refuse(what.into()))?
-            }
+            CompressionMethod::DEFLATE => inflate::inflate(&stored, object.len).map_err(refuse)?,
             method => {
                 let what = format!(
                     "is compressed by method {method}; of zips only stored and deflated files \
                      are read: unpack it and pack the folder, or zip that by `zip -0 -r`"
                 );
-                return Err(refuse(what.into()));
+                return Err(refuse(what));
             }
         };
         let expected = entry.claim_verifier().crc;
@@ -215,7 +213,7 @@ impl Archive {
             let what = format!(
                 "is damaged: its checksum (CRC-32) is {found:08x}, the zip says {expected:08x}"
             );
-            return Err(refuse(what.into()));
+            return Err(refuse(what));
         }
         Ok(Some(bytes))
     }

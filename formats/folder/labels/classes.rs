@@ -5,7 +5,7 @@ use crate::folder::{
     split_folders::folder,
     table::{Column, Table},
 };
-use fdconvert_core::{Error, FieldSpec, Result, Schema, named};
+use fdconvert_core::{Error, FieldSpec, Result, Schema, option};
 use std::collections::BTreeMap;
 
 /// Adds the classes that the folders give, with the numbers that they have when all files are
@@ -25,7 +25,7 @@ pub(crate) fn keep_classes(
         numbers.get(class.as_str()).copied().ok_or_else(|| {
             let path = key_of_path(path);
             let what = format!("`{path}` is in none of the class folders; add a column `label`");
-            Error::usage(named::LABELS, what)
+            Error::usage(option::LABELS, what)
         })
     };
     let labels = table.paths.iter().map(|path| label(path)).collect::<Result<Vec<i64>>>()?;

@@ -86,7 +86,7 @@ fn folders_of_splits_are_read_in_the_order_of_their_names() {
 #[test]
 fn what_is_not_read_is_refused_by_name() {
     let refused = |error: Error| match error {
-        Error::Unsupported { what, .. } => what,
+        Error::Unsupported { what, .. } => what.text,
         other => panic!("{other}"),
     };
     assert!(refused(MdsReader::open(&golden("gz")).unwrap_err()).contains("`gz`"));

@@ -1,6 +1,6 @@
 use super::{Combined, Place, total};
 use crate::shards::record::is_missing;
-use fdconvert_core::{Error, Result, message};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Blob, open_all, place};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub(crate) fn verify(
     let damaged = |offset: u64, what: &str| {
         let cure =
             "pack the dataset again, which keeps its shards, or make it by `fdconvert index`";
-        Error::corrupt(format, &path, offset, message!("{what}; {cure}"))
+        Error::corrupt(format, &path, offset, format!("{what}; {cure}"))
     };
     let blob = match Blob::open(&path) {
         Ok(blob) => blob,

@@ -7,7 +7,7 @@ use crate::{
     sidecars::croissant::{data_type, document, field, object, record_set},
     tar::groups,
 };
-use fdconvert_core::{Error, FieldSpec, Kind, Result, named};
+use fdconvert_core::{Error, FieldSpec, Kind, Result, option};
 use fdconvert_storage::Blob;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -18,7 +18,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let n_images = shards.schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
     if n_images != 1 {
         let what = format!("`croissant` describes samples of one image, not of {n_images}");
-        return Err(Error::usage(named::SIDECARS, what));
+        return Err(Error::usage(option::SIDECARS, what));
     }
     let columns = Column::of(shards);
     let mut table = "key,split".to_owned();

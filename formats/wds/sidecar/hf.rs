@@ -1,6 +1,6 @@
 //! `README.md`, whose front matter tells Hugging Face `datasets` what there is.
 use super::{Output, Shards};
-use fdconvert_core::{Error, FieldSpec, Kind, Result, message, named};
+use fdconvert_core::{Error, FieldSpec, Kind, Result, option};
 use fdconvert_storage::read_file;
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -21,12 +21,12 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
 /// Path at which the sidecar of that name writes the `README.md` of such a dataset.
 pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> {
     if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
-        let what = message!(
+        let what = format!(
             "Hugging Face datasets takes one name for a field, and loses samples of another; here \
-             are {names}: pack again with {}, or leave out `{sidecar}`",
-            named::IMAGE_FIELD.with("jpg")
+             are {names}: leave out `{sidecar}`, or pack again"
         );
-        return Err(Error::usage(named::SIDECARS, what));
+        return Err(Error::usage(option::SIDECARS, what)
+            .cure("to give all images one name", option::IMAGE_FIELD.with("jpg")));
     }
     let path = shards.out.join("README.md");
     if path.try_exists().map_err(Error::io("access", &path))? {
@@ -36,7 +36,7 @@ pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> 
                 "fdconvert did not write {}: move it away, or leave out `{sidecar}`",
                 path.display()
             );
-            return Err(Error::usage(named::SIDECARS, what));
+            return Err(Error::usage(option::SIDECARS, what));
         }
     }
     Ok(path)
@@ -52,7 +52,7 @@ pub(super) fn config(shards: &Shards<'_>) -> Result<String> {
         let name = split.replace('-', "_");
         let what = format!("two splits would be called `{name}` by Hugging Face datasets");
         if !names.insert(name.clone()) {
-            return Err(Error::usage(named::SIDECARS, what));
+            return Err(Error::usage(option::SIDECARS, what));
         }
         let (name, glob) = (quoted(&name), quoted(&format!("{split}-[0-9]*.tar")));
         text.push_str(&format!("  - split: {name}\n    path: {glob}\n"));

@@ -15,8 +15,7 @@ use crate::{
 };
 use fdconvert_core::probe::{Ending, check_complete, has_pages, is_animated, not_decoded};
 use fdconvert_core::{
-    Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, message,
-    named::{self, STRICT},
+    Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, option,
 };
 
 /// Notes that a strict policy turns into errors: doubts about an image, and losses.
@@ -199,8 +198,7 @@ impl Policy {
         let Outcome { encoded, notes, nanos } = kept;
         let stripped = strip_metadata(&encoded.bytes, encoded.codec, self.strip);
         let stripped = stripped.map_err(|what| {
-            let what = message!("{what}; {} stores it without", named::ENCODE.with("jpeg"));
-            Error::sample(key, what)
+            Error::sample(key, what).cure("to store it without", option::ENCODE.with("jpeg"))
         })?;
         let Some(stripped) = stripped else { return Ok(Outcome { encoded, notes, nanos }) };
         let bytes = stripped.bytes.into();
@@ -218,7 +216,7 @@ impl Policy {
         let refused = REFUSED_BY_STRICT.into_iter().find(|(note, _)| notes.contains(*note));
         match refused {
             Some((_, what)) if self.strict => {
-                Err(Error::sample(key, message!("{what}, which {STRICT} does not let pass")))
+                Err(Error::sample(key, format!("{what}, which `strict` does not let pass")))
             }
             _ => Ok(()),
         }
@@ -280,9 +278,7 @@ impl Policy {
         let mut out = worker.take();
         match self.alpha {
             Alpha::Refuse => {
-                let refuse = named::ALPHA.with("refuse");
-                let what = message!("has an alpha channel (refused by {refuse})");
-                return Err(Error::sample(key, what));
+                return Err(Error::sample(key, "has an alpha channel (refused by `alpha`)"));
             }
             Alpha::Drop => convert::drop_alpha(&pixels.data, gray, &mut out),
             Alpha::Blend(background) => {

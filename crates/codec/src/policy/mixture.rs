@@ -6,7 +6,7 @@ use crate::{
     bmp::{Depth, PlainBmp, bmp_len, stored_bilevel},
     claim::{claim, claim_bilevel, claim_pixels},
 };
-use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result, named};
+use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result, option};
 use std::{fmt, str::FromStr};
 
 /// Stores a share of the images as BMP, which are larger and take almost no time to decode, and the
@@ -278,14 +278,14 @@ impl Policy {
         let Some(mixture) = self.mixture else { return Ok(()) };
         if !(0.0..=1.0).contains(&mixture.share) {
             return Err(Error::usage(
-                named::RATIO,
+                option::RATIO,
                 format!("{} is not from 0 to 1", mixture.share),
             ));
         }
         if !matches!(self.encode, Encode::Keep | Encode::Jpeg | Encode::Png | Encode::Webp) {
             let how = self.encode.name();
             let what = format!("images that stay encoded are kept, jpeg, png or webp, not {how}");
-            return Err(Error::usage(named::RATIO, what));
+            return Err(Error::usage(option::RATIO, what));
         }
         Ok(())
     }

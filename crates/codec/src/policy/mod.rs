@@ -11,7 +11,7 @@ pub use mixture::{By, Form, Mixture, Outlook};
 pub use worker::{Nanos, Outcome, Worker};
 
 use crate::{Filter, JpegOptions, Metadata, Size, backend};
-use fdconvert_core::{Error, Limits, Result, named};
+use fdconvert_core::{Error, Limits, Result, option};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// Form in which images are stored.
@@ -213,35 +213,38 @@ impl Policy {
         let quality = self.jpeg.quality;
         if !(1..=100).contains(&quality) {
             return Err(Error::usage(
-                named::JPEG_QUALITY,
+                option::JPEG_QUALITY,
                 format!("{quality} is not from 1 to 100"),
             ));
         }
         if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
-            return Err(Error::usage(named::OPTIMIZE_HUFFMAN, what));
+            return Err(Error::usage(option::OPTIMIZE_HUFFMAN, what));
         }
         if self.baseline && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which rewrites JPEGs without loss";
-            return Err(Error::usage(named::BASELINE, what));
+            return Err(Error::usage(option::BASELINE, what));
         }
         match self.size {
             Some(Size::MaxSide(0)) => {
-                return Err(Error::usage(named::MAX_SIDE, "an image needs at least 1 pixel"));
+                return Err(Error::usage(option::MAX_SIDE, "an image needs at least 1 pixel"));
             }
             Some(Size::ShortSide(0)) => {
-                return Err(Error::usage(named::SHORT_SIDE, "an image needs at least 1 pixel"));
+                return Err(Error::usage(option::SHORT_SIDE, "an image needs at least 1 pixel"));
             }
             _ => {}
         }
         self.validate_mixture()?;
         match self.encode {
             Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
-                Err(Error::usage(named::SMART_RATIO, format!("{ratio} is not a number above 0")))
+                Err(Error::usage(option::SMART_RATIO, format!("{ratio} is not a number above 0")))
             }
-            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => Err(
-                Error::usage(named::ENCODE, format!("mix:{jpeg_share} is not a share from 0 to 1")),
-            ),
+            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => {
+                Err(Error::usage(
+                    option::ENCODE,
+                    format!("mix:{jpeg_share} is not a share from 0 to 1"),
+                ))
+            }
             _ => Ok(()),
         }
     }

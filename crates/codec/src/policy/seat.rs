@@ -1,7 +1,7 @@
 //! The seat of a re-encoded image: a codec and channels that the format can hold.
 
 use super::{Alpha, Encode, Gray, Policy};
-use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Message, Result, message, named};
+use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Result, option};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The wanted encoding, before the format is consulted.
@@ -56,7 +56,7 @@ impl Policy {
         }
         let (name, codec) = (format.name(), self.encode.name());
         let what = format!("the format `{name}` cannot hold {codec} images; choose another");
-        Err(Error::usage(named::ENCODE, what))
+        Err(Error::usage(option::ENCODE, what))
     }
 
     /// Returns whether the image with this key must be stored as raw pixels.
@@ -95,13 +95,10 @@ impl Policy {
                 Some(header) if self.must_decode(header.codec) => Goal::Prefer(Codec::Png),
                 Some(header) if !resize && header.color == Color::Cmyk => {
                     let name = format.name();
-                    let what = message!(
-                        "the format `{name}` cannot hold a CMYK image as it is; {} or {} converts \
-                         it to RGB",
-                        named::ENCODE.with("jpeg"),
-                        named::ENCODE.with("raw")
-                    );
-                    return Err(Error::sample(key, what));
+                    let what = format!("the format `{name}` cannot hold a CMYK image as it is");
+                    return Err(Error::sample(key, what)
+                        .cure("to convert it to RGB", option::ENCODE.with("jpeg"))
+                        .cure("or to raw pixels", option::ENCODE.with("raw")));
                 }
                 _ => Goal::Fallback,
             },
@@ -120,16 +117,16 @@ impl Policy {
             let channels = self.fit(codec, shape, format)?;
             Some(Seat { codec, channels, fell_back: false })
         };
-        let cannot = |codec: Codec, cure: Message| {
+        let cannot = |codec: Codec| {
             let (name, codec) = (format.name(), codec.extension());
             let Shape { width, height, channels, .. } = shape;
             let image = format!("{width}x{height} {codec} of {channels} channels");
-            Error::sample(key, message!("the format `{name}` cannot hold a {image}{cure}"))
+            Error::sample(key, format!("the format `{name}` cannot hold a {image}"))
         };
         let wanted = match goal {
             Goal::Exact(codec) => {
-                let cure = || message!("; choose another {}", named::ENCODE);
-                return fit(codec).ok_or_else(|| cannot(codec, cure()));
+                let other = "to choose another codec";
+                return fit(codec).ok_or_else(|| cannot(codec).cure(other, option::ENCODE));
             }
             Goal::Prefer(codec) => fit(codec),
             Goal::Smart(_) => fit(Codec::Jpeg).or_else(|| fit(Codec::Raw)),
@@ -138,7 +135,7 @@ impl Policy {
         let fallback = format.fallback();
         wanted
             .or_else(|| fit(fallback).map(|seat| Seat { fell_back: true, ..seat }))
-            .ok_or_else(|| cannot(fallback, Message::default()))
+            .ok_or_else(|| cannot(fallback))
     }
 
     /// Returns the channels of an image in this codec; `None` when the format cannot hold any.

@@ -4,7 +4,7 @@ use super::{
     scan::{Scan, State, has_sums, image, recorded},
 };
 use crate::{Context, Stage, chunk::Chunk};
-use fdconvert_core::{Encoded, Error, Message, Reader, Result};
+use fdconvert_core::{Encoded, Error, Reader, Remark, Result};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -49,7 +49,7 @@ pub(super) fn links(
 }
 
 /// Compares images of one checksum.
-fn compare(set: &Datasets<'_>, ids: &[u32]) -> (Vec<Link>, Vec<(u32, Message)>) {
+fn compare(set: &Datasets<'_>, ids: &[u32]) -> (Vec<Link>, Vec<(u32, Remark)>) {
     let (mut equal, mut unreadable) = (Vec::new(), Vec::new());
     let mut leaders: Vec<(u32, Encoded)> = Vec::new();
     for &id in ids {
@@ -68,7 +68,7 @@ fn compare(set: &Datasets<'_>, ids: &[u32]) -> (Vec<Link>, Vec<(u32, Message)>) 
             Ok((Some(leader), _)) => equal.push((id, leader)),
             Ok((None, image)) if leaders.len() < MAX_LEADERS => leaders.push((id, image)),
             Ok((None, _)) => {}
-            Err(error) => unreadable.push((id, error.message())),
+            Err(error) => unreadable.push((id, error.remark())),
         }
     }
     (equal, unreadable)

@@ -1,6 +1,6 @@
 //! The keys of the samples to keep, as the option `keys` of packing takes them.
 use super::{Datasets, Group};
-use fdconvert_core::{Error, Result, Shown, message, named};
+use fdconvert_core::{Error, Result, Shown, option};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,8 +11,8 @@ pub(super) fn check(set: &Datasets<'_>) -> Result<()> {
     for id in 0..n_samples {
         let key = set.key(id);
         if key.is_empty() || key.contains(['\n', '\r']) {
-            let what = message!("the key `{}` cannot stand on a line of a list", Shown(&key));
-            return Err(Error::usage(named::KEYS, what));
+            let what = format!("the key `{}` cannot stand on a line of a list", Shown(&key));
+            return Err(Error::usage(option::KEYS, what));
         }
         hashed.push((xxh3_64(key.as_bytes()), id));
     }
@@ -22,11 +22,11 @@ pub(super) fn check(set: &Datasets<'_>) -> Result<()> {
         for (_, id) in same {
             let key = set.key(*id);
             if keys.contains(&key) {
-                let what = message!(
+                let what = format!(
                     "two samples are called `{}`, and a list of keys cannot keep one of them alone",
                     Shown(&key)
                 );
-                return Err(Error::usage(named::KEYS, what));
+                return Err(Error::usage(option::KEYS, what));
             }
             keys.insert(key);
         }

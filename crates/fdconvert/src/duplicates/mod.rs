@@ -29,7 +29,7 @@ use crate::{
     sources::opening,
     stats::{check_place, write},
 };
-use fdconvert_core::{Error, Limits, Message, Reader, Result, SplitChoice, named};
+use fdconvert_core::{Error, Limits, Reader, Remark, Result, SplitChoice, option};
 use fdconvert_pipeline::threads;
 use scan::Scan;
 use serde::Deserialize;
@@ -113,7 +113,7 @@ pub struct Duplicates {
     /// alone.
     pub flat: u64,
     /// Samples that cannot be read or decoded: dataset, number, key, and why; the first 100,000.
-    pub unreadable: Vec<(usize, u64, String, Message)>,
+    pub unreadable: Vec<(usize, u64, String, Remark)>,
     /// Number of further ones.
     pub unreadable_left_out: u64,
     /// Keys that were written.
@@ -143,7 +143,7 @@ pub fn find_duplicates(
     }
     check_place("keys", options.keys.as_deref(), b"", options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(option::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let open = |path: &PathBuf| fdconvert_reader::open_with(path, &how);
     let readers: Vec<Box<dyn Reader>> = datasets.iter().map(open).collect::<Result<_>>()?;

@@ -7,7 +7,7 @@ use super::{
     scan::{Scan, State, image},
 };
 use crate::{Context, Stage, chunk::CHUNK};
-use fdconvert_core::{Error, Limits, Message, Result};
+use fdconvert_core::{Error, Limits, Remark, Result};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 
@@ -75,7 +75,7 @@ struct Candidates {
     ids: Vec<u32>,
     /// Of each; none where it cannot be read any more.
     levels: Vec<Option<Box<Levels>>>,
-    unreadable: Vec<(u32, Message)>,
+    unreadable: Vec<(u32, Remark)>,
 }
 
 impl Candidates {
@@ -120,7 +120,7 @@ impl Candidates {
                 let levels = match looked {
                     Some(Ok(levels)) => Some(Box::new(levels)),
                     Some(Err(error)) => {
-                        unreadable.push((*id, error.message()));
+                        unreadable.push((*id, error.remark()));
                         None
                     }
                     None => None,

@@ -4,7 +4,7 @@ use super::{
     hash::{Looker, Seen},
 };
 use crate::{Context, Stage, chunk::Chunk, verify::MAX_PROBLEMS};
-use fdconvert_core::{Encoded, Error, Limits, Message, Reader, Result, Value};
+use fdconvert_core::{Encoded, Error, Limits, Reader, Remark, Result, Value};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -27,7 +27,7 @@ pub(super) struct Scan {
     /// Hashes of what is seen; empty where they were not asked for.
     pub(super) hashes: Vec<u64>,
     pub(super) states: Vec<State>,
-    unreadable: Vec<(u32, Message)>,
+    unreadable: Vec<(u32, Remark)>,
     unreadable_left_out: u64,
 }
 
@@ -79,7 +79,7 @@ impl Scan {
             Ok((sum, Some(Seen::Flat))) => (sum, 0, State::Flat),
             Ok((sum, Some(Seen::Hash(hash)))) => (sum, hash, State::Seen),
             Err(error) => {
-                self.list(self.states.len() as u32, || error.message());
+                self.list(self.states.len() as u32, || error.remark());
                 (0, 0, State::Unreadable)
             }
         };
@@ -91,14 +91,14 @@ impl Scan {
     }
 
     /// A sample that was looked at cannot be read after all.
-    pub(super) fn is_unreadable(&mut self, id: u32, why: Message) {
+    pub(super) fn is_unreadable(&mut self, id: u32, why: Remark) {
         if let Some(state) = self.states.get_mut(id as usize) {
             *state = State::Unreadable;
         }
         self.list(id, || why);
     }
 
-    fn list(&mut self, id: u32, why: impl FnOnce() -> Message) {
+    fn list(&mut self, id: u32, why: impl FnOnce() -> Remark) {
         match self.unreadable.len() < MAX_PROBLEMS {
             true => self.unreadable.push((id, why())),
             false => self.unreadable_left_out += 1,
@@ -106,7 +106,7 @@ impl Scan {
     }
 
     /// What cannot be read and why, in order, and the number of further samples.
-    pub(super) fn into_unreadable(mut self) -> (Vec<(u32, Message)>, u64) {
+    pub(super) fn into_unreadable(mut self) -> (Vec<(u32, Remark)>, u64) {
         self.unreadable.sort_by_key(|(id, _)| *id);
         (self.unreadable, self.unreadable_left_out)
     }
@@ -175,7 +175,7 @@ mod tests {
             unreadable: Vec::new(),
             unreadable_left_out: 0,
         };
-        (0..n_samples).for_each(|id| scan.is_unreadable(id, Message::default()));
+        (0..n_samples).for_each(|id| scan.is_unreadable(id, Remark::default()));
         assert!((0..n_samples).all(|id| scan.state(id) == State::Unreadable));
         let (listed, left_out) = scan.into_unreadable();
         assert_eq!((listed.len(), left_out), (MAX_PROBLEMS, 3));

@@ -8,7 +8,7 @@ use crate::{
     sources::opening,
     stats::{Stats, UNASKED, count},
 };
-use fdconvert_core::{Encoded, Message, Reader, Result, Sample, SplitChoice, Value, split_sizes};
+use fdconvert_core::{Encoded, Reader, Remark, Result, Sample, SplitChoice, Value, split_sizes};
 use fdconvert_storage::place::left_out;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -64,7 +64,7 @@ pub struct Inspected {
     /// The hash of all that its samples hold, where that was asked for.
     pub root_hash: Option<RootHash>,
     /// How the dataset was taken, and what was left out, as packing it notes.
-    pub remarks: Vec<Message>,
+    pub remarks: Vec<Remark>,
 }
 
 /// Looks at a dataset.
@@ -79,7 +79,7 @@ pub fn inspect(path: &Path, options: &InspectOptions, context: Context<'_>) -> R
     let is_counted = options.stats || dataset.len() <= UNASKED;
     let stats = is_counted.then(|| count(&*dataset, options.stats, context)).transpose()?;
     let root_hash = options.hash.then(|| root_hash(&*dataset, context)).transpose()?;
-    let mut remarks: Vec<_> = left_out(path).map(Message::from).into_iter().collect();
+    let mut remarks: Vec<_> = left_out(path).map(Remark::from).into_iter().collect();
     remarks.extend(dataset.remarks());
     Ok(Inspected { dataset, first, stats, root_hash, remarks })
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Context, Stage};
 use fdconvert_codec::JpegOptions;
-use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
+use fdconvert_core::{Codec, Error, Limits, Result, Source, option};
 use fdconvert_pipeline::{Cancel, threads};
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
@@ -164,7 +164,7 @@ fn formats(source: &dyn Source, options: &ProfileOptions) -> Result<Vec<Codec>> 
     formats.sort_unstable();
     formats.dedup();
     if formats.len() < 2 {
-        return Err(Error::usage(named::FORMATS, "a mixture needs two, e.g. png,bmp"));
+        return Err(Error::usage(option::FORMATS, "a mixture needs two, e.g. png,bmp"));
     }
     Ok(formats)
 }
@@ -218,7 +218,7 @@ fn found_files(target: &Path) -> Result<Vec<PathBuf>> {
              folder on the disk to measure",
             target.display()
         );
-        return Err(Error::usage(named::TARGET, what));
+        return Err(Error::usage(option::TARGET, what));
     }
     Ok(files)
 }
@@ -261,7 +261,7 @@ fn best_pair(
         }
     }
     let (pair, model, _) =
-        best.ok_or_else(|| Error::usage(named::FORMATS, "a mixture needs two, e.g. png,bmp"))?;
+        best.ok_or_else(|| Error::usage(option::FORMATS, "a mixture needs two, e.g. png,bmp"))?;
     Ok((pair, model))
 }
 

@@ -12,7 +12,7 @@ use crate::{
     options::{from_object, setters},
     sources::Opening,
 };
-use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
+use fdconvert_core::{Codec, Error, Limits, Result, Source, option};
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
 use serde::Deserialize;
@@ -157,7 +157,7 @@ pub enum Search {
 /// # Errors
 /// `Usage` for options that mean nothing; those of the source; `Io`; `Cancelled`.
 pub fn profile(source: &Path, options: &ProfileOptions, context: Context<'_>) -> Result<Report> {
-    let files = [(named::OUTPUT, &options.output), (named::REPORT, &options.report)];
+    let files = [(option::OUTPUT, &options.output), (option::REPORT, &options.report)];
     for (option, path) in files {
         if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {
             return Err(Error::exists(option, path));
@@ -197,7 +197,7 @@ pub(crate) fn measure(
 ) -> Result<Report> {
     let target = options.target.as_deref().unwrap_or(target);
     if !fs::metadata(target).map_err(Error::io("open", target))?.is_dir() {
-        return Err(Error::usage(named::TARGET, format!("{} is not a folder", target.display())));
+        return Err(Error::usage(option::TARGET, format!("{} is not a folder", target.display())));
     }
     measure::measure_on(source, options, target, context)
 }

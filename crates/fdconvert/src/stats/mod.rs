@@ -15,7 +15,7 @@ use crate::{
     options::{from_object, setters},
     sources::opening,
 };
-use fdconvert_core::{Error, Limits, Result, SplitChoice, named, split_sizes};
+use fdconvert_core::{Error, Limits, Result, SplitChoice, option, split_sizes};
 use fdconvert_pipeline::threads;
 use fdconvert_storage::{place, refuse_special, replace, write_new};
 use serde::Deserialize;
@@ -109,7 +109,7 @@ pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Re
     let began = Instant::now();
     check_place("html", options.html.as_deref(), page::START, options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(option::THREADS, cause.to_string()))?;
     let how = opening(options.max_decompressed, &options.split);
     let reader = fdconvert_reader::open_with(dataset, &how)?;
     let reader = &*reader;

@@ -15,7 +15,7 @@ use crate::{
     supply::{Request, Samples, Supply},
     transform::{Augment, Geometry, Key, Step},
 };
-use fdconvert_core::{Error, Result, message};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
 use std::{
     any::Any,
@@ -259,12 +259,13 @@ impl Epoch {
         }
         let key = self.datasets.key(sample.located);
         if n_failures > self.max_failures {
-            let what = message!(
-                "{n_failures} samples failed in epoch {}, more than {} are not borne; the last: {}",
-                self.number,
-                self.max_failures,
-                error.message()
-            );
+            let (epoch, most) = (self.number, self.max_failures);
+            let what = error.remark().reworded(|last| {
+                format!(
+                    "{n_failures} samples failed in epoch {epoch}, more than {most} are not borne; \
+                     the last: {last}"
+                )
+            });
             return Err(Error::sample(key, what));
         }
         if matches!(policy, OnError::Skip) {
@@ -281,19 +282,21 @@ impl Epoch {
         let dataset = self.datasets.name(sample.located.dataset);
         let key = self.datasets.key(sample.located);
         let which = format!("(number {} of {dataset})", sample.number);
-        match error {
-            Error::Sample { what, .. } => Error::sample(key, message!("{which} {what}")),
+        let what = match error {
+            Error::Sample { what, .. } => what,
             // What the system says keeps its kind: it is not a fault of the data.
-            Error::Io { .. } | Error::Cancelled => error,
-            other => Error::sample(key, message!("{which} {}", other.message())),
-        }
+            Error::Io { .. } | Error::Cancelled => return error,
+            other => other.remark(),
+        };
+        Error::sample(key, what.reworded(|what| format!("{which} {what}")))
     }
 
     /// Why a row shows nothing: neither its sample nor any that may stand in for it.
     pub(super) fn exhausted(&self, sample: &Chosen, last: Option<Error>) -> Error {
-        let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.message());
-        let what =
-            message!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
+        let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.remark());
+        let what = cause.reworded(|cause| {
+            format!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}")
+        });
         Error::sample(self.datasets.key(sample.located), what)
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     transform::{Crop, DType, Geometry, Key, Layout, Output, Renderer},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
-use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, message};
+use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value};
 
 /// Geometry and objects of a row, where any of its fields follows the image.
 #[derive(Debug, Clone)]
@@ -215,7 +215,8 @@ impl Named<'_> {
     fn wrap(&self, error: Error) -> Error {
         match error {
             Error::Sample { what, .. } => {
-                Error::sample(self.key, message!("its field `{}`: {what}", self.field))
+                let in_field = |what: &str| format!("its field `{}`: {what}", self.field);
+                Error::sample(self.key, what.reworded(in_field))
             }
             other => other,
         }

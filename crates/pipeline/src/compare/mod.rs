@@ -14,7 +14,7 @@ pub use values::{Difference, PixelDifference};
 
 use crate::Cancel;
 use fdconvert_codec::Decoder;
-use fdconvert_core::{Ahead, Class, Error, Limits, Message, Reader, Result};
+use fdconvert_core::{Ahead, Class, Error, Limits, Reader, Remark, Result};
 use fields::FieldPair;
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ pub struct Changed {
     /// something does.
     pub fields: Vec<(String, Difference)>,
     /// Why it cannot be compared, where one of the two cannot be read.
-    pub unreadable: Option<Message>,
+    pub unreadable: Option<Remark>,
 }
 
 /// Two datasets that are compared.
@@ -146,7 +146,7 @@ impl<'a> Comparison<'a> {
         let (one, other) = match read {
             Ok(both) => both,
             Err(error) if error.class() == Class::Data => {
-                return Ok(Some(changed(Vec::new(), Some(error.message()))));
+                return Ok(Some(changed(Vec::new(), Some(error.remark()))));
             }
             Err(error) => return Err(error),
         };

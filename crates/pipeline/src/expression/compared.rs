@@ -3,7 +3,7 @@ use crate::expression::{
     Expression, Node, Operator, Scalar, Type,
     tokens::{Token, tokens},
 };
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::{collections::BTreeSet, slice};
 
 /// The splits that an expression confines samples to; empty where it does not. A folder needs them
@@ -35,7 +35,7 @@ pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
     });
     let named: Vec<_> = named.collect();
     let sketch = Expression::parse(text, &named);
-    let sketch = sketch.map_err(|what| Error::usage(named::WHERE, what))?;
+    let sketch = sketch.map_err(|what| Error::usage(option::WHERE, what))?;
     Ok((sketch, named.iter().position(|(name, _)| name == "split")))
 }
 

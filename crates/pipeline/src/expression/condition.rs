@@ -6,7 +6,7 @@ use crate::{
     failure::Failure,
 };
 use fdconvert_core::{
-    Amount, Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, named,
+    Amount, Error, Image, Kind, Result, Sample, Schema, Shown, Source, Splits, Value, option,
     split_names,
 };
 use rayon::prelude::*;
@@ -71,7 +71,7 @@ impl<'a> Condition<'a> {
         let known = names(source.schema());
         let typed: Vec<_> = known.iter().map(|(name, kind, _)| (name.clone(), *kind)).collect();
         let expression =
-            Expression::parse(text, &typed).map_err(|what| Error::usage(named::WHERE, what))?;
+            Expression::parse(text, &typed).map_err(|what| Error::usage(option::WHERE, what))?;
         let names: Vec<_> = known.into_iter().map(|(.., meaning)| meaning).collect();
         let label = names.iter().position(|meaning| *meaning == Meaning::Label);
         if let (Some(label), Some(classes)) = (label, class_names(source.schema())) {
@@ -222,7 +222,7 @@ fn check(texts: &[&str], there: &[&str], what: &str) -> Result<()> {
     let more = if there.len() > SHOWN { ", ..." } else { "" };
     let there = if there.is_empty() { "which has none".to_owned() } else { shown + more };
     let what = format!("`{}` is none of the {what} of the source, {there}", Shown(text));
-    Err(Error::usage(named::WHERE, what))
+    Err(Error::usage(option::WHERE, what))
 }
 
 /// Every name with its type. A field that is called as something else is `field.NAME`.

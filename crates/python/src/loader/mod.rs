@@ -11,7 +11,7 @@ use crate::{
     array::{Array, DeviceArray, Target},
     attended::interruptible,
     dataset::splits_of,
-    error::{UsageError, raise, raise_option},
+    error::{UsageError, raise},
     sample::{ROUNDED, from_json},
 };
 use fdconvert_core::{ArraySpec, DType, Error, Reader};
@@ -86,7 +86,7 @@ impl BatchSource {
             Loader::new(Datasets::weighted(readers)?, options)
         };
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
-        let loader = loader.map_err(raise_option)?;
+        let loader = loader.map_err(|error| raise(&error))?;
         let shape = loader.shape();
         Ok(Self {
             loader: Mutex::new(Some(loader)),

@@ -1,7 +1,7 @@
 //! URLs in builds without stores: all are refused.
 use super::{Below, Kind, StoreTotals};
 use bytes::Bytes;
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn refuse<T>(path: &Path) -> Result<T> {
@@ -63,7 +63,7 @@ pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
         return Ok(());
     }
     let what = "this build lacks the feature `stores`";
-    Err(Error::usage(named::STORE_OPTION, what))
+    Err(Error::usage(option::STORE_OPTION, what))
 }
 
 #[cfg(feature = "write")]

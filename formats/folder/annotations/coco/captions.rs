@@ -1,6 +1,6 @@
 //! Captions of images.
 use bytes::Bytes;
-use fdconvert_core::Message;
+use fdconvert_core::Remark;
 use std::collections::BTreeMap;
 
 /// The captions of each image, as one list.
@@ -12,7 +12,7 @@ pub(crate) struct Captions {
 
 impl Captions {
     /// The list of an image.
-    pub(crate) fn document(&self, row: usize) -> Result<Bytes, Message> {
+    pub(crate) fn document(&self, row: usize) -> Result<Bytes, Remark> {
         let bad = u32::try_from(row).ok().and_then(|row| self.bad.get(&row));
         if let Some(what) = bad {
             return Err(what.as_str().into());

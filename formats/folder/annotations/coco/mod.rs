@@ -19,7 +19,7 @@ use crate::folder::{
 use annotation::Annotation;
 use bytes::Bytes;
 use entries::{Category, Document, entries, entry};
-use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, named, with_null_for};
+use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, option, with_null_for};
 use fdconvert_storage::read_file;
 use id::Id;
 use images::Images;
@@ -30,7 +30,8 @@ use unpacked::Unpacked;
 /// Reads a file of annotations.
 pub(super) fn read(file: &Path, how: &Folder) -> Result<Annotated> {
     let bytes = read_file(file, how.limits.max_file_bytes)?;
-    parse(&bytes).map_err(|what| Error::usage(named::LABELS, format!("{}: {what}", file.display())))
+    parse(&bytes)
+        .map_err(|what| Error::usage(option::LABELS, format!("{}: {what}", file.display())))
 }
 
 pub(super) fn parse(file: &Bytes) -> Result<Annotated, String> {

@@ -5,7 +5,7 @@ use crate::folder::annotations::{
     lists::{List, document, numbers},
 };
 use bytes::Bytes;
-use fdconvert_core::{Message, Turn};
+use fdconvert_core::{Remark, Turn};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
@@ -63,7 +63,7 @@ impl Objects {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Vec<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Remark> {
         let damaged = || "its annotations cannot be found again".to_owned();
         let stated = self.sizes.get(row).copied().ok_or_else(damaged)?;
         let image = u32::try_from(row).map_err(|_| damaged())?;

@@ -12,7 +12,7 @@ use crate::folder::{
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{FieldSpec, Kind, Message, Result, Schema};
+use fdconvert_core::{FieldSpec, Kind, Remark, Result, Schema};
 use fdconvert_storage::read_file;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -159,10 +159,10 @@ impl Voc {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Vec<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Remark> {
         let annotation =
             self.annotations.get(row).ok_or("its annotations cannot be found again")?;
-        let annotation = annotation.as_ref().map_err(|what| Message::from(what.as_str()))?;
+        let annotation = annotation.as_ref().map_err(|what| Remark::from(what.as_str()))?;
         let upright = photo.map(|photo| photo.upright().map(u64::from));
         let (mut size, mut found, mut corners) = (upright.or(annotation.size), None, Vec::new());
         if let Some(photo) = photo.filter(|_| !annotation.objects.is_empty()) {

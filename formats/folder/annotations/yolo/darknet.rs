@@ -1,7 +1,7 @@
 //! `obj.data` of Darknet: where the lists of images are, and the names of classes.
 use super::{class_names, data::Data};
 use crate::folder::Folder;
-use fdconvert_core::{Error, Result, named};
+use fdconvert_core::{Error, Result, option};
 use std::path::Path;
 
 /// Keys that name lists of images, and the splits that these are.
@@ -9,7 +9,7 @@ const LISTS: [(&str, &str); 3] = [("train", "train"), ("valid", "val"), ("test",
 
 /// Reads the file and the names of classes beside it.
 pub(super) fn read(text: &[u8], root: &Path, file: &Path, how: &Folder) -> Result<Data> {
-    let refuse = |what: &str| Error::usage(named::LABELS, format!("{}: {what}", file.display()));
+    let refuse = |what: &str| Error::usage(option::LABELS, format!("{}: {what}", file.display()));
     let text = std::str::from_utf8(text).map_err(|_| refuse("it is not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let get = |wanted: &str| {

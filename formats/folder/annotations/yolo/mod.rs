@@ -21,7 +21,7 @@ use crate::folder::{
 use bytes::Bytes;
 use data::Data;
 use fdconvert_core::{
-    Error, FieldSpec, Ignored, Kind, Message, Result, Schema, named, split_ranges,
+    Error, FieldSpec, Ignored, Kind, Remark, Result, Schema, option, split_ranges,
 };
 use fdconvert_storage::{place::is_url, read_file};
 use splits::{Entries, Failure};
@@ -47,7 +47,7 @@ impl Yolo {
         &self,
         row: usize,
         photo: Option<Photo>,
-    ) -> Result<(Bytes, Vec<Notice>), Message> {
+    ) -> Result<(Bytes, Vec<Notice>), Remark> {
         let end = |row: usize| usize::try_from(*self.ends.get(row)?).ok();
         let start = row.checked_sub(1).map_or(Some(0), end);
         let range = start.zip(end(row)).map(|(start, end)| start..end);
@@ -165,7 +165,7 @@ fn folder_names(files: &[PathBuf], how: &Folder) -> Result<Option<Vec<String>>> 
                     other.display(),
                     file.display()
                 );
-                return Err(Error::usage(named::LABELS, what));
+                return Err(Error::usage(option::LABELS, what));
             }
             Some(_) => {}
             None => known = Some((file, names)),
@@ -178,18 +178,18 @@ fn folder_names(files: &[PathBuf], how: &Folder) -> Result<Option<Vec<String>>> 
 pub(super) fn class_names(file: &Path, how: &Folder) -> Result<Vec<String>> {
     let text = read_file(file, how.limits.max_file_bytes)?;
     let text = std::str::from_utf8(&text)
-        .map_err(|_| Error::usage(named::LABELS, format!("{} is not UTF-8", file.display())))?;
+        .map_err(|_| Error::usage(option::LABELS, format!("{} is not UTF-8", file.display())))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let names: Vec<String> = text.trim_end().lines().map(|it| it.trim().to_owned()).collect();
     let checked = names.iter().try_for_each(|name| check_name(name));
-    checked.map_err(|what| Error::usage(named::LABELS, format!("{}: {what}", file.display())))?;
+    checked.map_err(|what| Error::usage(option::LABELS, format!("{}: {what}", file.display())))?;
     Ok(names)
 }
 
 /// Reads a file in YAML, or one of Darknet, which says which folders below `root` are splits, and
 /// what classes are called.
 pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annotated> {
-    let refuse = |what: String| Error::usage(named::LABELS, format!("{}: {what}", file.display()));
+    let refuse = |what: String| Error::usage(option::LABELS, format!("{}: {what}", file.display()));
     if is_url(root) {
         let what = "the text files of YOLO are read from this machine, and the source is in a \
                     store; copy it here first";
