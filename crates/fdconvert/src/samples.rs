@@ -120,7 +120,7 @@ impl Samples {
         fields.insert("out".into(), json!(job.out.display().to_string()));
         fields.insert("outputs".into(), outputs_json(&self.outputs()));
         fields.insert("splits".into(), planned_json(&job.plan));
-        fields.insert("source_splits".into(), json!(split_names(&job.source.splits())));
+        fields.insert("source_splits".into(), json!(split_names(job.source.splits())));
         fields.insert("split_notes".into(), json!(self.split_notes()));
         fields.insert("format".into(), json!(job.format.name()));
         fields.insert("schema".into(), json!(job.source.schema()));
@@ -172,7 +172,7 @@ impl Samples {
             "ignored": job.source.facts().ignored,
             "left_out": self.n_left_out(),
             "splits": splits,
-            "source_splits": split_names(&job.source.splits()),
+            "source_splits": split_names(job.source.splits()),
             "split_notes": self.split_notes(),
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
