@@ -1,5 +1,5 @@
 //! `fdconvert clean`: what killed runs have left in a store, where no list of objects shows it.
-use crate::{Outcome, Session, args::Common, output};
+use crate::{Outcome, Session, common::Common, output};
 use clap::Args;
 use fdconvert::plumbing::TimeSpan;
 use fdconvert_core::Result;

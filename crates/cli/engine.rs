@@ -1,5 +1,5 @@
 //! `fdconvert pack --plan PLAN --engine ray OUT`: the Python package packs on a cluster.
-use crate::{Outcome, args::PackArgs, choices::OnErrorArg};
+use crate::{Outcome, choices::OnErrorArg, pack_args::PackArgs};
 use fdconvert_core::{Error, Result};
 use serde_json::json;
 use std::{

@@ -1,5 +1,5 @@
 //! `fdconvert pack fractal:... OUT.formula`: the one format that keeps a source instead of samples.
-use crate::{Outcome, Session, args::PackArgs, output};
+use crate::{Outcome, Session, output, pack_args::PackArgs};
 use fdconvert::{Context, plumbing::FormulaOutput};
 use fdconvert_core::Result;
 use serde_json::{Map, json};

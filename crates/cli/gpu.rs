@@ -1,5 +1,5 @@
 //! `fdconvert gpu`.
-use crate::{Outcome, Session, args::Common, output};
+use crate::{Outcome, Session, common::Common, output};
 use clap::{Args, Subcommand};
 use fdconvert_core::{Result, Shown};
 use fdconvert_gpu::{Backend, Device, EngineFound, GpuError, Probe, engines, probe};

@@ -1,5 +1,5 @@
 //! `fdconvert index`.
-use crate::{Outcome, Session, args::Common, jpeg_index, output};
+use crate::{Outcome, Session, common::Common, jpeg_index, output};
 use bytes::Bytes;
 use clap::Args;
 use fdconvert::JpegIndex;

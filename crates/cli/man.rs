@@ -1,17 +1,28 @@
 //! `fdconvert man`: a page for the command and for each of its commands.
-use crate::{
-    Outcome, Session,
-    args::{Cli, ManArgs},
-    output,
-};
-use clap::Command;
+use crate::{Outcome, Session, output};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{create_new, replace};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
-    let mut top = Cli::whole();
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command, e.g. `pack` or `fractal search` [default: the page about all of them]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into this folder, e.g. ~/.local/share/man/man1
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) all: Option<PathBuf>,
+    /// Overwrite existing pages
+    #[arg(long, requires = "all")]
+    pub(crate) overwrite: bool,
+}
+
+pub(crate) fn run(args: &ManArgs, mut top: Command, session: &Session) -> Result<Outcome> {
     // Gives every command its full name, `fdconvert-fractal-search`.
     top.build();
     if let Some(folder) = &args.all {

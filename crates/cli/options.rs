@@ -1,7 +1,7 @@
 //! From flags to the library's options: field by field, nothing is decided here.
 use crate::{
-    args::OptionArgs,
     choices::{ByArg, CheckArg, FilterArg, OnErrorArg, SubsamplingArg},
+    option_args::OptionArgs,
 };
 use fdconvert::{By, Check, Filter, OnPackError, PackOptions, Subsampling};
 use fdconvert_core::OptionValues;

@@ -1,11 +1,13 @@
 //! `fdconvert pack`.
 use crate::{
     Outcome, Session,
-    args::{Common, PackArgs},
     choices::EngineArg,
+    common::Common,
     engine, formula,
     listen::Listener,
-    output, plan,
+    output,
+    pack_args::PackArgs,
+    plan,
     summary::{self, Summary},
 };
 use fdconvert::{

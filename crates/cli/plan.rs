@@ -1,15 +1,42 @@
 //! `fdconvert plan` and `fdconvert merge`: one dataset written by several runs.
 use crate::{
-    Outcome, Session,
-    args::{MergeArgs, PlanArgs},
-    listen::Listener,
-    output, summary,
+    Outcome, Session, common::Common, listen::Listener, option_args::OptionArgs, output, summary,
 };
+use clap::Args;
 use fdconvert::{plumbing::check_plan_place, results::Plan};
 use fdconvert_core::{OptionValues, Result, Shown};
+use std::path::PathBuf;
 
 /// Splits and outputs that a text lists; JSON has all.
 pub(crate) const SHOWN: usize = 8;
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// Folders of images, zips of these, or packed datasets
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Plan to write
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Overwrite the plan if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) options: OptionArgs,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Dataset with packed parts
+    pub(crate) out: PathBuf,
+    /// The plan of the parts [default: the copy in OUT]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 /// `fdconvert plan`
 pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {

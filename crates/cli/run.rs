@@ -81,7 +81,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
             session.print_bytes(&script)?;
             Ok(Outcome::Complete)
         }
-        Command::Man(args) => man::run(args, session),
+        Command::Man(args) => man::run(args, Cli::whole(), session),
         Command::Sample(args) => sample::run(args, session),
     }
 }

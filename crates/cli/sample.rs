@@ -1,9 +1,18 @@
 //! `fdconvert sample`: something to try the other commands on.
-use crate::{Outcome, Session, args::SampleArgs, output};
+use crate::{Outcome, Session, common::Common, output};
+use clap::Args;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::ScratchDir;
 use serde_json::{Map, json};
-use std::fs;
+use std::{fs, path::PathBuf};
+
+#[derive(Debug, Args)]
+pub(crate) struct SampleArgs {
+    /// Folder to write; must not exist
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 /// Name and bytes of a photo.
 macro_rules! photo {

@@ -1,7 +1,7 @@
 //! `fdconvert sheet`.
 use crate::{
     Outcome, Session,
-    args::Common,
+    common::Common,
     listen::Listener,
     output,
     reading::{ReadingArgs, splits},

@@ -1,5 +1,5 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
+use crate::{Outcome, Session, common::Common, output, plan::SHOWN};
 use fdconvert::plumbing::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
 use fdconvert_pipeline::{EntryPointCounts, Plan, Report};

@@ -1,8 +1,8 @@
 //! `fdconvert unpack`: packing into a folder.
 use crate::{
     Outcome, Session,
-    args::Common,
     choices::OnErrorArg,
+    common::Common,
     listen::Listener,
     reading,
     summary::{self, Summary},

@@ -1,5 +1,5 @@
 //! `fdconvert view`.
-use crate::{Outcome, Session, args::Common};
+use crate::{Outcome, Session, common::Common};
 use clap::Args;
 use fdconvert::ByteCount;
 use fdconvert_core::Result;

@@ -1,6 +1,6 @@
 //! Flags of `fdconvert bench`.
 use crate::{
-    args::Common,
+    common::Common,
     profile::args::{images_per_s, seconds},
 };
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};

@@ -1,5 +1,5 @@
 //! `fdconvert fractal` as typed.
-use crate::args::Common;
+use crate::common::Common;
 use clap::{Args, Subcommand, ValueEnum};
 use fdconvert_core::{Error, Result};
 use fdconvert_fractal::{Draw, Sampler};

@@ -1,7 +1,7 @@
 //! `fdconvert inspect`.
 mod stats;
 
-use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::splits};
+use crate::{Outcome, Session, common::Common, listen::Listener, output, reading::splits};
 use clap::Args;
 use fdconvert::{ByteCount, InspectOptions, Inspected, inspect};
 use fdconvert_core::{Encoded, Kind, Result, Shown, Value};

@@ -1,5 +1,5 @@
 //! Flags of `fdconvert profile`.
-use crate::args::Common;
+use crate::common::Common;
 use clap::{Args, ValueEnum};
 use fdconvert::{ByteCount, ByteRate, Verify as Tries};
 use fdconvert_core::Codec;

@@ -1,5 +1,5 @@
 //! Flags of `fdconvert reproduce`.
-use crate::args::Common;
+use crate::common::Common;
 use clap::Args;
 use fdconvert_reproduce::Paper;
 use std::path::PathBuf;
