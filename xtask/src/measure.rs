@@ -3,6 +3,8 @@
 //!
 //! `docs/architecture.md` compares them with the figures of other projects; `--root` measures any
 //! tree of Rust files. They are a compass: nothing is merged or renamed to please a count.
+mod learned;
+
 use crate::failure::Failure;
 use clap::Args;
 use std::{
@@ -36,6 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         found.imports.insert(path, imports(&file));
     }
     print!("{}", found.table());
+    print!("{}", learned::table(&options.root));
     Ok(())
 }
 
@@ -97,6 +100,7 @@ impl Found {
         let mean = self.parameters.iter().sum::<usize>() as f64 / n_functions;
         let types = self.n_types as f64 * 1000.0 / n_lines.max(1) as f64;
         let questions = self.n_questions as f64 * 100.0 / self.n_docs.max(1) as f64;
+        let rings = rings(&self.imports);
         let at = |sorted: &[usize], share: f64| {
             sorted.get((sorted.len() as f64 * share) as usize).or(sorted.last()).copied()
         };
@@ -110,14 +114,22 @@ impl Found {
              parameters: mean, share with 5 or more {mean:.2}, {:.1} %\n\
              types per 1000 lines                   {types:.1}\n\
              item docs that open with a question    {questions:.1} %\n\
-             modules that import each other in a ring {}\n",
+             modules that import each other in a ring {}\n{}",
             self.files.len(),
             three(&self.files, [0.5, 0.9, 1.0]),
             three(&self.functions, [0.5, 0.99, 1.0]),
             many as f64 * 100.0 / n_functions,
-            largest_ring(&self.imports),
+            rings.iter().map(|(_, names)| names.len()).max().unwrap_or(0),
+            rings.iter().map(shown).collect::<String>(),
         )
     }
+}
+
+fn shown((root, names): &(PathBuf, Vec<String>)) -> String {
+    if names.len() <= 3 {
+        return String::new();
+    }
+    format!("  {}: {}\n", root.display(), names.join(", "))
 }
 
 /// Returns the first line of a doc comment.
@@ -198,9 +210,8 @@ fn imports(file: &syn::File) -> BTreeSet<String> {
     names.0
 }
 
-/// Returns the number of files in the largest ring of top-level modules of one crate that reach
-/// each other.
-fn largest_ring(imports: &BTreeMap<PathBuf, BTreeSet<String>>) -> usize {
+/// Returns for each crate its largest ring of top-level modules that reach each other.
+fn rings(imports: &BTreeMap<PathBuf, BTreeSet<String>>) -> Vec<(PathBuf, Vec<String>)> {
     let mut crates: BTreeMap<PathBuf, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (path, names) in imports {
         let Some(root) = path.ancestors().find(|folder| folder.join("lib.rs").is_file()) else {
@@ -212,10 +223,10 @@ fn largest_ring(imports: &BTreeMap<PathBuf, BTreeSet<String>>) -> usize {
         let known = crates.entry(root.to_owned()).or_default().entry(module.clone()).or_default();
         known.extend(names.iter().filter(|name| **name != module).cloned());
     }
-    crates.values().map(ring).max().unwrap_or(0)
+    crates.into_iter().map(|(root, modules)| (root, ring(&modules))).collect()
 }
 
-fn ring(modules: &BTreeMap<String, BTreeSet<String>>) -> usize {
+fn ring(modules: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let reach = |from: &String| {
         let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {
@@ -229,11 +240,11 @@ fn ring(modules: &BTreeMap<String, BTreeSet<String>>) -> usize {
     };
     let reached: BTreeMap<_, _> = modules.keys().map(|module| (module, reach(module))).collect();
     let rings = reached.iter().map(|(module, seen)| {
-        seen.iter()
-            .filter(|other| reached.get(*other).is_some_and(|back| back.contains(module)))
-            .count()
+        let comes_back =
+            |it: &&&String| reached.get(**it).is_some_and(|back| back.contains(module));
+        seen.iter().filter(comes_back).map(|it| (*it).clone()).collect::<Vec<_>>()
     });
-    rings.max().unwrap_or(0)
+    rings.max_by_key(Vec::len).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -255,6 +266,6 @@ mod tests {
         let set = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         let modules = [("a", &["b"][..]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])];
         let modules = modules.map(|(name, uses)| (name.to_owned(), set(uses))).into();
-        assert_eq!(ring(&modules), 3);
+        assert_eq!(ring(&modules), ["a", "b", "c"]);
     }
 }
