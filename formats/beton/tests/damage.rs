@@ -204,8 +204,8 @@ fn lies_about_values_are_errors_of_their_sample() {
     assert_eq!(reader.key(7), "00000007");
 }
 
-/// Writes the seeds of the fuzzers: `cargo test -p fdconvert-formats --lib make_fuzz_seeds --
-/// --ignored`.
+/// Writes the seeds of the fuzzers:
+/// `cargo test -p fdconvert-formats --lib make_fuzz_seeds -- --ignored`.
 #[test]
 #[ignore = "writes fuzz/seeds"]
 fn make_fuzz_seeds() {
