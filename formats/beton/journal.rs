@@ -5,8 +5,8 @@
 //! from the unfinished file, both match; so no order of writes has to be enforced by syncing, and a
 //! crash of the machine costs at most the pages that had not reached the disk.
 //!
-//! The journal is private to one version of this crate: another magic is another version, whose
-//! unfinished files are refused.
+//! The journal is private to one version of this crate: another magic means another version, and
+//! its unfinished files are refused.
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
 use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, option};

@@ -221,9 +221,6 @@ pub(crate) fn stored_shape(shape: &[u64]) -> &[u64] {
     if shape.is_empty() { &[1] } else { shape }
 }
 
-/// Reason why a descriptor gives no field.
-///
-/// # Errors
 /// Why a descriptor gives no field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadField {

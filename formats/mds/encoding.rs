@@ -78,7 +78,7 @@ impl Encoding {
         })
     }
 
-    /// Name of the type in what fdconvert writes.
+    /// Name of the type in the datasets that fdconvert writes.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Jpeg => "jpeg".to_owned(),

@@ -271,7 +271,6 @@ pub(crate) struct Held {
 
 /// Returns whether `path` is a file, of that length if given. A failed check is an error, not
 /// `false`.
-/// answer.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     Ok(file_len(path)?.is_some_and(|found| bytes.is_none_or(|bytes| found == bytes)))
 }

@@ -24,8 +24,8 @@ impl Categories {
     /// Compares the categories of a document of dataset number `dataset` with those of other
     /// datasets.
     ///
+    /// # Errors
     /// `Sample`, with both meanings of a number or both numbers of a name, and for numbers without
-    /// names beside a dataset with names; `name_of` names datasets.
     /// names beside a dataset with names; `name_of` names datasets.
     pub fn check(
         &self,

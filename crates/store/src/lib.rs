@@ -7,10 +7,10 @@
 //!
 //! | URL | store | credentials |
 //! |---|---|---|
-//! | `s3://BUCKET/KEY` | Amazon S3 and what speaks its protocol | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
+//! | `s3://BUCKET/KEY` | Amazon S3 and compatible services | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
 //! | `gs://BUCKET/KEY` | Google Cloud Storage | `GOOGLE_*`, `gcloud auth application-default login`, the machine's account |
 //! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
-//! | `https://HOST/PATH` | any server that answers ranges; read only | none |
+//! | `https://HOST/PATH` | any server with range requests; read only | none |
 //! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
 //!
 //! [`set_options`] sets further options of stores, for the whole process.

@@ -1,5 +1,5 @@
 //! Entry points of JPEGs in a beton: a resumed run writes the same bytes as an uninterrupted one,
-//! and leaves no files of them behind.
+//! and leaves no temporary files.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::common::{compact, compat, names_in, noise, paged, provenance};

@@ -29,7 +29,7 @@ pub(crate) enum Sidecar {
     Timm,
     /// `README.md`: splits, fields and class names for Hugging Face `datasets`.
     Hf,
-    /// `README.md` with what `hf` has, sizes, and how the dataset was made.
+    /// `README.md` with the contents of `hf`, sizes, and how the dataset was made.
     Card,
     /// `croissant.json` and `croissant.csv`: MLCommons Croissant 1.0.
     Croissant,

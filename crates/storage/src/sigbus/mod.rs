@@ -4,10 +4,10 @@
 //! network cannot deliver, raises SIGBUS. Work that runs in [`caught`] gets an `Io` error instead:
 //!
 //! ```text
-//! handler    a load of such work from one of our maps: the rest of that map becomes zeros, so that
-//!            the load and the work go on; everything else goes to the handler that was there before
-//! caught     after the work: maps the file again, and throws away what the work has made of zeros
-//! others     work on other threads meanwhile may have seen zeros, too: it is done again
+//! handler    for a load of such work from a registered map: replaces the rest of that map by
+//!            zeros, so that the load and the work continue; passes on everything else
+//! caught     after the work: maps the file again, and discards results made from zeros
+//! others     concurrent work on other threads may have seen zeros, too: it is repeated
 //! ```
 //!
 //! So results need not declare the bytes they depend on: tables, labels and images are covered
