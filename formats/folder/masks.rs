@@ -159,8 +159,8 @@ fn pairs(
     are_pairs.then(|| perhaps(root, place, two.0, two.1, "other"))
 }
 
-/// Returns whether a folder has the name of one of several shots. Lower-case letters are excluded,
-/// because examples use them for classes.
+/// Returns whether a folder has the name of one of several shots. Single lower-case letters are
+/// excluded, because examples use them for classes.
 fn is_shot(name: &[u8]) -> bool {
     !matches!(name, [letter] if letter.is_ascii_lowercase()) && is_called(name, &SHOTS)
 }

@@ -170,7 +170,7 @@ impl Shard {
     }
 
     /// Place of the bytes of a field, by the index alone. Without an index the kind of an image
-    /// shows only in its bytes, so whoever reads those has to examine them.
+    /// shows only in its bytes, so their reader has to examine them.
     pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
         let (Contents::Indexed(index), Slot::Region(number), true) =
             (&self.contents, slot, self.is_stored)

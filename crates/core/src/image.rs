@@ -179,10 +179,10 @@ pub struct Encoded {
     /// The stored bytes.
     pub bytes: Bytes,
     /// XXH3 (64 bits, seed 0) of `bytes`, if it was computed, or compared with the dataset's. Saves
-    /// writers from computing it again; whoever changes the bytes must clear it.
+    /// writers from computing it again; code that changes the bytes must clear it.
     pub xxh3: Option<u64>,
-    /// Points where a decoder may start inside this JPEG, made by `fdconvert-jpeg`. Formats that
-    /// can store them beside the image; whoever changes `bytes` must clear them. A
+    /// Points where a decoder may start inside this JPEG, made by `fdconvert-jpeg`. Formats with
+    /// support for them store them beside the image; code that changes `bytes` must clear them. A
     /// [`Reader`](crate::Reader) returns them separately, since most callers do not need them:
     /// [`Reader::entry_points`](crate::Reader::entry_points).
     pub entry_points: Option<Bytes>,

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter, Write};
 /// A text for people, with options as cures.
 ///
 /// The text contains no option in the spelling of the command or of Python; cures are values, and
-/// whoever prints the remark spells them. It is stored in the library's own spelling.
+/// the front end that prints the remark spells them. It is stored in the library's own spelling.
 ///
 /// ```
 /// use fdconvert_core::{Remark, option};

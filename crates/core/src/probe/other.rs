@@ -1,4 +1,4 @@
-//! WebP and GIF: sizes from the `imagesize` crate; colour and depth that decoding may give.
+//! WebP and GIF: sizes come from the `imagesize` crate; colour and depth are those of decoding.
 use crate::probe::{Ending, exif, frames::gif_frame};
 use crate::{
     Codec, Color, ImageHeader,

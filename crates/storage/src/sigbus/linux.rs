@@ -405,8 +405,8 @@ fn answer(address: usize) -> bool {
         let page = address / page_bytes() * page_bytes();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         // SAFETY: whole pages of a map that is held and so not unmapped. Its bytes change under
-        // shared references, as they do when the file is truncated: see `map`; whoever has read
-        // them in this state discards the result. The call is the bare one of the system.
+        // shared references, as they do when the file is truncated: see `map`; work that has read
+        // them in this state discards its result. The call is the bare one of the system.
         let zeros = unsafe {
             libc::mmap(page as *mut c_void, start + len - page, libc::PROT_READ, flags, -1, 0)
         };
