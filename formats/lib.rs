@@ -1,10 +1,10 @@
-//! The layouts on disk: one folder each, with a `SPEC.md`, a reader and a writer.
+//! On-disk formats: one folder each, with a `SPEC.md`, a reader and a writer.
 //!
-//! [`open`] finds by its content which format a dataset has; [`formats`] is the list, and the one
-//! place where a format is registered. What formats share lies beside them: [`index`], the block
-//! of keys, checksums and entry points that several of them store, what all datasets of shards do
-//! alike, in `shards`, tar archives, in `tar`, and files for other readers that several have, in
-//! `sidecars`.
+//! [`open`] detects the format of a dataset from its content; [`formats`] is the list, and the only
+//! place where a format is registered. Shared code has its own folders: [`index`] is the block of
+//! keys, checksums and entry points that several formats store; `shards` has what all sharded
+//! datasets have in common; `tar` reads and writes tar archives; `sidecars` has files for other
+//! readers that several formats write.
 //!
 //! ```no_run
 //! let dataset = fdconvert_formats::open("train.beton")?;
@@ -14,9 +14,10 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Deliberately absent: pixels. A format stores what it is given, and refuses what does not fit.
+//! Deliberately absent: pixels. A format stores the values it gets, and refuses those that do not
+//! fit.
 #![forbid(unsafe_code)]
-// What only writers need is left out in builds that only read: to mark every helper would say no more.
+// A build without `write` leaves helpers of the writers unused; marking each one would say no more.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod list;
@@ -35,8 +36,8 @@ pub mod index;
 
 pub use list::{is_image_folder, is_path, names_of, open, open_with, recognise};
 
-/// One line for each format: the module below this folder, and a value of its type. They are asked
-/// in this order whether a path is theirs.
+/// One line per format: its module below this folder, and a value of its type. [`open`] tries them
+/// in this order.
 macro_rules! formats {
     ($($(#[$when:meta])* $module:ident: $format:expr,)*) => {
         $($(#[$when])* pub mod $module;)*
@@ -56,6 +57,6 @@ formats! {
     #[cfg(feature = "mds")] mds: mds::Mds::default(),
     #[cfg(feature = "parquet")] parquet: parquet::Parquet::default(),
     #[cfg(feature = "formula")] formula: formula::FormulaFormat,
-    // Last: any folder is one.
+    // Last, because it accepts any folder.
     #[cfg(feature = "folder")] folder: folder::Folder::default(),
 }

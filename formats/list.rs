@@ -3,20 +3,20 @@ use fdconvert_core::{Error, Format, Layout, OpenOptions, Reader, Result};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
 
-/// Returns whether a text is a path in the file system, which another process may need in full: URLs
-/// and recipes are the same everywhere.
+/// Returns whether a text is a path in the file system. Another process may need such a path made
+/// absolute; URLs and recipes are the same everywhere.
 #[must_use]
 pub fn is_path(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     !place::is_url(path) && !formats().iter().any(|format| format.is_recipe(path))
 }
 
-/// Opens a dataset with the first format that recognises its content, or the recipe that stands in
-/// the place of a path. All of its splits are taken.
+/// Opens a dataset with the first format that recognises its content, or opens a recipe given in
+/// place of a path. Takes all splits.
 ///
 /// # Errors
-/// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
-/// says.
+/// `Io` when nothing exists at the path, `Usage` when no format recognises it, otherwise the errors
+/// of the format.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
     open_with(path, &OpenOptions::default())
 }
@@ -24,7 +24,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// Opens a dataset as [`open`] does, with these options.
 ///
 /// # Errors
-/// As for [`open`]; `Limit`; `Usage`, naming the splits there are, for one that is not among them.
+/// As for [`open`]; `Limit`; `Usage`, with a list of the existing splits, for an unknown split.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
     of_splits::choose(open_whole(path, options)?, &options.splits)
@@ -66,30 +66,30 @@ fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     }
 }
 
-/// The format that opens what lies there, by its content; `None` where none recognises it.
+/// Returns the format that recognises the content at `path`; `None` if no format does.
 #[must_use]
 pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
     let path = path.as_ref();
     formats().into_iter().find(|format| format.is_recipe(path) || format.detect(path))
 }
 
-/// Returns whether nothing in a folder, or in a zip of one, says that it is more than a folder of
-/// images.
+/// Returns whether a folder, or a zip of one, is a plain folder of images and no other format.
 ///
 /// # Errors
-/// `Io` for one that cannot be looked at.
+/// `Io` if it cannot be read.
 pub fn is_image_folder(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
     let is_there = is_path(path) || place::is_url(path);
     let kind = if is_there { Some(place::look_at(path)?) } else { None };
     Ok(match recognise(path) {
         Some(format) => format.capabilities().layout == Layout::Images,
-        // Any folder is recognised, unless a look at it has failed meanwhile.
+        // Every folder is recognised, unless reading it has failed in the meantime.
         None => kind == Some(Kind::Folder),
     })
 }
 
-/// The program that has compressed a file and the one that undoes it, where no format reads that.
+/// The name of the program that compressed the file and of the one that decompresses it, if no
+/// format reads such files.
 fn compressed_by(path: &Path) -> Option<(&'static str, &'static str)> {
     let start = place::read_start(path, 6).unwrap_or_default();
     match &*start {
@@ -99,7 +99,7 @@ fn compressed_by(path: &Path) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Returns the names of formats for an error message, which also says when the build lacks Parquet.
+/// Returns the names of formats for an error message, with a note if this build lacks Parquet.
 #[must_use]
 pub fn names_of(formats: &[Box<dyn Format>]) -> String {
     let names: Vec<_> = formats.iter().map(|format| format.name()).collect();

@@ -1,4 +1,4 @@
-//! A dataset of which only some splits are taken.
+//! A dataset restricted to some of its splits.
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Amount, Codec, Encoded, Error, Extent, Image, Look, Provenance, Reader, Result, Sample,
@@ -7,11 +7,11 @@ use fdconvert_core::{
 use std::{ops::Range, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The splits of `reader` that are chosen; the reader itself where these are all there are.
+/// Restricts `reader` to the chosen splits; returns it unchanged if it has no others.
 ///
 /// # Errors
-/// `Usage`, naming the splits there are, for a name that is none of them, and for several splits
-/// where only one is expected.
+/// `Usage`, with a list of the existing splits, for an unknown name, and for several splits where
+/// only one is expected.
 pub(crate) fn choose(reader: Box<dyn Reader>, choice: &SplitChoice) -> Result<Box<dyn Reader>> {
     let wanted = match choice {
         SplitChoice::All => return Ok(reader),
@@ -62,27 +62,27 @@ fn several(reader: &dyn Reader, splits: &[(String, u64)]) -> Error {
         .cure("to take all of them", option::SPLIT.with(SplitChoice::ALL))
 }
 
-/// The samples of some splits of a dataset, in its order. None that [generates](fdconvert_core::Generated)
-/// its images has splits.
+/// The samples of some splits of a dataset, in the dataset's order. Datasets that
+/// [generate](fdconvert_core::Generated) their images have no splits.
 struct OfSplits {
     inner: Box<dyn Reader>,
     facts: SourceFacts,
-    /// In the dataset's order, none of them empty.
+    /// In dataset order, none empty.
     pieces: Vec<Piece>,
-    /// The dataset has more than one stratum.
+    /// True if the dataset has more than one stratum.
     has_strata: bool,
-    /// Of each stratum of the dataset the runs of positions that are taken.
+    /// The selected runs of positions, for each stratum of the dataset.
     strata: OnceLock<Vec<Vec<Piece>>>,
 }
 
-/// Samples that follow each other, here and in the dataset.
+/// A run of samples that is contiguous both here and in the dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     start: u64,
     inner: Range<u64>,
 }
 
-/// The number that the one at `index` has in the dataset.
+/// Maps a position here to the position in the dataset.
 fn inner_of(pieces: &[Piece], index: u64) -> Option<u64> {
     let at = pieces.partition_point(|piece| piece.start <= index).checked_sub(1)?;
     let piece = pieces.get(at)?;
@@ -90,7 +90,7 @@ fn inner_of(pieces: &[Piece], index: u64) -> Option<u64> {
     piece.inner.contains(&inner).then_some(inner)
 }
 
-/// The number that the one at `inner` of the dataset has here, if it is taken.
+/// Maps a position in the dataset to the position here, if the sample is selected.
 fn outer_of(pieces: &[Piece], inner: u64) -> Option<u64> {
     let at = pieces.partition_point(|piece| piece.inner.start <= inner).checked_sub(1)?;
     let piece = pieces.get(at).filter(|piece| piece.inner.contains(&inner))?;
@@ -121,12 +121,13 @@ impl OfSplits {
         })
     }
 
-    /// As [`at`](Self::at), for questions that have no error: a number that no sample has.
+    /// Like [`at`](Self::at), for callers that cannot fail: out of range gives a position that no
+    /// sample has.
     fn or_none(&self, index: u64) -> u64 {
         inner_of(&self.pieces, index).unwrap_or(u64::MAX)
     }
 
-    /// The runs of each stratum, found by one look at every position of a dataset of several strata.
+    /// The runs of each stratum. With several strata, finding them reads every position once.
     fn runs(&self) -> &[Vec<Piece>] {
         self.strata.get_or_init(|| {
             let lens = self.inner.strata();
@@ -209,7 +210,7 @@ impl Reader for OfSplits {
         let len = |runs: &Vec<Piece>| {
             runs.last().map_or(0, |it| it.start + it.inner.end - it.inner.start)
         };
-        // Codecs that only other splits have are no strata of these.
+        // Skip codecs that only the other splits use.
         self.runs().iter().map(len).filter(|len| *len > 0).collect()
     }
 
@@ -221,7 +222,7 @@ impl Reader for OfSplits {
         let inner = taken.and_then(|(stratum, runs)| {
             Some(self.inner.stratum_sample(stratum, inner_of(runs, position)?))
         });
-        // What does not exist has no number either.
+        // A missing sample has no position.
         inner.and_then(|inner| outer_of(&self.pieces, inner)).unwrap_or(u64::MAX)
     }
 

@@ -1,4 +1,4 @@
-//! Tars as files: by which names they go, compressed or not, and what they hold.
+//! Tar files: their names, compression and contents.
 use crate::{
     shards::among::Held,
     tar::{Entry, entries, groups, is_header},
@@ -19,23 +19,23 @@ use xxhash_rust::xxh3::xxh3_128;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes of a compressed tar that are looked at.
+/// Bytes of a compressed tar to read for detection.
 const LOOKED_AT: u64 = 8 << 20;
 
-/// Ends of the names of tars that are read here.
+/// File name suffixes of the supported tars.
 const SUFFIXES: [&str; 4] = [".tar", ".tar.gz", ".tgz", ".tar.zst"];
 
-/// Returns whether a file is called as tars are that are read here.
+/// Returns whether the file name has a supported suffix.
 pub(crate) fn is_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     !name.starts_with(b".") && suffix_len(name).is_some()
 }
 
-/// The name of a tar without what says that it is one.
+/// Returns the file name without its tar suffix.
 pub(crate) fn stem(path: &Path) -> &str {
     let name = path.file_name().unwrap_or_default();
     let end = name.len() - suffix_len(name.as_encoded_bytes()).unwrap_or(0);
-    // Of a name that is not UTF-8 no part is looked for.
+    // A name that is not UTF-8 has no stem.
     name.to_str().and_then(|name| name.get(..end)).unwrap_or_default()
 }
 
@@ -47,13 +47,13 @@ fn suffix_len(name: &[u8]) -> Option<usize> {
     SUFFIXES.iter().find_map(|suffix| has(suffix)).map(<[u8]>::len)
 }
 
-/// Returns whether a file begins as a tar does, compressed or not.
+/// Returns whether a file starts like a tar, compressed or not.
 pub(crate) fn starts_as_one(path: &Path) -> bool {
     let start = place::read_start(path, 512).unwrap_or_default();
     is_compressed(&start) || is_header(&start)
 }
 
-/// Returns whether a file begins as a tar does that is not compressed.
+/// Returns whether a file starts like an uncompressed tar.
 pub(crate) fn starts_bare(path: &Path) -> bool {
     is_header(&place::read_start(path, 512).unwrap_or_default())
 }
@@ -62,14 +62,14 @@ pub(crate) fn is_compressed(start: &[u8]) -> bool {
     start.starts_with(&GZIP) || is_zstd(start)
 }
 
-/// Frames that programs skip, as pzstd puts them at the start, have sixteen numbers.
+/// zstd has sixteen magic numbers for skippable frames, which pzstd puts at the start.
 fn is_zstd(start: &[u8]) -> bool {
     start.starts_with(&ZSTD) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Returns whether a tar on a disk is a folder of images that was put into an archive, and no shard
-/// of samples: its images lie in folders, and no file beside an image has the name of that. Looks at
-/// all headers, but of what is compressed at the start only, and stops where a sample shows.
+/// Returns whether a tar on a disk is an archived folder of images and not a shard of samples: its
+/// images are in folders, and no other file shares the name of an image. Reads all headers (of a
+/// compressed tar only those at the start), and stops at the first sign of a sample.
 pub(crate) fn is_folder(path: &Path) -> bool {
     if is_url(path) {
         return false;
@@ -85,17 +85,17 @@ pub(crate) fn is_folder(path: &Path) -> bool {
     look(&file, false)
 }
 
-/// What the names of an archive say of it, up to what makes it a shard.
+/// What the names in an archive reveal, up to the first that makes it a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
     has_images: bool,
-    /// An image lies right in it.
+    /// True if an image is at the top level.
     is_flat: bool,
-    /// A file that has the name of an image, or an image that has the name of another file.
+    /// A file with the name of an image, or an image with the name of another file.
     pub(crate) beside: Option<Vec<u8>>,
 }
 
-/// Looks at all names: files of one sample need not be neighbours.
+/// Checks all names: the files of one sample need not be neighbours.
 pub(crate) fn look_at(archive: &[u8], is_cut: bool) -> Look {
     let mut look = Look::default();
     let mut stems = Stems::default();
@@ -128,7 +128,7 @@ pub(crate) fn look_at(archive: &[u8], is_cut: bool) -> Look {
     look
 }
 
-/// The tars in a folder, in the order of their names.
+/// Lists the tars in a folder, sorted by name.
 ///
 /// # Errors
 /// `Io`.
@@ -138,15 +138,15 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(tars.map(|(path, _)| path).collect())
 }
 
-/// Counts the samples with an image in tars on a disk, up to `enough`. Of those that are compressed
-/// the start tells, and how many such parts they have.
+/// Counts the samples with an image in tars on a disk, up to `enough`. For a compressed tar this
+/// extrapolates from its start.
 pub(crate) fn held(tars: &[PathBuf], enough: u64) -> Held {
     let mut held = Held::default();
     for path in tars {
         if held.n_samples >= enough {
             break;
         }
-        // One that cannot be read is an error where it is opened.
+        // A tar that cannot be read is an error when it is opened.
         let Ok(file) = map(path) else { continue };
         let enough = enough - held.n_samples;
         let (n_samples, has_more) = match is_compressed(&file) {
@@ -181,7 +181,7 @@ fn samples_in(archive: &[u8], enough: u64) -> (u64, bool) {
     (n_samples, has_more)
 }
 
-/// What a user should know of tars beside images that were taken for the dataset.
+/// Warns about tars beside images that were taken for the dataset.
 #[cfg(feature = "folder")]
 pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     if is_url(folder) {
@@ -201,18 +201,18 @@ pub(crate) fn beside_images(folder: &Path) -> Option<String> {
     })
 }
 
-/// Names of files without extension, as hashes: an archive may have millions.
+/// Hashes of file names without extension: an archive may have millions.
 #[derive(Default)]
 struct Stems {
-    /// Of whole names, and whether an image has it.
+    /// Whole names, each with whether an image has it.
     whole: BTreeMap<u128, bool>,
-    /// Of what stands before a dot in them, likewise.
+    /// The parts before each dot in them, likewise.
     before_dots: BTreeMap<u128, bool>,
 }
 
 impl Stems {
-    /// Takes a name in, and returns whether one before it is the same, or begins it up to a dot, or
-    /// is begun by it, and one of the two is an image.
+    /// Adds a name. Returns whether it equals an earlier one, or one of the two is the part of the
+    /// other before a dot, and one of the two is an image.
     fn has_beside(&mut self, stem: &[u8], is_image: bool) -> bool {
         let file = stem.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         let dots = stem.iter().enumerate().skip(file).filter(|(_, byte)| **byte == b'.');
@@ -235,7 +235,7 @@ fn start_of(_: &Bytes) -> Option<Vec<u8>> {
     None
 }
 
-/// The start of what is compressed.
+/// Decompresses the start of a file.
 #[cfg(feature = "compressed")]
 fn start_of(file: &Bytes) -> Option<Vec<u8>> {
     let mut start = Vec::new();
@@ -249,8 +249,7 @@ fn start_of(file: &Bytes) -> Option<Vec<u8>> {
     Some(start)
 }
 
-/// The bytes of a compressed tar, in a file without a name. `budget` is what this one and those
-/// after it may take.
+/// Decompresses a tar into an unnamed file. `budget` is the limit for this tar and those after it.
 #[cfg(not(feature = "compressed"))]
 pub(crate) fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -> Result<Bytes> {
     let what = "it is compressed, and this build lacks the feature `compressed`".into();
@@ -273,7 +272,7 @@ pub(crate) fn inflate(
     decompress(&mut decoder.map_err(Error::io("decompress", path))?)
 }
 
-/// All members of a gzip, up to zeros that fill a tape or a block, as `gzip` reads it.
+/// All members of a gzip file, up to the zeros that pad a tape or a block, as `gzip` reads it.
 #[cfg(feature = "compressed")]
 struct Gunzip<'a>(Option<flate2::bufread::GzDecoder<&'a [u8]>>);
 

@@ -36,9 +36,9 @@ const OPTIONS: &[FormatOption] = &[
 ];
 
 impl Beton {
-    /// FFCV writes no smaller pages.
+    /// FFCV's smallest page.
     pub(crate) const MIN_PAGE_BYTES: u64 = 1 << 21;
-    /// The page size is stored in 32 bits.
+    /// The largest that fits, because the page size is stored in 32 bits.
     pub(crate) const MAX_PAGE_BYTES: u64 = 1 << 31;
 }
 
@@ -70,7 +70,7 @@ impl Format for Beton {
             max_sample_bytes: Some(self.page_bytes),
             // They are in the index block, which FFCV does not write.
             entry_points: !self.compat,
-            // In FFCV's own files all images are pixels, as for its readers.
+            // In FFCV's own files all images are pixels, because its readers expect them.
             whole_images: !self.compat,
             ..Capabilities::default()
         }
@@ -108,7 +108,8 @@ impl Format for Beton {
         }
         let n_bytes = HEADER_LEN as usize + DESCRIPTOR_LEN;
         let start = place::read_start(path, n_bytes).unwrap_or_default();
-        // The format has no magic: a version, a page size and a first field that make sense.
+        // The format has no magic number: check that version, page size and first field are
+        // plausible.
         let Some((header, descriptor)) = start.split_at_checked(HEADER_LEN as usize) else {
             return false;
         };
@@ -143,7 +144,7 @@ impl Format for Beton {
 
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
-        // Who asks for another one gets it.
+        // With `overwrite` a finished file is written again.
         match request.overwrite {
             true => Ok(None),
             false => finished(request),
@@ -160,7 +161,7 @@ impl Format for Beton {
     }
 }
 
-/// The file that this very run has written, or the object: stores have no half objects.
+/// The file written by this same run, or the object: stores have no half-written objects.
 #[cfg(feature = "write")]
 fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     use crate::{beton::journal, shards::existing::complete_file};
@@ -170,7 +171,7 @@ fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     if !is_object && let Some(summary) = journal::finished(request.out, request.stamp)? {
         return Ok(Some(summary));
     }
-    // One that is being replaced.
+    // The file is being replaced.
     if !is_object && place::exists(&partial_path(request.out))? {
         return Ok(None);
     }

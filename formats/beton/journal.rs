@@ -1,12 +1,12 @@
-//! What an interrupted run needs to go on: a file beside the unfinished one.
+//! The journal of an interrupted run: a file next to the unfinished one.
 //!
-//! A header that identifies the run, then a record per completed page with everything that is
-//! not in the page itself. A record counts only while its own checksum and the page's, read back
-//! from the unfinished file, both match; so no order of writes has to be enforced by syncing,
-//! and a crash of the machine costs at most the pages that had not reached the disk.
+//! It has a header that identifies the run, then a record per completed page with everything that
+//! is not in the page itself. A record counts only while its own checksum and the page's, read back
+//! from the unfinished file, both match; so no order of writes has to be enforced by syncing, and a
+//! crash of the machine costs at most the pages that had not reached the disk.
 //!
-//! The journal is private to one version of this crate: another magic is another version, whose
-//! unfinished files are refused.
+//! The journal is private to one version of this crate: another magic means another version, and
+//! its unfinished files are refused.
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
 use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, option};
@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
 const HEADER_LEN: usize = 72;
-/// Offset of the flag that entry points are stored.
+/// Offset of the flag for stored entry points.
 const SPOOL_AT: usize = 61;
-/// Length and checksum before each record.
+/// Bytes of length and checksum before each record.
 const FRAME_LEN: u64 = 16;
 
 /// Identity of a run: two runs of the same plan write the same bytes at the same places.
@@ -35,7 +35,7 @@ pub(crate) struct RunPlan {
     pub(crate) row_bytes: u64,
     pub(crate) n_regions: u32,
     pub(crate) compat: bool,
-    /// Entries of entry points per sample; `None` where none are stored.
+    /// Entry-point entries per sample; `None` if none are stored.
     pub(crate) n_entries: Option<u32>,
 }
 
@@ -48,43 +48,42 @@ pub(crate) struct Record {
     pub(crate) regions: Vec<Region>,
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Lengths of the entries of entry points, sample by sample, and the entries themselves. The
-    /// journal has their checksum, the [`Spool`] has them.
+    /// Lengths of the entry-point entries, sample by sample, and the entries themselves. The
+    /// journal stores their checksum, the [`Spool`] their bytes.
     pub(crate) entry_lens: Vec<u64>,
     pub(crate) entries: Vec<u8>,
     pub(crate) entries_xxh3: u64,
 }
 
-/// The open journal.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: Scratch,
     end: u64,
 }
 
-/// An unfinished file with its journal and the spool of its entry points.
+/// An unfinished file with its journal and its spool of entry points.
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
     pub(crate) spool: Option<Spool>,
 }
 
-/// Returns where the journal of `out` lies.
+/// Returns the path of the journal of `out`.
 fn journal_path(out: &Path) -> PathBuf {
     let mut path = partial_path(out).into_os_string();
     path.push(".journal");
     path.into()
 }
 
-/// Opens the unfinished file of `out`, its journal, and the spool of its entry points. The journal
-/// has records to replay if, and only if, an interrupted run of the same plan left them.
+/// Opens the unfinished file of `out`, its journal and its spool. The journal has records to replay
+/// if, and only if, an interrupted run of the same plan left them.
 ///
 /// # Errors
-/// `Usage` when they belong to another run or are not ours (unless `overwrite`), or are in use;
-/// then all are left as they were.
+/// `Usage` when they belong to another run, were not written by fdconvert (unless `overwrite`), or
+/// are in use; then all files stay unchanged.
 pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<Unfinished> {
     let path = partial_path(out);
-    // What was there before is not removed on a way out: see `Scratch`.
+    // An error must not remove a file that existed before: see `Scratch`.
     let file = Scratch::open(&path)?;
     let journal = Scratch::open(&journal_path(out))?;
     let found = Found::look(&journal, plan)?;
@@ -106,11 +105,11 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
     }
     let spool_is_ours = overwrite || found.had_spool();
     if plan.n_entries.is_some() && !spool_is_ours {
-        // Before the header says that a spool is ours.
+        // Before the header claims that the spool is fdconvert's.
         Spool::refuse_foreign(&path)?;
     }
     if found == Found::OtherWithSpool {
-        // What the run that is replaced had spooled goes with it.
+        // Drop the spool of the replaced run, too.
         drop(Spool::open(&path, true)?);
     }
     let open_spool = |ours| plan.n_entries.map(|_| Spool::open(&path, ours)).transpose();
@@ -122,15 +121,15 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
     file.set_len(0)?;
     journal.set_len(0)?;
     journal.write_all_at(&plan.encode(), 0)?;
-    // Before anything that it stands for is there.
+    // Before any file that the journal accounts for exists.
     journal.sync()?;
     let spool = open_spool(spool_is_ours)?;
     let journal = Journal { file: journal, end: HEADER_LEN as u64 };
     Ok(Unfinished { file, journal, spool })
 }
 
-/// The file that a run of that fingerprint has given its name and was stopped before it could say
-/// so: its journal is still there, and its last record says which file it was.
+/// The finished file of a run with that fingerprint that was stopped between the rename and the
+/// removal of its journal: the last record of the journal identifies the file.
 ///
 /// # Errors
 /// `Usage` when another run holds the journal, `Io`.
@@ -151,16 +150,16 @@ pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<Shard
     if let Ok(spool) = Spool::open(&partial_path(out), true) {
         drop(spool);
     }
-    // It goes as a whole: cut first, a kill between the two would leave what says nothing.
+    // Remove it in one step: truncating first could leave a meaningless file after a kill.
     journal.own();
     let End { bytes, samples, skipped, .. } = end;
     let path = out.to_path_buf();
     Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
-/// The last record: the file is complete and about to get its name.
+/// The last record: the file is complete and about to be renamed.
 struct End {
-    /// The number of the file (inode), which it keeps.
+    /// Inode number, which survives the rename.
     number: u64,
     bytes: u64,
     samples: u64,
@@ -176,12 +175,12 @@ impl End {
         for number in [self.number, self.bytes, self.samples] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        // Strings and integers: nothing that JSON cannot hold.
+        // Strings and integers always serialise.
         out.extend_from_slice(&serde_json::to_vec(&self.skipped).unwrap_or_default());
         out
     }
 
-    /// The last record of a journal of that run, if it is one.
+    /// Reads the last record if it ends the journal of that run.
     fn read(journal: &Scratch, fingerprint: [u8; 16]) -> Option<Self> {
         let mut header = [0; HEADER_LEN];
         journal.read_exact_at(&mut header, 0).ok()?;
@@ -220,20 +219,20 @@ impl End {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// No journal, or one whose header was never completed.
+    /// No journal, or one with an incomplete header.
     Nothing,
-    /// Of this run.
+    /// This run's journal.
     Same,
-    /// Ours, of another run.
+    /// Another run's journal.
     Other,
-    /// The same, of one that stored entry points.
+    /// Another run's journal, with stored entry points.
     OtherWithSpool,
-    /// Not ours.
+    /// Not written by fdconvert.
     Foreign,
 }
 
 impl Found {
-    /// Returns whether what lies in the spool's place is what a run of ours left.
+    /// Returns whether a file in the spool's place was written by an earlier run of fdconvert.
     fn had_spool(self) -> bool {
         matches!(self, Self::Same | Self::OtherWithSpool)
     }
@@ -246,7 +245,7 @@ impl Found {
         if header[..len].iter().all(|byte| *byte == 0)
             || (len < HEADER_LEN && header[..known] == MAGIC[..known])
         {
-            // A header that was never completed: nothing else was written before that.
+            // The header was never completed, and nothing was written before it.
             return Ok(Self::Nothing);
         }
         let sealed = u64_at(&header, HEADER_LEN - 8) == Some(xxh3_64(&header[..HEADER_LEN - 8]));
@@ -278,23 +277,21 @@ impl RunPlan {
 }
 
 impl Journal {
-    /// Returns whether there is something to lose.
+    /// Returns whether a run would lose work without the journal.
     pub(crate) fn has_records(&self) -> bool {
         self.file.existing() > HEADER_LEN as u64
     }
 
-    /// Leaves the file for another run.
+    /// Keeps the file for the next run.
     pub(crate) fn leave(self) {
         self.file.leave();
     }
 
-    /// Appends a record.
     pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
         self.push_payload(&record.encode())
     }
 
-    /// Appends the last record and makes it durable, before `file`, which has so many bytes, gets
-    /// its name.
+    /// Appends the last record and syncs it before `file`, of `len` bytes, is renamed.
     pub(crate) fn push_end(
         &mut self,
         file: &Scratch,
@@ -311,7 +308,7 @@ impl Journal {
     fn push_payload(&mut self, payload: &[u8]) -> Result<()> {
         let mut framed = Vec::with_capacity(payload.len() + FRAME_LEN as usize);
         framed.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-        // The place is part of the checksum: records cannot be mistaken for one another.
+        // The offset seeds the checksum, so that a record in another place does not match.
         framed.extend_from_slice(&xxh3_64_with_seed(payload, self.end).to_le_bytes());
         framed.extend_from_slice(payload);
         self.file.write_all_at(&framed, self.end)?;
@@ -319,8 +316,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Hands the records of the interrupted run to `accept`, in order, until one is damaged or
-    /// not accepted, and forgets the rest. Later records go after the last accepted one.
+    /// Passes the records of the interrupted run to `accept`, in order, until one is damaged or
+    /// rejected, and drops the rest. Later records follow the last accepted one.
     pub(crate) fn replay(
         &mut self,
         plan: &RunPlan,
@@ -337,7 +334,7 @@ impl Journal {
         self.file.set_len(self.end)
     }
 
-    /// The record at `self.end`, if it is whole, and where the next one starts.
+    /// Reads the record at `self.end`, if it is whole, and returns the offset of the next one.
     fn read(&self, len: u64, plan: &RunPlan) -> Option<(Record, u64)> {
         let at = self.end;
         let left = len.checked_sub(at)?.checked_sub(FRAME_LEN)?;
@@ -369,7 +366,7 @@ impl Record {
             out.extend_from_slice(&xxh3_64(&self.entries).to_le_bytes());
             self.entry_lens.iter().for_each(|len| out.extend_from_slice(&len.to_le_bytes()));
         }
-        // Strings and integers: nothing that JSON cannot hold.
+        // Strings and integers always serialise.
         out.extend_from_slice(&serde_json::to_vec(&self.skipped).unwrap_or_default());
         out
     }

@@ -1,4 +1,4 @@
-//! The bytes of header, descriptors, rows and table: `SPEC.md` as code. No files, no policy.
+//! The bytes of header, descriptors, rows and table: `SPEC.md` as code, without files or policy.
 use fdconvert_core::{
     ArraySpec, DType, FieldSpec, Kind,
     bytes::{u16_at, u32_at, u64_at},
@@ -26,7 +26,7 @@ pub(crate) struct Header {
     pub(crate) table_offset: u64,
 }
 
-/// Storage of a field: the type of its descriptor.
+/// How a field is stored: the type in its descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Storage {
     Float,
@@ -34,29 +34,28 @@ pub(crate) enum Storage {
     Image,
     Bytes,
     Json,
-    /// Byte length of every value.
+    /// Bytes of every value.
     Array(u64),
 }
 
-/// A field's place in the row.
+/// Place of a field in the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) storage: Storage,
     pub(crate) offset: usize,
-    /// For what is stored outside the row: its position among the sample's regions.
+    /// Position among the sample's regions, for values stored outside the row.
     pub(crate) region: Option<u32>,
 }
 
-/// The row as a C struct.
+/// Layout of the row, as a C struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RowLayout {
     pub(crate) columns: Vec<Column>,
     pub(crate) row_bytes: usize,
-    /// Stored values per sample.
     pub(crate) n_regions: u32,
 }
 
-/// An allocation table entry.
+/// Entry of the allocation table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) sample: u64,
@@ -64,7 +63,6 @@ pub(crate) struct Entry {
     pub(crate) len: u64,
 }
 
-/// Contents of an image's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ImageCell {
     pub(crate) mode: u8,
@@ -73,7 +71,6 @@ pub(crate) struct ImageCell {
     pub(crate) pointer: u64,
 }
 
-/// Offset of the pointer in an image's column.
 const POINTER_AT: usize = 5;
 
 pub(crate) const MODE_JPEG: u8 = 0;
@@ -100,14 +97,13 @@ impl Header {
         bytes
     }
 
-    /// Returns where the rows start.
     pub(crate) fn rows_offset(&self) -> u64 {
         HEADER_LEN + DESCRIPTOR_LEN as u64 * u64::from(self.n_fields)
     }
 }
 
 impl Storage {
-    /// Returns how a value of this kind is stored; `None` when it cannot be.
+    /// Returns how values of this kind are stored; `None` if they cannot be.
     pub(crate) fn of(kind: &Kind) -> Option<Self> {
         Some(match kind {
             Kind::Float => Self::Float,
@@ -178,10 +174,10 @@ impl ImageCell {
     }
 }
 
-/// A field's descriptor.
+/// Encodes the descriptor of a field.
 ///
 /// # Errors
-/// Why the format has none for this field.
+/// The reason why the field has no descriptor in this format.
 pub(crate) fn encode_descriptor(field: &FieldSpec) -> Result<Vec<u8>, String> {
     let name = field.name.as_bytes();
     if !field.name.is_ascii() || name.is_empty() || name.len() > NAME_LEN || name.contains(&0) {
@@ -220,20 +216,17 @@ fn encode_array(spec: &ArraySpec, bytes: &mut [u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// FFCV cannot read a descriptor without dimensions: a single element becomes an array of one.
+/// FFCV cannot read a descriptor without dimensions, so a scalar becomes an array of one element.
 pub(crate) fn stored_shape(shape: &[u64]) -> &[u64] {
     if shape.is_empty() { &[1] } else { shape }
 }
 
-/// The field of a descriptor.
-///
-/// # Errors
 /// Why a descriptor gives no field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadField {
     /// It breaks the layout.
     Damaged(String),
-    /// It may well be right, but only its writer or NumPy know what it means.
+    /// It may be valid, but only its writer or NumPy can interpret it.
     Unsupported(String),
 }
 
@@ -243,7 +236,7 @@ impl<S: Into<String>> From<S> for BadField {
     }
 }
 
-/// The field of one descriptor.
+/// Parses a descriptor.
 pub(crate) fn parse_descriptor(bytes: &[u8]) -> Result<FieldSpec, BadField> {
     let name = bytes.get(1..=NAME_LEN).ok_or("the descriptor is cut short")?;
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -306,7 +299,7 @@ fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, BadField> {
 mod tests {
     use super::*;
 
-    /// Offsets and size as NumPy gives them for the same fields with `align=True`.
+    /// Checks against NumPy's offsets and size for the same fields with `align=True`.
     #[test]
     fn rows_are_laid_out_as_numpy_does() {
         use Storage::{Array, Bytes, Float, Image, Int, Json};

@@ -1,7 +1,7 @@
 //! FFCV's `.beton` files, written with checksums and class names, and read without copying.
 //!
-//! [`Beton`] is the format with its options; what it opens is a [`BetonReader`]. [`spec`]
-//! specifies the bytes, and what of FFCV's behaviour shaped them.
+//! [`Beton`] is the format with its options; it opens a file as a [`BetonReader`]. [`spec`]
+//! specifies the bytes, and explains which behaviour of FFCV shaped them.
 //!
 //! ```
 //! use ::bytes::Bytes;
@@ -35,10 +35,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Pages are filled in sample order by one writer, so that the bytes do not depend on the number
-//! of threads; FFCV lets its workers race for pages instead.
+//! One writer fills the pages in sample order, so that the bytes do not depend on the number of
+//! threads; FFCV's workers race for pages.
 //!
-//! Deliberately absent: pixels. What does not fit the format is refused, never converted.
+//! Deliberately absent: pixels. Values that do not fit the format are refused, never converted.
 
 mod format;
 #[cfg(feature = "write")]

@@ -1,4 +1,4 @@
-//! What is checked before the first sample is read: constant work, however many there are.
+//! Checks before the first sample is read: constant work, whatever the number of samples.
 use crate::beton::{
     BetonReader,
     layout::{
@@ -13,26 +13,26 @@ use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, SourceFacts, bytes:
 use fdconvert_storage::Blob;
 use std::{path::Path, sync::OnceLock};
 
-/// Header and descriptors of any sensible number of fields.
+/// Enough for the header and descriptors of any sensible number of fields.
 const START_BYTES: u64 = 64 << 10;
 
 impl BetonReader {
-    /// Opens the file at `path`, which is mapped, or the object: header, rows, table and index are
-    /// read, in a handful of requests.
+    /// Opens the file at `path`, which is mapped, or the object, of which header, rows, table and
+    /// index are read in a handful of requests.
     ///
     /// # Errors
-    /// `Io`; and as [`from_bytes`](Self::from_bytes).
+    /// `Io`, and those of [`from_bytes`](Self::from_bytes).
     pub fn open(path: &Path) -> Result<Self> {
         let reader = Self::from_blob(Blob::open(path)?, path)?;
         Ok(Self { is_stored: true, ..reader })
     }
 
-    /// Opens a file that is in memory; `path` is what messages call it.
+    /// Opens a file in memory; messages call it `path`.
     ///
     /// # Errors
     /// `Version` for a version that is not 2, `Unsupported` for fields that only their writer can
-    /// read, `Corrupt` for anything else that makes the file
-    /// unreadable as a whole, e.g. that its writer was killed.
+    /// read, `Corrupt` for any other fault that makes the whole file unreadable, such as a killed
+    /// writer.
     pub fn from_bytes(file: Bytes, path: &Path) -> Result<Self> {
         Self::from_blob(file.into(), path)
     }
@@ -109,7 +109,7 @@ impl BetonReader {
         Ok(reader)
     }
 
-    /// The index block, if there is one and it is about this file.
+    /// Finds the index block, if there is one and it describes this file.
     fn find_index(&self) -> Result<Result<Option<Index>, String>> {
         let end = self.header.table_offset;
         let found = match self.data.here() {
@@ -125,7 +125,7 @@ impl BetonReader {
         }))
     }
 
-    /// The bytes of the block that ends there; of what is no block, fewer.
+    /// Reads the block that ends at `end`; returns fewer bytes if there is no block.
     fn block_before(&self, end: u64) -> Result<Bytes> {
         let Some(start) = end.checked_sub(TRAILER_LEN) else { return Ok(Bytes::new()) };
         let trailer = self.data.read(start, TRAILER_LEN)?.unwrap_or_default();
@@ -134,7 +134,7 @@ impl BetonReader {
         Ok(block.flatten().unwrap_or(trailer))
     }
 
-    /// The block, if it is about this file.
+    /// Accepts the index if it describes this file.
     fn own(&self, index: Index) -> Result<Index, String> {
         let end = self.header.table_offset;
         let start = end - index.block_len();
@@ -157,7 +157,8 @@ impl BetonReader {
     }
 }
 
-/// The first bytes: all that are mapped, or at least that many of an object, as far as it has them.
+/// The first bytes: everything if mapped, else at least `n_bytes` of an object, or all of a shorter
+/// one.
 fn start_of(data: &Blob, n_bytes: u64) -> Result<Bytes> {
     match data.here() {
         Some(file) => Ok(file.clone()),
@@ -183,10 +184,10 @@ fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
     Ok(RowLayout::new(storages))
 }
 
-/// Returns whether the index may call a field what it does.
+/// Returns whether the index and the descriptor of a field agree.
 fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
     let kinds = match (&stored.kind, &said.kind) {
-        // A text is stored as JSON, and the file of an image as bytes.
+        // Texts are stored as JSON, and image files as bytes.
         (Kind::Json, Kind::Text) | (Kind::Bytes, Kind::Image) => true,
         (Kind::Array(stored), Kind::Array(said)) => {
             (stored.dtype, stored.torch) == (said.dtype, said.torch)

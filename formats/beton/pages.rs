@@ -1,38 +1,38 @@
-//! Where values go: the page being filled.
+//! The page that is being filled.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
 use xxhash_rust::xxh3::Xxh3;
 
 const ZEROS: [u8; 4096] = [0; 4096];
-/// Bytes read at a time when a page of an interrupted run is checked.
+/// Bytes per read when checking a page of an interrupted run.
 const READ_BYTES: u64 = 1 << 20;
 
 /// The current page: its place in the file and its bytes so far. The buffer is reused.
 #[derive(Debug)]
 pub(crate) struct Page {
     page_bytes: u64,
-    /// Pages before this one.
+    /// Number of pages before this one.
     pub(crate) number: u64,
-    /// Offset of its first byte that values may take. Only the first page of a compact file
-    /// starts inside a page: right after the rows.
+    /// Offset of the first byte available for values. Only the first page of a compact file starts
+    /// inside a page: right after the rows.
     pub(crate) start: u64,
     pub(crate) end: u64,
     buffer: Vec<u8>,
 }
 
 impl Page {
-    /// The first page, of which `start` is the first free byte.
+    /// The first page, with values from `start` on.
     pub(crate) fn first(start: u64, page_bytes: u64) -> Self {
         let end = (start / page_bytes + 1).saturating_mul(page_bytes);
         Self { page_bytes, number: 0, start, end, buffer: Vec::new() }
     }
 
-    /// Bytes left.
+    /// Returns the number of free bytes.
     pub(crate) fn left(&self) -> u64 {
         self.end - self.start - self.buffer.len() as u64
     }
 
-    /// Returns where the next byte goes.
+    /// Returns the offset of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.start + self.buffer.len() as u64
     }
@@ -45,18 +45,17 @@ impl Page {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The last `n` bytes.
     pub(crate) fn tail(&self, n: u64) -> &[u8] {
         let from = usize::try_from(n).map_or(0, |n| self.buffer.len().saturating_sub(n));
         &self.buffer[from..]
     }
 
-    /// Writes what is there; the zeros after it are the file's own when it has been sized.
+    /// Writes the bytes so far; the rest of the page is zero once the file has been resized.
     pub(crate) fn store(&self, file: &Scratch) -> Result<()> {
         file.write_all_at(&self.buffer, self.start)
     }
 
-    /// Checksum of the whole page, zeros included.
+    /// Checksum of the whole page, including trailing zeros.
     pub(crate) fn xxh3(&self) -> u64 {
         let mut hash = Xxh3::new();
         hash.update(&self.buffer);
@@ -69,7 +68,7 @@ impl Page {
         hash.digest()
     }
 
-    /// Checksum of this page as it is in the file; `None` when it is not all there.
+    /// Checksum of this page as read from the file; `None` if the file is shorter.
     pub(crate) fn stored_xxh3(&self, file: &Scratch) -> Option<u64> {
         if self.end > file.existing() {
             return None;
@@ -87,7 +86,7 @@ impl Page {
         Some(hash.digest())
     }
 
-    /// Continues to the next page.
+    /// Moves to the next page.
     pub(crate) fn advance(&mut self) -> Result<()> {
         let end = self.end.checked_add(self.page_bytes);
         let what = "the file would be larger than 2^64 bytes";
@@ -98,7 +97,6 @@ impl Page {
     }
 }
 
-/// Writes zeros over `from..to`.
 pub(crate) fn store_zeros(file: &Scratch, from: u64, to: u64) -> Result<()> {
     let mut at = from;
     while at < to {

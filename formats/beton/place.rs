@@ -1,4 +1,4 @@
-//! Which place in a page the values of a sample get.
+//! Placement of a sample's values in pages.
 use crate::beton::{
     stage::{Stored, space},
     writer::BetonWriter,
@@ -8,7 +8,7 @@ use fdconvert_core::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl BetonWriter {
-    /// Puts the values into the page, or into the next when they do not all fit.
+    /// Puts the values into the page, or into the next one if they do not all fit.
     pub(crate) fn place(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
         if self.plan.compat {
             return self.place_as_ffcv(values);
@@ -26,11 +26,11 @@ impl BetonWriter {
         Ok(regions)
     }
 
-    /// FFCV allocates value by value, and starts the sample over in a new page when a later one
-    /// does not fit: the earlier ones stay behind, without table entries.
+    /// FFCV allocates value by value. If a later value does not fit, it starts the sample over in a
+    /// new page and leaves the earlier values behind, without table entries.
     fn place_as_ffcv(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
         let mut regions = Vec::with_capacity(values.len());
-        // Twice at most: in a fresh page all of them fit, which `stage` has checked.
+        // At most twice: `stage` has checked that all of them fit into a fresh page.
         'sample: loop {
             regions.clear();
             for value in values {
@@ -44,7 +44,7 @@ impl BetonWriter {
                         continue 'sample;
                     }
                 }
-                // The page before the first one: only empty values can be there.
+                // The page before the first one: only empty values can be in it.
                 let before = self.page.start - self.plan.page_bytes;
                 let pointer = if self.page_is_open { self.page.position() } else { before };
                 regions.push(self.append(value, pointer));

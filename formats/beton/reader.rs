@@ -19,14 +19,14 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// An open `.beton`. Opening is constant work, and nothing is copied: values are slices of the
-/// map, rows are read where they lie. Many threads may read at the same time.
+/// An open `.beton`. Opening takes constant time, and nothing is copied: values are slices of the
+/// map, and rows are read in place. Many threads may read at the same time.
 #[derive(Debug)]
 pub struct BetonReader {
     pub(crate) path: Arc<Path>,
     /// True if the bytes are those of the file or object at `path`.
     pub(crate) is_stored: bool,
-    /// The bytes from the start to the end of the rows, at least.
+    /// At least the bytes up to the end of the rows.
     pub(crate) head: Bytes,
     pub(crate) data: Blob,
     pub(crate) header: Header,
@@ -35,18 +35,18 @@ pub struct BetonReader {
     pub(crate) table: Table,
     pub(crate) index: Option<Index>,
     pub(crate) index_problem: Option<String>,
-    /// Set once tables and rows were found to be what was written. Damage is not remembered: a page
-    /// that cannot be read now may be readable later.
+    /// Set once the checksums of tables and rows match. Damage is not remembered: a page that
+    /// cannot be read now may be readable later.
     pub(crate) tables: OnceLock<()>,
 }
 
 impl BetonReader {
-    /// Returns where the rows end. No overflow: checked when the file was opened.
+    /// Returns the end of the rows. It cannot overflow: checked on opening.
     pub(crate) fn rows_end(&self) -> u64 {
         self.header.rows_offset() + self.header.n_samples * self.layout.row_bytes as u64
     }
 
-    /// Returns where the bytes end that values may take.
+    /// Returns the end of the bytes available for values.
     pub(crate) fn data_end(&self) -> u64 {
         self.index.as_ref().map_or(self.header.table_offset, Index::data_len)
     }
@@ -73,9 +73,9 @@ impl BetonReader {
         self.bad_sample(sample, "its row is outside the file")
     }
 
-    /// Bytes of a value, checked against the bounds of the data.
+    /// Bytes of a value, within the bounds of the data.
     pub(crate) fn region(&self, sample: u64, pointer: u64, len: u64) -> Result<Bytes> {
-        // FFCV gives empty values whatever pointer comes next, even 0.
+        // FFCV gives empty values any pointer, even 0.
         if len == 0 {
             return Ok(Bytes::new());
         }
@@ -100,7 +100,7 @@ impl BetonReader {
     pub(crate) fn image_len(&self, sample: u64, region: u32, pointer: u64) -> Result<u64> {
         let number = sample * u64::from(self.layout.n_regions) + u64::from(region);
         let entry = self.table.entry(number);
-        // An empty entry is another value's that happens to have the same pointer.
+        // An empty entry belongs to another value with the same pointer.
         let by_table = entry
             .filter(|entry| entry.sample == sample && entry.pointer == pointer && entry.len > 0);
         let indexed = self.index.as_ref().and_then(|index| index.region(sample, region).ok());
@@ -182,7 +182,7 @@ impl BetonReader {
         Ok(Encoded::new(codec, width, height, bytes))
     }
 
-    /// An image that is stored as a file of its own: the index says what it is.
+    /// An image stored as a file; its codec and size are in the index.
     fn file(&self, sample: u64, region: u32, bytes: Bytes) -> Result<Encoded> {
         let index =
             self.index.as_ref().ok_or_else(|| self.bad_sample(sample, "it has no index"))?;
@@ -227,7 +227,7 @@ impl BetonReader {
         self.layout.columns.iter().find(|column| column.storage == Storage::Image)
     }
 
-    /// An error about one sample that says in which file and row.
+    /// An error about one sample, with its file and row.
     pub(crate) fn bad_sample(&self, sample: u64, what: impl Display) -> Error {
         let at = self.row_offset(sample);
         let what = format!("{what} (sample {sample} of {}, row at {at})", self.path.display());
@@ -262,7 +262,7 @@ impl Source for BetonReader {
         }
     }
 
-    /// Of integers and floats the row has it.
+    /// Integers and floats are in the row.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let word = |offset| Ok(u64_at(self.row(index)?, offset));
         Ok(match self.layout.columns.get(field) {
@@ -306,7 +306,7 @@ impl Source for BetonReader {
         let descriptors_end = usize::try_from(self.header.rows_offset()).unwrap_or(0);
         hash.update(self.head.get(..descriptors_end).unwrap_or_default());
         match &self.index {
-            // The root stands for every key and every checksum.
+            // The root covers every key and every checksum.
             Some(index) => hash.update(&index.root().to_le_bytes()),
             None => hash.update(self.table.bytes()),
         }

@@ -1,4 +1,4 @@
-//! How a file ends: the last page, the index block, the allocation table, the header.
+//! The end of a file: last page, index block, allocation table, header.
 use crate::beton::{layout::Entry, spool::Spool, writer::BetonWriter};
 use crate::index::{Meta, REGION_LEN, Range};
 use fdconvert_core::{Result, bytes::u64_at};
@@ -6,14 +6,14 @@ use fdconvert_storage::fingerprint_hex;
 use std::mem;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Table entries put together before they are written.
+/// Table entries per write.
 const TABLE_CHUNK: usize = 4096;
 
 impl BetonWriter {
-    /// Writes the last page; gives where the data ends.
+    /// Writes the last page; returns the end of the data.
     pub(crate) fn store_last_page(&mut self) -> Result<u64> {
         let end = match (self.page.number, self.page.is_empty()) {
-            // No value takes space: there are no pages, and no gap before them.
+            // No value takes space, so there are no pages, and no gap before them.
             (0, true) => self.header.rows_offset() + self.index.n_samples() * self.plan.row_bytes,
             (_, true) => self.page.start,
             (_, false) if self.compact => self.page.position(),
@@ -27,7 +27,8 @@ impl BetonWriter {
         Ok(end)
     }
 
-    /// Index block, table and header behind data that ends at `data_end`; gives the file's size.
+    /// Writes index block, table and header after the data, which ends at `data_end`; returns the
+    /// file's size.
     pub(crate) fn store_tables(&mut self, data_end: u64) -> Result<u64> {
         let (mut table_hash, mut table_len) = (Xxh3::new(), 0);
         self.table(|chunk| {
@@ -70,7 +71,7 @@ impl BetonWriter {
         Ok(at)
     }
 
-    /// The allocation table, chunk by chunk: it says nothing that the index does not.
+    /// Writes the allocation table in chunks. It has no information that the index lacks.
     fn table(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let per_sample = u64::from(self.plan.n_regions).max(1);
         let mut number = 0_u64;

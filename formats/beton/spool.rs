@@ -1,8 +1,8 @@
-//! Entry points on their way into the index block: a file beside the unfinished one.
+//! The spool: a file next to the unfinished one, with entry points for the index block.
 //!
-//! They stand in the block, behind the data, and of a million images they are most of a gigabyte:
-//! too much to keep in memory until the data is complete. The journal has a checksum of what each
-//! page added, so that a killed run continues with the entries that are there.
+//! The block comes after the data, and the entry points of a million images take most of a
+//! gigabyte: too much to keep in memory until the data is complete. The journal has a checksum of
+//! the entries of each page, so that a run continues with the entries of a killed one.
 use crate::beton::journal::Record;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, option};
@@ -13,7 +13,6 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The open file.
 #[derive(Debug)]
 pub(crate) struct Spool {
     file: Scratch,
@@ -21,14 +20,14 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Returns where it lies, beside the unfinished file `partial`.
+    /// Returns the path of the spool, next to the unfinished file `partial`.
     pub(crate) fn path(partial: &Path) -> PathBuf {
         let mut path = partial.to_path_buf().into_os_string();
         path.push(".checkpoints");
         path.into()
     }
 
-    /// Refuses another file of its name.
+    /// Refuses a file of this name that is no spool.
     ///
     /// # Errors
     /// `Usage`, `Io`.
@@ -51,31 +50,31 @@ impl Spool {
         }
     }
 
-    /// Opens it. `ours` tells whether what may be there was left by a run that could be continued
-    /// or replaced.
+    /// Opens the spool. `ours` is true if a file of this name would come from a run that can be
+    /// resumed or replaced.
     ///
     /// # Errors
-    /// `Usage` when another file has its name, which is then left as it was; `Io`.
+    /// `Usage` when a foreign file has its name, which stays unchanged; `Io`.
     pub(crate) fn open(partial: &Path, ours: bool) -> Result<Self> {
         if !ours {
             Self::refuse_foreign(partial)?;
         }
         let file = Scratch::open(&Self::path(partial))?;
         if ours {
-            // From here on it goes with the run.
+            // From here on, a failed run removes it.
             file.set_len(file.existing())?;
         }
         Ok(Self { file, end: 0 })
     }
 
-    /// Takes over the entries of a page of an interrupted run; returns whether they are those that the
-    /// record speaks of.
+    /// Takes over the entries of a page of an interrupted run; returns whether they match the
+    /// record.
     pub(crate) fn accept(&mut self, record: &Record) -> bool {
         let len = record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
         self.keep(len, record.entries_xxh3)
     }
 
-    /// Returns whether the next `len` bytes are there and have this checksum; if so, they are kept.
+    /// Keeps the next `len` bytes if they exist and have this checksum; returns whether they do.
     fn keep(&mut self, len: u64, xxh3: u64) -> bool {
         let end = self.end.checked_add(len).filter(|&end| end <= self.file.existing());
         let (Some(end), Ok(n_bytes)) = (end, usize::try_from(len)) else { return false };
@@ -88,24 +87,23 @@ impl Spool {
         same
     }
 
-    /// Forgets what was not accepted.
+    /// Truncates the file after the accepted entries.
     pub(crate) fn cut(&self) -> Result<()> {
         self.file.set_len(self.end)
     }
 
-    /// Appends entries.
     pub(crate) fn append(&mut self, entries: &[u8]) -> Result<()> {
         self.file.write_all_at(entries, self.end)?;
         self.end += entries.len() as u64;
         Ok(())
     }
 
-    /// All entries, as a map of the file.
+    /// Maps all entries.
     pub(crate) fn entries(&self) -> Result<Bytes> {
         self.file.map()
     }
 
-    /// Leaves the file for another run.
+    /// Keeps the file for the next run.
     pub(crate) fn leave(self) {
         self.file.leave();
     }

@@ -1,5 +1,5 @@
-//! From a sample's values to the bytes that will be stored, or the reason why they cannot be.
-//! Everything that can be wrong with a sample is found here, before the file is touched.
+//! Turns a sample's values into the bytes to store, or a reason to refuse it. All faults of a
+//! sample are found here, before the file changes.
 use crate::beton::{
     Beton,
     journal::RunPlan,
@@ -10,13 +10,12 @@ use crate::index::ImageFacts;
 use fdconvert_core::{Codec, Encoded, Error, Remark, Result, Sample, Schema, Value, option};
 use std::borrow::Cow;
 
-/// A value as it will lie in the file.
 pub(crate) struct Stored<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
-    /// A JSON value ends with a NUL.
+    /// JSON values end with a NUL.
     pub(crate) nul: bool,
     pub(crate) image: Option<ImageFacts>,
-    /// XXH3 of `bytes`, if it is known.
+    /// XXH3 of `bytes`, if known.
     pub(crate) xxh3: Option<u64>,
 }
 
@@ -29,19 +28,19 @@ impl<'a> Stored<'a> {
         self.bytes.len() as u64 + u64::from(self.nul)
     }
 
-    /// Bytes that it takes in a page. An empty one takes one, so that no two values share a
-    /// pointer (FFCV looks sizes up by pointer), but in FFCV's own layout.
+    /// Bytes that the value takes in a page. An empty value takes one byte, except in FFCV's own
+    /// layout, so that no two values share a pointer (FFCV looks sizes up by pointer).
     pub(crate) fn space(&self, compat: bool) -> u64 {
         if compat { self.len() } else { self.len().max(1) }
     }
 }
 
-/// Bytes that the values of a sample take in a page.
+/// Bytes that a sample takes in a page.
 pub(crate) fn space(values: &[Stored<'_>], compat: bool) -> u64 {
     values.iter().map(|value| value.space(compat)).sum()
 }
 
-/// The stored values of a sample, in field order, or why they cannot be stored.
+/// Stored values of a sample, in field order, or why they cannot be stored.
 pub(crate) fn stage<'a>(
     schema: &Schema,
     layout: &RowLayout,
@@ -85,7 +84,7 @@ pub(crate) fn stage<'a>(
     Ok(staged)
 }
 
-/// Arrays are the same in every sample: a page that cannot hold them holds no sample at all.
+/// Arrays have the same size in every sample: if a page cannot hold them, it holds no sample.
 pub(crate) fn check_arrays(storages: &[Storage], page_bytes: u64) -> Result<()> {
     let lens = storages.iter().map(|storage| match storage {
         Storage::Array(len) => *len,
@@ -100,7 +99,7 @@ pub(crate) fn check_arrays(storages: &[Storage], page_bytes: u64) -> Result<()> 
     }
 }
 
-/// Adds the page size that would do.
+/// Adds the page size that would suffice.
 fn with_cure(what: String, bytes: u64) -> Remark {
     match bytes.checked_next_power_of_two() {
         Some(page_bytes) if page_bytes <= Beton::MAX_PAGE_BYTES => {
@@ -114,7 +113,7 @@ fn with_cure(what: String, bytes: u64) -> Remark {
     }
 }
 
-/// Returns what the index and the row say about an image, or why a beton cannot hold it.
+/// Checks an image and returns its index entry and row, or why a beton cannot hold it.
 fn check_image(image: &Encoded) -> Result<ImageFacts, String> {
     let (width, height) = (image.width, image.height);
     let sides = 1..=u32::from(u16::MAX);
@@ -137,7 +136,7 @@ fn check_image(image: &Encoded) -> Result<ImageFacts, String> {
     Ok(ImageFacts { codec: image.codec, width, height })
 }
 
-/// Returns what the index says about an image that is stored as a file of its own.
+/// Checks an image stored as a file and returns its index entry.
 fn check_file(image: &Encoded) -> Result<ImageFacts, String> {
     let (codec, width, height) = (image.codec, image.width, image.height);
     match codec {

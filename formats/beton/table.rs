@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Table {
     bytes: Bytes,
-    /// (pointer, length) in order; made when a file is not in sample order, 16 bytes per value.
+    /// Pairs (pointer, length), sorted. Built if a file is not in sample order; 16 bytes per value.
     by_pointer: OnceLock<Vec<(u64, u64)>>,
 }
 
 impl Table {
-    /// `bytes` reach from the table's start to the end of the file.
+    /// `bytes` extend from the start of the table to the end of the file.
     pub(crate) fn new(bytes: Bytes) -> Self {
         Self { bytes, by_pointer: OnceLock::new() }
     }
@@ -39,7 +39,7 @@ impl Table {
         self.bytes.chunks_exact(ENTRY_LEN as usize).filter_map(Entry::parse)
     }
 
-    /// Length of the value at `pointer`; of several entries the longest: the others belong to
+    /// Length of the value at `pointer`. Several entries give the longest: the others belong to
     /// empty values, or to samples that share the bytes.
     pub(crate) fn len_at(&self, pointer: u64) -> Option<u64> {
         let made;

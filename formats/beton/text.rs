@@ -1,7 +1,7 @@
 //! Texts as JSON strings, byte for byte as Python's `json.dumps` writes them.
 use std::fmt::Write as _;
 
-/// `"..."`, escaped to ASCII.
+/// Quotes a text and escapes it to ASCII.
 pub(crate) fn to_json(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 2);
     json.push('"');
@@ -27,7 +27,7 @@ pub(crate) fn to_json(text: &str) -> String {
     json
 }
 
-/// The text of a JSON string, if it is one.
+/// Parses a JSON string; `None` for any other JSON.
 pub(crate) fn from_json(json: &[u8]) -> Option<String> {
     serde_json::from_slice(json).ok()
 }
@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn escapes_as_python_does() {
-        // Made with Python 3.11: json.dumps('é"\\/\n\r\t\b\f\x00\x7f 😀~').
+        // Made with Python 3.11: json.dumps('é"\\/
+        // \r\t\b\f\x00\x7f 😀~').
         let text = "é\"\\/\n\r\t\u{8}\u{c}\0\u{7f} 😀~";
         let expected = r#""\u00e9\"\\/\n\r\t\b\f\u0000\u007f \ud83d\ude00~""#;
         assert_eq!(to_json(text), expected);

@@ -1,4 +1,4 @@
-//! Every rule of `SPEC.md`, checked on a file as a whole or on one sample.
+//! Checks of every rule of `SPEC.md`, on a whole file or on one sample.
 use crate::beton::{
     BetonReader,
     layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage},
@@ -7,13 +7,13 @@ use crate::index::Range;
 use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Sample, Value, bytes::u64_at};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Problems listed before the rest is only counted: a shifted table makes every sample one.
+/// Problems listed before the rest is only counted: a shifted table gives one for every sample.
 const MAX_LISTED: usize = 100;
 
-/// Zeros that gaps are compared with.
+/// Zeros to compare gaps with.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// Collects problems, and counts what it does not list.
+/// Collects problems, and counts those it does not list.
 struct Problems<'a> {
     reader: &'a BetonReader,
     listed: Vec<Error>,
@@ -83,7 +83,7 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Returns whether a part of the file that is not a value is what its writer wrote.
+/// Returns whether a part of the file outside the values matches its checksum.
 fn is_sound(reader: &BetonReader, range: &Range) -> Result<bool> {
     let bytes = reader.data.read(range.offset, range.len)?;
     Ok(bytes.is_some_and(|bytes| xxh3_64(&bytes) == range.xxh3))
@@ -93,8 +93,8 @@ fn bad_range(range: &Range) -> String {
     format!("the checksum of the {} bytes from here does not match", range.len)
 }
 
-/// The checksums of the index's tables, the header and the rows: what a row says can be believed
-/// then. A file without an index has none.
+/// Checks the index's tables, the header and the rows against their checksums; only then can rows
+/// be trusted. A file without an index has no checksums.
 pub(crate) fn tables(reader: &BetonReader) -> Result<(), String> {
     if let Some(problem) = &reader.index_problem {
         return Err(problem.clone());
@@ -109,8 +109,8 @@ pub(crate) fn tables(reader: &BetonReader) -> Result<(), String> {
     Ok(())
 }
 
-/// Between the values there is nothing but zeros. Only where the file is ours: FFCV leaves what a
-/// worker wrote of a sample that it then started again in the next page.
+/// The bytes between values are zero. Only checked in fdconvert's files: FFCV leaves the remains of
+/// samples that a worker started over in the next page.
 fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
     let Some(index) = &reader.index else { return };
     let values = reader.table.entries().filter(|entry| entry.len > 0);
@@ -127,7 +127,7 @@ fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
                 return;
             }
         };
-        // Whole blocks are compared at once: gaps are most of a small file.
+        // Compares whole blocks at once: gaps are most of a small file.
         let blocks = gap.chunks(ZEROS.len()).zip((gap_start..).step_by(ZEROS.len()));
         let broken = blocks.filter(|(block, _)| ZEROS.get(..block.len()) != Some(*block));
         let at = broken
@@ -139,7 +139,7 @@ fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Every entry lies inside one page of the data, and no two values overlap without being the same.
+/// Every entry is inside one page of the data, and two values overlap only if they are the same.
 fn table(reader: &BetonReader, problems: &mut Problems<'_>) {
     let page_bytes = u64::from(reader.header.page_bytes).max(1);
     let offset = |number: u64| reader.header.table_offset + number * 24;
@@ -176,7 +176,7 @@ fn table(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Every value that a row points to has its entry, and those of a sample lie in one page.
+/// Every value that a row points to has an entry, and the values of a sample share a page.
 fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
     let page_bytes = u64::from(reader.header.page_bytes).max(1);
     let mut known: Vec<_> =
@@ -193,7 +193,7 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
             let mut entries = entries
                 .take_while(|entry| (entry.0, entry.1) == (sample, pointer))
                 .map(|&(_, _, found)| found);
-            // Without a length in the row any entry will do, but an empty one.
+            // Without a length in the row, any entry that is not empty will do.
             let found = match len {
                 Some(len) => entries.find(|&found| found == len),
                 None => entries.find(|&found| found > 0),
@@ -212,7 +212,7 @@ fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Pointer, and length where the row fixes it, of what a column stores outside the row.
+/// Pointer, and length if the row fixes it, of a value stored outside the row.
 fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
     let at = column.offset;
     match &column.storage {
@@ -227,8 +227,8 @@ fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
     }
 }
 
-/// Bounds and sizes by reading the sample, checksums from the index, and the image's own header:
-/// FFCV shows other pixels, without an error, where it does not match the row.
+/// Checks bounds and sizes by reading the sample, checksums by the index, and the header of the
+/// image: if it does not match the row, FFCV shows wrong pixels without an error.
 pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
     let read = compared(reader, sample)?;
     for (column, value) in reader.layout.columns.iter().zip(&read.values) {
@@ -240,7 +240,7 @@ pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
     Ok(())
 }
 
-/// Reads a sample and compares its values with what the index says of them.
+/// Reads a sample and compares its values with the index.
 pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encoded>> {
     let row = reader.row(sample)?;
     let mut read = reader.get(sample)?;
@@ -252,7 +252,7 @@ pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encod
             None => reader.image_len(sample, region, pointer)?,
         };
         let stored = match &*value {
-            // Read from there, and not fetched once more.
+            // Already read; do not fetch it again.
             Value::Image(image) if image.bytes.len() as u64 == len => image.bytes.clone(),
             _ => reader.region(sample, pointer, len)?,
         };
@@ -272,7 +272,7 @@ pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encod
     Ok(read)
 }
 
-/// Returns whether the index, if there is one, says the same of a value; gives the checksum.
+/// Checks a value against the index, if there is one; returns the checksum.
 fn check_index(
     reader: &BetonReader,
     sample: u64,
@@ -296,7 +296,7 @@ fn check_index(
     Ok(Some(said.xxh3))
 }
 
-/// Of a file of its own the header must be what the index says.
+/// The header of an image file must match the index.
 fn check_file(image: &Encoded) -> Result<(), String> {
     let header = fdconvert_core::probe::probe(&image.bytes)?;
     if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {

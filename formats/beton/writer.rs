@@ -22,20 +22,20 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3, Xxh3Default};
 
-/// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
-/// entry points only those of the page, the others wait in a file beside the unfinished one.
+/// Fills pages in sample order. Keeps one page and the index entries of all samples in memory; of
+/// the entry points it keeps those of the page, and spools the others to a file.
 pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
-    /// A finished file of the same fields is there. FFCV's layout has no place for what says of which
-    /// run it is, so the file is made again and compared.
+    /// A finished file of the same fields exists. FFCV's layout cannot identify a run, so the file
+    /// is written again and compared.
     is_compared: bool,
-    /// Identity of the run, which the finished file says.
+    /// Identity of the run, stored in the finished file.
     pub(crate) fingerprint: [u8; 16],
     pub(crate) compact: bool,
-    /// In a store, a file without a name that is sent at the end.
+    /// In a store: an unnamed file that is uploaded at the end.
     pub(crate) target: Scratch,
-    // Before the journal, so that it never outlives it.
+    // Declared before the journal, so that it never outlives it.
     pub(crate) spool: Option<Spool>,
     journal: Journal,
     pub(crate) plan: RunPlan,
@@ -45,14 +45,14 @@ pub(crate) struct BetonWriter {
     pub(crate) header: Header,
     descriptors: Vec<u8>,
     pub(crate) page: Page,
-    /// FFCV, and so compat mode, has no page before the first value that takes space.
+    /// FFCV, and so compat mode, opens no page before the first value that takes space.
     pub(crate) page_is_open: bool,
     pub(crate) index: Builder,
     pub(crate) rows_hash: Xxh3,
-    /// Of the samples since the last completed page.
+    /// The samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
-    /// Of an object.
+    /// Claim of an object in a store.
     claim: Option<Claim>,
 }
 
@@ -65,7 +65,7 @@ impl BetonWriter {
         let mut descriptors = Vec::new();
         let mut storages = Vec::new();
         for (number, field) in schema.fields.iter().enumerate() {
-            // A file of an image is a value of bytes, of which the index says what it is.
+            // An image file is stored as bytes; the index has its codec and size.
             let is_whole = request.common.whole_images.contains(&number);
             let kind = if is_whole { Kind::Bytes } else { field.kind.clone() };
             let stored = FieldSpec::new(field.name.clone(), kind);
@@ -96,7 +96,7 @@ impl BetonWriter {
         let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
         let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
-            // Of unfinished files only: times may be part of it.
+            // In unfinished files only: the stamp may depend on file times.
             fingerprint: request.stamp,
             page_bytes: format.page_bytes,
             reserved_samples: n_planned,
@@ -145,7 +145,7 @@ impl BetonWriter {
         match writer.replay() {
             Ok(()) => Ok(writer),
             Err(error) if writer.journal.has_records() => {
-                // What the interrupted run achieved is not given up because the disk is full.
+                // Keep the work of the interrupted run when the disk is full.
                 writer.target.leave();
                 writer.spool.into_iter().for_each(Spool::leave);
                 writer.journal.leave();
@@ -155,8 +155,8 @@ impl BetonWriter {
         }
     }
 
-    /// Takes over the pages of an interrupted run, and brings everything before them into the
-    /// state this run would have left: of the old file only what a checksum covers is trusted.
+    /// Takes over the pages of an interrupted run, and restores the state that this run would have
+    /// had after them. Trusts only the parts of the old file with a checksum.
     fn replay(&mut self) -> Result<()> {
         let Self {
             journal, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
@@ -200,7 +200,7 @@ impl BetonWriter {
     }
 
     pub(crate) fn store_header(&mut self, table_offset: u64) -> Result<()> {
-        // An unfinished file names the samples that were planned, as FFCV's do.
+        // An unfinished file has the planned number of samples, as FFCV's files do.
         self.header.n_samples = match table_offset {
             0 => self.plan.reserved_samples,
             _ => self.index.n_samples(),
@@ -209,13 +209,12 @@ impl BetonWriter {
         self.target.write_all_at(&self.prefix(), 0)
     }
 
-    /// Header and descriptors.
     pub(crate) fn prefix(&self) -> Vec<u8> {
         [&self.header.encode()[..], &self.descriptors].concat()
     }
 
-    /// Writes the page, the rows of the samples that ended in it, and then the journal's record
-    /// that they are there.
+    /// Writes the page, then the rows of the samples that ended in it, then the journal's record of
+    /// both.
     pub(crate) fn complete_page(&mut self) -> Result<()> {
         self.page.store(&self.target)?;
         self.target.set_len(self.page.end)?;
@@ -246,7 +245,7 @@ impl BetonWriter {
         self.pending.entry_lens.extend(lens);
     }
 
-    /// Before the journal says that they are there.
+    /// Spools entries; comes before the journal records them.
     pub(crate) fn store_entries(&mut self, record: &Record) -> Result<()> {
         match &mut self.spool {
             Some(spool) => spool.append(&record.entries),
@@ -323,7 +322,7 @@ impl ShardWriter for BetonWriter {
             let (samples, path) = (self.index.n_samples(), self.out);
             return Ok(ShardSummary { path, samples, bytes, skipped });
         }
-        // Asked again: hours may have passed.
+        // Check again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
         let Self { out, target, spool, journal, index, overwrite, claim, .. } = *self;
         let summary = ShardSummary { path: out, samples: index.n_samples(), bytes, skipped };
@@ -333,7 +332,7 @@ impl ShardWriter for BetonWriter {
     }
 }
 
-/// Returns whether a file is there with all these bytes.
+/// Returns whether the file at `path` has exactly these bytes.
 fn is_same(file: &Scratch, path: &Path, len: u64) -> Result<bool> {
     let mut hash = Xxh3Default::new();
     file.each_block(|block| {
@@ -343,7 +342,7 @@ fn is_same(file: &Scratch, path: &Path, len: u64) -> Result<bool> {
     Ok(hash_file(path)? == (len, hash.digest()))
 }
 
-/// Gives the file its name.
+/// Renames the file to its final name.
 fn commit(
     file: Scratch,
     mut journal: Journal,
@@ -358,21 +357,22 @@ fn commit(
     if let Err(error) = commit(file, out) {
         let named = fs::symlink_metadata(out);
         if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
-            // Only the sync of the folder failed: the same command finds it complete.
+            // Only the sync of the folder failed: the same command finds the file complete.
             spool.into_iter().for_each(Spool::leave);
             journal.leave();
         }
         return Err(error);
     }
-    // After the file has its name: a journal alone does no harm, and is replaced. A spool without
-    // its journal would be in the way.
+    // After the rename: a journal alone does no harm and is replaced, while a spool without its
+    // journal would be in the way.
     drop(spool);
     drop(journal);
     Ok(())
 }
 
-/// In a store, where there is no journal that could be locked, an object of its own tells other runs
-/// that the beton is being written; a process of the same run may write the same one.
+/// Claims the object in a store. A store has no journal that could be locked, so a separate object
+/// tells other runs that the beton is being written; another process of the same run may write the
+/// same one.
 fn claim_object(request: &Create<'_>) -> Result<Option<Claim>> {
     if !is_url(request.out) {
         return Ok(None);
@@ -382,7 +382,7 @@ fn claim_object(request: &Create<'_>) -> Result<Option<Claim>> {
     Ok(Some(claim))
 }
 
-/// An object that another process of the run of that stamp has written is the same.
+/// An object written by another process of the same run (same stamp) is identical.
 fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> Result<()> {
     if !overwrite
         && exists(out)?

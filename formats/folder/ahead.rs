@@ -1,4 +1,4 @@
-//! Images of a folder in a store are fetched before they are read, each by one request.
+//! Prefetches the images of a folder in a store, one request each.
 use crate::folder::{FolderReader, layout::join, table::Cell};
 use bytes::Bytes;
 use fdconvert_core::Ahead;
@@ -8,10 +8,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Bytes assumed for an image until some have been read: large photographs take as much.
+/// Assumed size of an image before any has been read: that of a large photograph.
 const FIRST_GUESS: u64 = 1 << 20;
 
-/// The files that were announced, and how long those are that were read: plans do not tell.
+/// Announced files, and the average length of those read so far: plans have no lengths.
 #[derive(Debug, Default)]
 pub(crate) struct Coming {
     wholes: Wholes,
@@ -20,18 +20,18 @@ pub(crate) struct Coming {
 }
 
 impl Coming {
-    /// An announced file; `None` where it has to be read.
+    /// An announced file; `None` if it has to be read.
     pub(crate) fn get(&self, path: &Path) -> Option<Bytes> {
         self.wholes.get(path)
     }
 
-    /// Notes how long a file is that was read.
+    /// Records the length of a file that was read.
     pub(crate) fn note_read(&self, bytes: u64) {
         self.n_read.fetch_add(1, Ordering::Relaxed);
         self.bytes_read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// About the bytes of a file of which nothing is known.
+    /// Estimate for a file of unknown size.
     fn typical_bytes(&self) -> u64 {
         let (bytes, n) =
             (self.bytes_read.load(Ordering::Relaxed), self.n_read.load(Ordering::Relaxed));
@@ -45,15 +45,15 @@ impl FolderReader {
         self.coming.wholes.read_ahead(files, self.how.limits.max_file_bytes)
     }
 
-    /// About the bytes of the files of a sample in a store.
+    /// Estimated bytes of a sample's files in a store.
     pub(crate) fn coming_bytes(&self, index: u64) -> u64 {
         let typical = self.coming.typical_bytes();
         self.files(index).into_iter().map(|(_, len)| len.unwrap_or(typical)).sum()
     }
 
-    /// The files of a sample, with their lengths where they are known.
+    /// The files of a sample, with their lengths if known.
     fn files(&self, index: u64) -> Vec<(PathBuf, Option<u64>)> {
-        // Why it has none is what reading it says.
+        // Reading the sample reports the error.
         let Ok((_, cells, own_path)) = self.cells(index) else { return Vec::new() };
         let file = |cell: &Cell<'_>| match cell {
             Cell::FirstImage => Some((join(&self.root, &own_path), self.known_size(index))),

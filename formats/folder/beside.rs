@@ -1,5 +1,4 @@
-//! Files beside images that become fields of them: `--beside txt,json`. `SPEC.md`, "Files beside
-//! images".
+//! Files beside images as fields: `--beside txt,json`. See `SPEC.md`, "Files beside images".
 use crate::{
     folder::layout::{is_hidden, promised, split_extension},
     members,
@@ -7,7 +6,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, Ignored, Kind, Result, Schema, option};
 
-/// Refuses what is not the end of a file name.
+/// Refuses extensions that no file name can end with.
 pub(crate) fn check(extensions: &[String]) -> Result<()> {
     for (position, extension) in extensions.iter().enumerate() {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -26,7 +25,7 @@ pub(crate) fn check(extensions: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The path of the file of that extension beside an image.
+/// The path of the file with that extension beside an image.
 pub(crate) fn path_beside(image: &[u8], extension: &str) -> Vec<u8> {
     [stem(image), b".", extension.as_bytes()].concat()
 }
@@ -43,16 +42,17 @@ fn stem(path: &[u8]) -> &[u8] {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role<'a> {
     Image,
-    /// A file beside an image, of that name without the extension.
+    /// A file beside an image, with the image's name without extension.
     Beside(&'a [u8]),
     Other,
 }
 
-/// Returns what a regular file is to a walk for images with files of these `extensions` beside them.
+/// Returns the role of a regular file in a walk for images with files of these `extensions` beside
+/// them.
 pub(crate) fn role<'a>(name: &'a [u8], extensions: &[String]) -> Role<'a> {
     let stem = |extension: &String| name.strip_suffix(extension.as_bytes())?.strip_suffix(b".");
     let is_stem = |stem: &&[u8]| !stem.is_empty() && !is_hidden(stem);
-    // The longest one, so that `a.mask.png` is the mask of `a` where there is also `png`.
+    // The longest extension wins: with `png` and `mask.png`, `a.mask.png` is the mask of `a`.
     let stems = extensions.iter().filter_map(stem).filter(is_stem);
     match stems.min_by_key(|stem| stem.len()) {
         Some(stem) => Role::Beside(stem),
@@ -61,13 +61,13 @@ pub(crate) fn role<'a>(name: &'a [u8], extensions: &[String]) -> Role<'a> {
     }
 }
 
-/// Returns whether `rest` makes the name of an image of a stem and a dot.
+/// Returns whether stem, dot and `rest` form the name of an image.
 pub(crate) fn completes_image(stem: &[u8], rest: &[u8], extensions: &[String]) -> bool {
     let name = [stem, b".", rest].concat();
     !rest.contains(&b'.') && role(&name, extensions) == Role::Image
 }
 
-/// Counts a file that was passed over.
+/// Counts a skipped file.
 pub(crate) fn count(name: &[u8], ignored: &mut Ignored) {
     let extension = split_extension(name).map_or_else(
         || "no extension".to_owned(),
@@ -78,8 +78,8 @@ pub(crate) fn count(name: &[u8], ignored: &mut Ignored) {
     ignored.count_file(extension);
 }
 
-/// The schema with a field for each extension. The shape of arrays is that of the first one, which
-/// `read_first` gives.
+/// The schema with a field for each extension. Arrays take the shape of the first one, which
+/// `read_first` returns.
 pub(crate) fn with_fields(
     schema: &Schema,
     extensions: &[String],
@@ -92,7 +92,7 @@ pub(crate) fn with_fields(
         let suffix = suffix.to_ascii_lowercase();
         let bytes = if suffix == "npy" { read_first(extension)? } else { Bytes::new() };
         let kind = members::kind(&suffix, &bytes);
-        // As the fields of WebDataset shards are called that say nothing about them.
+        // The names that WebDataset shards without a schema would have.
         let preferred = match (&kind, first) {
             (Kind::Int, "") => "label",
             (Kind::Bytes, _) | (_, "") => full,

@@ -1,4 +1,4 @@
-//! Types of columns, from all their cells.
+//! Column types, derived from all cells.
 use crate::folder::table::Column;
 use fdconvert_core::Kind;
 use serde_json::Value as Json;
@@ -6,17 +6,17 @@ use serde_json::Value as Json;
 /// Integers up to this size survive as a float.
 const EXACT_IN_FLOAT: u64 = 1 << 53;
 
-/// Why cells have no type: the row of a cell in which nothing is, while all others hold numbers.
-/// Whether that is a number that is not known or a slip, a column of text would not say.
+/// A column without a type: the row of a cell that is empty while all others are numbers. It may be
+/// an unknown number or a mistake, and a text column would hide which.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EmptyNumber(pub(crate) usize);
 
-/// A column that has got its type.
+/// A column with its type.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Typed {
     pub(crate) kind: Kind,
     pub(crate) column: Column,
-    /// What stands for cells that are not there.
+    /// Explains the value used for missing cells.
     pub(crate) remark: Option<String>,
 }
 
@@ -26,10 +26,10 @@ impl From<(Kind, Column)> for Typed {
     }
 }
 
-/// Integers if all cells are, else floats if all cells are numbers, else text.
+/// Integers if all cells are integers, else floats if all cells are numbers, else text.
 ///
-/// A number counts as one only if nothing is lost by that: `007` and what does not fit 64 bits
-/// are names.
+/// A number counts as one only if it survives unchanged: `007` and numbers beyond 64 bits are
+/// names.
 pub(crate) fn text_column(cells: Vec<String>) -> Result<Typed, EmptyNumber> {
     let empty = cells.iter().position(|cell| cell.trim().is_empty());
     if let Some(row) = empty {
@@ -47,7 +47,7 @@ fn typed(cells: Vec<String>) -> (Kind, Column) {
     if let Some(ints) = cells.iter().map(|cell| int(cell)).collect() {
         return (Kind::Int, Column::Int(ints));
     }
-    // A column of words such as `nan` and `inf` only has no number in it.
+    // Without any digit, it is a column of words such as `nan` and `inf`.
     let any_digit = cells.iter().any(|cell| cell.bytes().any(|byte| byte.is_ascii_digit()));
     if any_digit && let Some(floats) = cells.iter().map(|cell| float(cell)).collect() {
         return (Kind::Float, Column::Float(floats));
@@ -55,8 +55,8 @@ fn typed(cells: Vec<String>) -> (Kind, Column) {
     (Kind::Text, Column::Text(cells))
 }
 
-/// Integers, floats, truth values (as 0 and 1) or text if all cells are, else JSON documents. Where a
-/// cell is not there, or null, a number is not a number, a text is empty and a document null.
+/// Integers, floats, booleans (as 0 and 1) or text if all cells are of that type, else JSON
+/// documents. A missing or null cell becomes NaN, an empty text or a null document.
 pub(crate) fn json_column(cells: Vec<Option<Json>>) -> Result<Typed, EmptyNumber> {
     let is_missing = |cell: &Option<Json>| cell.as_ref().is_none_or(Json::is_null);
     let n_missing = cells.iter().filter(|cell| is_missing(cell)).count();
@@ -116,7 +116,7 @@ fn json_typed(cells: Vec<Json>) -> (Kind, Column) {
 }
 
 fn int(cell: &str) -> Option<i64> {
-    // What prints the same again: no plus, no zeros in front.
+    // Must print the same again: no plus, no leading zeros.
     cell.parse::<i64>().ok().filter(|int| int.to_string() == cell)
 }
 

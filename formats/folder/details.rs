@@ -1,7 +1,7 @@
-//! What `inspect` shows of a folder of images.
+//! Details that `inspect` shows of a folder of images.
 use crate::folder::{FolderReader, reader::Samples};
 
-/// Layout, and what was passed over.
+/// Layout, and skipped files.
 pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_json::Value> {
     let mut details = serde_json::Map::new();
     let mut add = |name: &str, value: serde_json::Value| details.insert(name.to_owned(), value);

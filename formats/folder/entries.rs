@@ -9,7 +9,7 @@ use std::{
 pub(crate) struct Entries {
     names: Vec<u8>,
     spans: Vec<Span>,
-    /// Targets of links to folders, by where the link's name starts.
+    /// Targets of links to folders, by the start of the link's name.
     targets: BTreeMap<usize, PathBuf>,
 }
 
@@ -27,11 +27,10 @@ enum SpanKind {
     Beside,
 }
 
-/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     File,
-    /// A folder, with its target when it is reached through a link.
+    /// A folder, with its target if it is reached through a link.
     Folder(Option<&'a Path>),
 }
 
@@ -55,13 +54,13 @@ impl Entries {
     }
 
     fn add(&mut self, name: &[u8], kind: SpanKind) {
-        // File systems give names of 255 bytes at most.
+        // File systems limit names to 255 bytes.
         let len = u16::try_from(name.len()).unwrap_or(u16::MAX);
         self.spans.push(Span { start: self.names.len(), len, kind });
         self.names.extend_from_slice(name);
     }
 
-    /// The images and folders in the order of their names' bytes.
+    /// The images and folders, sorted by name bytes.
     pub(crate) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], Entry<'_>)> {
         let Self { names, spans, targets } = self;
         let (names, targets) = (&*names, &*targets);
@@ -77,8 +76,8 @@ impl Entries {
         })
     }
 
-    /// Files that should belong to an image beside them and do not: there is none of that name. The
-    /// entries have been [sorted](Self::sorted).
+    /// Files beside no image of their name, although they should belong to one. The entries must be
+    /// [sorted](Self::sorted).
     pub(crate) fn orphans<'a>(&'a self, beside: &'a [String]) -> impl Iterator<Item = &'a [u8]> {
         let names = self.spans.iter().filter(|span| span.kind == SpanKind::Beside);
         names.map(|span| span.name(&self.names)).filter(move |name| {

@@ -26,16 +26,16 @@ pub struct Folder {
     pub(crate) label_columns: Vec<String>,
 }
 
-/// Which image the coordinates of annotations are of, where an EXIF orientation turns it.
+/// The image that annotation coordinates refer to, if an EXIF orientation turns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoxFrame {
-    /// The upright one, as viewers show it.
+    /// The upright image, as viewers show it.
     Upright,
-    /// The one that is stored.
+    /// The stored image.
     Stored,
 }
 
-/// As every command reads folders: folders called as splits are, are splits.
+/// The default of every command: folders with names of splits are splits.
 impl Default for Folder {
     fn default() -> Self {
         Self {
@@ -54,85 +54,85 @@ impl Default for Folder {
 }
 
 impl Folder {
-    /// Reads files within these limits; only the one on file sizes applies here, the others are
-    /// for those who decode.
+    /// Limits the files to read. Only the limit on file sizes applies here, the others are for
+    /// decoders.
     #[must_use]
     pub fn with_limits(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Follows links to wherever they lead; every folder is listed once.
+    /// Follows links wherever they lead; every folder is listed once.
     #[must_use]
     pub fn follow_links(self, follow_links: bool) -> Self {
         Self { follow_links, ..self }
     }
 
-    /// Takes first-level folders with the names of splits for splits, and the folders in them for
-    /// classes, which is the default.
+    /// Treats first-level folders with the names of splits as splits, and the folders in them as
+    /// classes. This is the default.
     #[must_use]
     pub fn split_folders(self, split_folders: bool) -> Self {
         Self { split_folders, ..self }
     }
 
-    /// Only samples of these splits will be read, of all if none is named: images without a class
-    /// in other splits are no error then.
+    /// Announces that only samples of these splits will be read, or all if empty: then images
+    /// without a class in other splits are no error.
     #[must_use]
     pub fn select_splits(self, selected_splits: Vec<String>) -> Self {
         Self { selected_splits, ..self }
     }
 
-    /// Makes a field of the files that have the name of an image and one of these extensions, such as
-    /// `txt` or `mask.png`, for each of them. A sample that lacks such a file is an error.
+    /// Adds a field for each extension, such as `txt` or `mask.png`, from the files with an image's
+    /// name and this extension. A sample without such a file is an error.
     #[must_use]
     pub fn beside(self, extensions: Vec<String>) -> Self {
         let bare = |it: String| it.strip_prefix('.').map(str::to_owned).unwrap_or(it);
         Self { beside: extensions.into_iter().map(bare).collect(), ..self }
     }
 
-    /// Inflates no file of a zip to more than that.
+    /// Limits the decompressed size of each file in a zip.
     #[must_use]
     pub fn max_decompressed(self, max_decompressed: MaxDecompressed) -> Self {
         Self { max_decompressed, ..self }
     }
 
-    /// Writes down which of the samples that will be written are in which split.
+    /// Sets the splits of the samples to be written, to record them.
     #[must_use]
     pub fn record_splits(self, written_splits: Splits) -> Self {
         Self { written_splits, ..self }
     }
 
-    /// Takes the coordinates of all annotations as those of this image; without it the size that each
-    /// annotation states tells which.
+    /// Sets the image that the coordinates of all annotations refer to; without it, the size stated
+    /// in each annotation decides.
     #[must_use]
     pub fn boxes(self, boxes: Option<BoxFrame>) -> Self {
         Self { boxes, ..self }
     }
 
-    /// Images will lose their EXIF orientation and not be turned: photos that have one are errors
-    /// where annotations are of the upright image.
+    /// Announces that images will lose their EXIF orientation without being turned. Rotated photos
+    /// are then errors if their annotations refer to the upright image.
     #[must_use]
     pub fn leaves_rotation(self, leaves_rotation: bool) -> Self {
         Self { leaves_rotation, ..self }
     }
 
-    /// Makes one label of these columns of 0 and 1 of a table: an array of a number for each.
+    /// Combines these 0/1 columns of a table into one label: an array with a number per column.
     #[must_use]
     pub fn label_columns(self, label_columns: Vec<String>) -> Self {
         Self { label_columns, ..self }
     }
 
-    /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one. In
-    /// the place of a folder there may be a zip that has its files.
+    /// Opens `root`: an unpacked dataset with its table, a folder of class folders, or a flat one.
+    /// A zip can take the place of the folder.
     ///
     /// # Errors
-    /// `Usage` for a folder without images, and for images beside class folders; `Corrupt` or `Version`
-    /// when its table, or the zip, is damaged or of another version; `Io` when a folder cannot be
-    /// listed.
+    /// `Usage` for a folder without images, and for images beside class folders; `Corrupt` or
+    /// `Version` when its table, or the zip, is damaged or of another version; `Io` when a folder
+    /// cannot be listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
         FolderReader::open(root, self.clone())
     }
 
-    /// Opens a zip that is in memory; messages call it `path`.
+    /// Opens a zip in memory; messages call it `path`.
     ///
     /// # Errors
     /// Those of [`open_folder`](Self::open_folder).
@@ -142,12 +142,11 @@ impl Folder {
         FolderReader::open_in(path, Some(archive), self.clone())
     }
 
-    /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
-    /// `fingerprint` are what the reader said of itself then. Files that are gone are errors of
-    /// their samples.
+    /// Opens `root` in its state at the time of a plan, without walking it: `schema`, `listing` and
+    /// `fingerprint` are the reader's values from then. Deleted files are errors of their samples.
     ///
     /// # Errors
-    /// `Usage` when the listing is not one.
+    /// `Usage` when the listing is invalid.
     pub fn open_planned(
         &self,
         root: &Path,
@@ -159,26 +158,26 @@ impl Folder {
         FolderReader::open_planned(root, schema, listing, fingerprint, ignored, self.clone())
     }
 
-    /// Opens exactly the files below `root` that the table `labels` (`.csv`, `.tsv` or `.jsonl`)
-    /// lists, in its order and with its columns. One that has no column but the paths keeps the
-    /// classes that the folders give; split folders stay splits whatever the columns. Files that
-    /// are missing are errors of their samples.
+    /// Opens exactly the files below `root` in the table `labels` (`.csv`, `.tsv` or `.jsonl`), in
+    /// its order and with its columns. A table with only a path column keeps the classes of the
+    /// folders; split folders stay splits whatever the columns. Missing files are errors of their
+    /// samples.
     ///
     /// Annotations of COCO (`.json`), YOLO (`.yaml`, or a folder of `.txt` files) and Pascal VOC (a
-    /// folder of `.xml` files) take the place of a table, too: they become the field `objects`. A
-    /// folder of tables, `metadata.csv` or `metadata.jsonl` in it or in its folders of splits, is one
-    /// table.
+    /// folder of `.xml` files) can take the place of a table, and become the field `objects`. A
+    /// folder of tables (`metadata.csv` or `metadata.jsonl` in it or in its split folders) counts
+    /// as one table.
     ///
     /// # Errors
-    /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
+    /// `Usage`, with line and column, when the table is invalid; `Io` when it cannot be read.
     pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
         FolderReader::open_with_labels(root, labels, self.clone())
     }
 
-    /// Reads a table whose names are the keys of packed samples.
+    /// Reads a table with keys of packed samples as names.
     ///
     /// # Errors
-    /// Those of [`open_with_labels`](Self::open_with_labels), but for the images.
+    /// Those of [`open_with_labels`](Self::open_with_labels), except errors of images.
     pub fn read_table(&self, labels: &Path) -> Result<TableOfKeys> {
         TableOfKeys::read(labels, self)
     }
@@ -202,7 +201,7 @@ impl Format for Folder {
         Ok(Box::new(self.clone()))
     }
 
-    /// Any folder, and any zip: the one who asks several formats asks this one last.
+    /// Accepts any folder and any zip, so callers try this format last.
     fn detect(&self, path: &Path) -> bool {
         place::is_folder(path) || archive::looks_like_one(path)
     }
@@ -212,7 +211,7 @@ impl Format for Folder {
     }
 
     fn holds(&self, header: &ImageHeader) -> bool {
-        // All but raw pixels are files of their own.
+        // Everything but raw pixels is a file.
         header.codec != Codec::Raw
     }
 

@@ -1,4 +1,4 @@
-//! `--labels FILE`: a table of samples that people or other tools wrote.
+//! `--labels FILE`: a table of samples made by people or other tools.
 mod boxes;
 mod classes;
 mod heads;
@@ -30,25 +30,24 @@ use std::{
 use tables::Tables;
 
 const OPTION: OptionName = option::LABELS;
-/// The field that the file itself becomes.
+/// Field name of the file itself.
 const IMAGE: &str = "image";
-/// The field of classes.
+/// Field name of classes.
 const LABEL: &str = "label";
 
-/// A table that was read.
 #[derive(Debug)]
 pub(crate) struct LabelTable {
     pub(crate) schema: Schema,
     pub(crate) table: Table,
-    /// Its bytes, to tell tables apart.
+    /// Identifies the table.
     pub(crate) bytes: Bytes,
     pub(crate) remarks: Vec<String>,
     pub(crate) splits: Splits,
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Reads a table by the extension of its name, or all tables of a folder; its bytes are `inside` where
-/// it lies in a zip.
+/// Reads a table by its file extension, or all tables of a folder. `inside` has the bytes of a
+/// table in a zip.
 pub(crate) fn read(file: &Path, how: &Folder, inside: Option<Bytes>) -> Result<LabelTable> {
     let refuse = |what: String| Error::usage(OPTION, format!("{}: {what}", file.display()));
     let tables = if inside.is_none() { tables_in(file)? } else { Tables::default() };
@@ -67,7 +66,7 @@ pub(crate) fn read(file: &Path, how: &Folder, inside: Option<Bytes>) -> Result<L
     Ok(LabelTable { schema, table, bytes, remarks, splits, files })
 }
 
-/// The rows of a table whose names are the keys of samples that are packed already.
+/// The rows of a table with keys of packed samples as names.
 #[derive(Debug)]
 pub struct TableOfKeys {
     table: LabelTable,
@@ -76,7 +75,7 @@ pub struct TableOfKeys {
 
 impl TableOfKeys {
     pub(crate) fn read(file: &Path, how: &Folder) -> Result<Self> {
-        // The splits of the dataset stay.
+        // The dataset keeps its splits.
         let table = read(file, &how.clone().split_folders(false), None)?;
         if table.table.columns.iter().any(|column| matches!(column, Column::Made(_))) {
             let what = format!(
@@ -90,20 +89,20 @@ impl TableOfKeys {
         Ok(Self { table, fields })
     }
 
-    /// The fields, without the one that names samples.
+    /// Returns the fields, without the key column.
     #[must_use]
     pub fn fields(&self) -> &[FieldSpec] {
         &self.fields
     }
 
-    /// The keys, one a row.
+    /// Returns the key of each row.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         let keys = self.table.table.paths.iter();
         keys.map(|key| String::from_utf8_lossy(key).into_owned()).collect()
     }
 
-    /// The value of a field in a row; `None` beyond the last one.
+    /// Returns the value of a field in a row; `None` beyond the last row.
     #[must_use]
     pub fn value(&self, row: usize, field: usize) -> Option<Value<Image>> {
         let cell = match self.table.table.columns.get(field + 1)? {
@@ -117,13 +116,13 @@ impl TableOfKeys {
         Some(cell)
     }
 
-    /// The bytes of the table.
+    /// Returns the bytes of the table.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.table.bytes
     }
 
-    /// Remarks for the user.
+    /// Returns remarks for the user.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.table.remarks
@@ -202,7 +201,7 @@ fn assemble(mut rows: Rows, how: &Folder) -> Result<Assembled, String> {
     Ok((schema, Table { paths, columns: values }, remarks, splits))
 }
 
-/// Columns of 0 and 1, one for each class, as one array.
+/// Combines 0/1 columns, one per class, into one array.
 fn label_of_columns(
     rows: &mut Rows,
     names: &[String],
@@ -242,7 +241,7 @@ fn label_of_columns(
     Ok(Some((FieldSpec::new(LABEL, Kind::Array(spec)), column)))
 }
 
-/// Classes are the distinct names in the order of their bytes.
+/// Numbers the distinct names, sorted by bytes.
 fn number_classes(texts: &[String]) -> (Vec<String>, Vec<i64>) {
     let distinct: BTreeSet<&String> = texts.iter().collect();
     let class_names: Vec<String> = distinct.into_iter().cloned().collect();

@@ -1,4 +1,4 @@
-//! Names: which files are candidates, how paths become keys and keys become paths.
+//! Names: which files are images, and conversion between paths and keys.
 use fdconvert_core::Codec;
 use std::{
     ffi::OsStr,
@@ -6,15 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The table of rows beside the images, where the tree alone does not say everything.
+/// The table of rows beside the images, if the tree alone does not describe the dataset.
 pub(crate) const ROWS: &str = "labels.jsonl";
-/// The schema that goes with the table.
+/// The schema that belongs to the table.
 pub(crate) const META: &str = "fdconvert.json";
 
-/// Longest name of one file or folder on the usual file systems, in bytes.
+/// Longest name of a file or folder on common file systems, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Extensions of candidates, in lower case, and the codec each one promises.
+/// Lower-case extensions of images, with the codec that each one promises.
 const EXTENSIONS: [(&str, Codec); 12] = [
     ("jpg", Codec::Jpeg),
     ("jpeg", Codec::Jpeg),
@@ -30,45 +30,45 @@ const EXTENSIONS: [(&str, Codec); 12] = [
     ("gif", Codec::Gif),
 ];
 
-/// Returns what the extension of a file name promises; `None` when it is not one of an image.
+/// Returns the codec that the extension of a file name promises; `None` for a name that is no
+/// image's.
 pub(crate) fn promised(name: &[u8]) -> Option<Codec> {
     let extension = split_extension(name)?.1;
     let known = EXTENSIONS.iter().find(|(text, _)| extension.eq_ignore_ascii_case(text.as_bytes()));
     known.map(|&(_, codec)| codec)
 }
 
-/// Returns whether a file of that name is taken for an image.
+/// Returns whether a file of that name counts as an image.
 #[must_use]
 pub fn is_image_name(path: &Path) -> bool {
     path.file_name().is_some_and(|name| promised(name.as_bytes()).is_some())
 }
 
-/// The extensions we look for, for messages.
+/// Lists the image extensions, for messages.
 pub(crate) fn extensions() -> String {
     EXTENSIONS.map(|(text, _)| format!(".{text}")).join(" ")
 }
 
-/// The name before and after its last dot; a leading dot does not count.
+/// Splits the name at its last dot; a leading dot does not count.
 pub(crate) fn split_extension(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
     Some((name.get(..dot)?, name.get(dot + 1..)?))
 }
 
-/// Returns whether a file or folder of this name is passed over.
+/// Returns whether a file or folder of this name is skipped.
 pub(crate) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.')
 }
 
-/// Folder that macOS adds to the archives it makes: resource forks under the names of files.
+/// Folder that macOS adds to its archives: resource forks under the names of files.
 pub(crate) const MACOSX: &[u8] = b"__MACOSX";
 
-/// The path below a root.
 pub(crate) fn join(root: &Path, relative: &[u8]) -> PathBuf {
     root.join(OsStr::from_bytes(relative))
 }
 
-/// A relative path as a key: bytes that are not UTF-8, and the backslash itself, become `\xNN`,
-/// so that no two paths share a key and [`path_of_key`] leads back.
+/// Converts a relative path to a key: bytes that are not UTF-8, and the backslash itself, become
+/// `\xNN`, so that no two paths share a key and [`path_of_key`] can reverse it.
 pub(crate) fn key_of_path(path: &[u8]) -> String {
     let mut key = String::with_capacity(path.len());
     for chunk in path.utf8_chunks() {
@@ -85,9 +85,9 @@ pub(crate) fn key_of_path(path: &[u8]) -> String {
     key
 }
 
-/// The relative path that a key names, proven to stay below the root it is joined to.
+/// Converts a key to its relative path, proven to stay below the root.
 ///
-/// The error is the end of the sentence "the key ...".
+/// The error completes the sentence "the key ...".
 pub(crate) fn path_of_key(key: &str) -> Result<Vec<u8>, String> {
     let mut pieces = key.split('\\');
     let mut path = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -106,9 +106,9 @@ pub(crate) fn path_of_key(key: &str) -> Result<Vec<u8>, String> {
     Ok(path)
 }
 
-/// Proves that a path stays below the root it is joined to (links apart).
+/// Proves that a path stays below the root it is joined to (apart from links).
 ///
-/// The error is the end of a sentence such as "the path ...".
+/// The error completes a sentence such as "the path ...".
 pub(crate) fn check_relative(path: &[u8]) -> Result<(), String> {
     if path.is_empty() {
         return Err("is empty".to_owned());
@@ -138,7 +138,7 @@ pub(crate) fn check_relative(path: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The folder of a class: its name where that can be a folder, else something close to it.
+/// Folder name for a class: the class name, made valid if necessary.
 pub(crate) fn class_folder(class_name: Option<&str>, label: i64) -> Vec<u8> {
     let number = || format!("{label:05}").into_bytes();
     let Some(name) = class_name else { return number() };
@@ -155,8 +155,8 @@ pub(crate) fn class_folder(class_name: Option<&str>, label: i64) -> Vec<u8> {
     if check_relative(folder.as_bytes()).is_err() { number() } else { folder.into_bytes() }
 }
 
-/// Returns where an image of that key and codec is written. A key that is only a name without an
-/// image's extension goes into `class_folder`; all others already say where they belong.
+/// Path for an image of that key and codec. A key that is a bare name without an image extension
+/// goes into `class_folder`; other keys already have a place.
 pub(crate) fn image_path(
     key: &str,
     codec: Codec,
@@ -185,10 +185,9 @@ pub(crate) fn image_path(
     check_target(path)
 }
 
-/// Returns where the image of a further field is written: beside the first one, named after the
-/// field.
+/// Path for the image of a further field: beside the first one, with the field's name added.
 pub(crate) fn extra_image_path(first: &[u8], field: &str, codec: Codec) -> Result<Vec<u8>, String> {
-    // A dot in the first image's name is there: `image_path` has given it an extension.
+    // The name of the first image has a dot: `image_path` has given it an extension.
     let stem = match first.iter().rposition(|&byte| byte == b'.') {
         Some(dot) => first.get(..dot).unwrap_or(first),
         None => first,
@@ -198,7 +197,7 @@ pub(crate) fn extra_image_path(first: &[u8], field: &str, codec: Codec) -> Resul
     check_target([stem, name.as_bytes()].concat())
 }
 
-/// The names of our own files are not free for folders.
+/// Refuses the names of fdconvert's own files.
 fn check_target(path: Vec<u8>) -> Result<Vec<u8>, String> {
     check_relative(&path)?;
     let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();

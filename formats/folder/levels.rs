@@ -1,4 +1,4 @@
-//! Which level of the folders in a source is what: folders above all others, splits, classes.
+//! The meaning of each folder level in a source: wrapping folders, splits, classes.
 use crate::folder::{
     layout::key_of_path,
     masks::refuse_named,
@@ -15,24 +15,24 @@ use std::{
 /// Meaning of the levels of the folders that hold images.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
-    /// The path of the only folder at the top, and of the only one in that, and so on; with a slash
-    /// behind it unless it is empty.
+    /// Path of the wrapping folders: the only folder at the top, the only one in it, and so on.
+    /// Ends in a slash unless empty.
     pub(crate) above: Vec<u8>,
-    /// The folders in there are splits; else they are classes.
+    /// True if the folders inside are splits rather than classes.
     pub(crate) has_splits: bool,
-    /// Folders that hold all images of a split and are no classes, such as `images`, or that only
-    /// part the images: whole paths with a slash behind them.
+    /// Folders that are no classes because they hold all images of a split, such as `images`, or
+    /// only divide the images. Full paths with a final slash.
     inside: BTreeSet<Vec<u8>>,
-    /// Those of them whose names do not say so.
+    /// The subset with names that do not reveal this.
     told: BTreeSet<Vec<u8>>,
 }
 
 impl Levels {
-    /// The levels of these folders, which have a slash behind them but for the source itself. Where
-    /// the labels come from elsewhere, folders need not be classes.
+    /// Determines the levels of these folders, which end in a slash except for the source itself.
+    /// With labels from another source, folders need not be classes.
     ///
     /// # Errors
-    /// `Usage` for folders that are no classes by their names, where they would become such.
+    /// `Usage` if folders would become classes although their names say otherwise.
     pub(crate) fn of(root: &Path, folders: &BTreeSet<&[u8]>, are_classes: bool) -> Result<Self> {
         let mut above = Vec::new();
         while let Some(only) = only_below(folders, &above)
@@ -64,8 +64,9 @@ impl Levels {
         Ok(levels)
     }
 
-    /// Passes folders in splits that all images of one lie in: called as no class is, or the only
-    /// one in every split with all images in folders of its own.
+    /// Skips folders inside splits that hold all images of the split: those with names unlike
+    /// classes, and those that are the only folder in every split and hold all images in
+    /// subfolders.
     fn pass_in_splits(&mut self, folders: &BTreeSet<&[u8]>, splits: &BTreeSet<&[u8]>) {
         let start = |split: &&[u8]| [&self.above, *split, b"/"].concat();
         let mut places: Vec<(&[u8], Vec<u8>)> =
@@ -95,8 +96,8 @@ impl Levels {
         }
     }
 
-    /// Passes folders such as `images_001` where all images lie right in them, or in one of no
-    /// class.
+    /// Skips folders such as `images_001` if all images are directly in them, or in one folder that
+    /// is no class.
     fn pass_parts(&mut self, folders: &BTreeSet<&[u8]>, names: &BTreeSet<&[u8]>) {
         let mut inside = BTreeSet::new();
         for name in names {
@@ -115,18 +116,18 @@ impl Levels {
         self.told = names.iter().map(|name| name.to_vec()).collect();
     }
 
-    /// The folder of the split that a folder lies in, or is; `None` where there are no splits.
+    /// The split folder that contains or is this folder; `None` without splits.
     pub(crate) fn split<'a>(&self, folder: &'a [u8]) -> Option<&'a [u8]> {
         let below = self.has_splits.then(|| folder.strip_prefix(&*self.above))??;
         Some(parts(below).0)
     }
 
-    /// The folder of the class that a folder lies in, or is; empty where there is none.
+    /// The class folder that contains or is this folder; empty if there is none.
     pub(crate) fn class<'a>(&self, folder: &'a [u8]) -> &'a [u8] {
         parts(self.below_splits(folder)).0
     }
 
-    /// The path from the class on; empty where there is none.
+    /// The path from the class on; empty if there is none.
     fn below_splits<'a>(&self, folder: &'a [u8]) -> &'a [u8] {
         let Some(mut below) = folder.strip_prefix(&*self.above) else { return b"" };
         if self.has_splits {
@@ -142,7 +143,7 @@ impl Levels {
         below
     }
 
-    /// The places that the folders of classes lie in, each with more than one of them.
+    /// The folders that contain class folders, each with more than one of them.
     pub(crate) fn places_of_classes<'a>(
         &self,
         folders: &BTreeSet<&'a [u8]>,
@@ -160,19 +161,19 @@ impl Levels {
         places
     }
 
-    /// How many parts the path of a class has.
+    /// Number of parts in the path of a class.
     pub(crate) fn class_depth(&self) -> usize {
         let depth = |path: &[u8]| path.iter().filter(|&&byte| byte == b'/').count();
         let above = depth(&self.above) + usize::from(self.has_splits);
         self.inside.iter().map(|path| depth(path)).max().unwrap_or(0).max(above) + 1
     }
 
-    /// Returns whether the first-level folders are what they would be without any rule: classes.
+    /// Returns whether the first-level folders are classes, as they would be without any rule.
     pub(crate) fn are_plain(&self) -> bool {
         self.above.is_empty() && !self.has_splits && self.inside.is_empty()
     }
 
-    /// Returns what a user should know of folders above the others, and of folders in classes.
+    /// Warns about folders above the others, and about folders in classes.
     pub(crate) fn remarks(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Vec<String> {
         let mut remarks = Vec::new();
         if !self.above.is_empty() && names_in(folders, &self.above).iter().any(|it| !it.is_empty())
@@ -197,7 +198,7 @@ impl Levels {
         remarks
     }
 
-    /// That all classes are called by words for splits, as `train_HR` and `train_LR` are.
+    /// Warns if all class names are words for splits, such as `train_HR` and `train_LR`.
     fn parts_of_split(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
         let classes = names_in(folders, &self.above);
         let are_called_so = classes.len() > 1 && classes.iter().all(|it| split_word(it).is_some());
@@ -210,7 +211,7 @@ impl Levels {
         ))
     }
 
-    /// That folders lie in all classes, which may be the wrong level.
+    /// Warns if all classes contain folders, since these may be the actual classes.
     fn below_classes(&self, root: &Path, folders: &BTreeSet<&[u8]>) -> Option<String> {
         let mut classes: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
         for folder in folders {
@@ -254,14 +255,14 @@ impl Levels {
     }
 }
 
-/// The first part of a path, and what follows its slash.
+/// The first part of a path, and the rest after its slash.
 pub(crate) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().position(|&byte| byte == b'/').unwrap_or(path.len());
     (path.get(..slash).unwrap_or(path), path.get(slash + 1..).unwrap_or_default())
 }
 
-/// The paths below `place`, found by their order: a look at each folder for each class would be too
-/// many.
+/// The paths below `place`, found by binary search: testing each folder for each class would take
+/// too long.
 pub(crate) fn below<'a>(
     folders: &BTreeSet<&'a [u8]>,
     place: &[u8],
@@ -270,8 +271,8 @@ pub(crate) fn below<'a>(
     from.map_while(move |folder| folder.strip_prefix(place))
 }
 
-/// The names of the folders that lie right in `place` and hold images, at whatever depth; an empty
-/// one where images lie in `place` itself.
+/// Names of the direct subfolders of `place` with images at any depth; an empty name if images are
+/// directly in `place`.
 pub(crate) fn names_in<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> BTreeSet<&'a [u8]> {
     below(folders, place).map(|rest| parts(rest).0).collect()
 }
@@ -282,32 +283,32 @@ pub(crate) fn only_below<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> Opti
     names.first().copied().filter(|only| names.len() == 1 && !only.is_empty())
 }
 
-/// Returns whether all images in `place` lie in folders of its folders.
+/// Returns whether all images in `place` are at least two folders deep.
 fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
     below(folders, place).all(|rest| !parts(rest).1.is_empty())
 }
 
-/// Returns whether all images in this folder, the only one in `place`, lie in folders that may be
-/// classes.
+/// Returns whether all images in this folder, the only one in `place`, are in subfolders that may
+/// be classes.
 fn holds_classes(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
     is_deep(folders, place) && folders_in(folders, place, only).iter().any(|it| !is_container(it))
 }
 
-/// Returns whether a folder in a split is called as that split is: `train_images` in `Training`.
+/// Returns whether a folder in a split has the name of that split: `train_images` in `Training`.
 fn is_same_split(only: &[u8], split: &[u8]) -> bool {
     let start = |name| split_word(name).and_then(|word| word.get(..2));
     only.eq_ignore_ascii_case(split) || (split_of(only).is_some() && start(only) == start(split))
 }
 
-/// Returns whether all images lie right in this folder, the only one in `place`, and its name says
-/// nothing of a class.
+/// Returns whether all images are directly in this folder, the only one in `place`, and its name
+/// suggests no class.
 fn holds_all(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
     // Archives are often unpacked into a folder of their own name.
     let above = place.strip_suffix(b"/").unwrap_or(place).rsplit(|&byte| byte == b'/').next();
     (is_container(only) || above == Some(only)) && folders_in(folders, place, only).is_empty()
 }
 
-/// Folders that are called as splits are, or much like them, are no classes beside others.
+/// Refuses folders with names of splits, or similar ones, among classes.
 fn refuse_splits_among_classes(
     root: &Path,
     folders: &BTreeSet<&[u8]>,
@@ -320,7 +321,7 @@ fn refuse_splits_among_classes(
         .filter_map(|name| Some((*name, split_word(name)?)))
         .partition(|(_, word)| word.starts_with("train"));
     let named: Vec<&[u8]> = names.iter().copied().filter(is_named).collect();
-    // A single one that holds folders is no class of vehicles.
+    // A single one with subfolders is no class of vehicles.
     let holds_folders = named.iter().any(|name| !folders_in(folders, above, name).is_empty());
     let are_parts = !trains.is_empty() && !others.is_empty();
     let like: BTreeSet<&[u8]> = trains.iter().chain(&others).map(|(name, _)| *name).collect();
@@ -344,7 +345,7 @@ fn refuse_splits_among_classes(
     Err(Error::usage("source", what).cure("to make a class of each", option::NO_SPLIT_FOLDERS.on()))
 }
 
-/// Splits in each class would be mixed, whatever is trained on.
+/// Refuses splits inside each class: any training would mix them.
 fn refuse_splits_in_classes(
     root: &Path,
     folders: &BTreeSet<&[u8]>,

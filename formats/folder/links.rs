@@ -1,4 +1,4 @@
-//! What symbolic links lead to.
+//! Resolution of symbolic links.
 use fdconvert_core::{Error, Result};
 use std::{
     fs, io,
@@ -6,27 +6,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// ELOOP: links lead in a circle.
+/// ELOOP: links form a cycle.
 const TOO_MANY_LINKS: i32 = 40;
 
-/// Target of a link, with all links on the way followed.
+/// Target of a link, after following all links on the way.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Nothing, or nothing within reach.
     Nowhere,
-    /// No folder.
+    /// Not a folder.
     File {
         /// Its resolved path.
         path: Vec<u8>,
-        /// True if it is a regular file.
         is_regular: bool,
     },
-    /// A folder, and where it really is.
+    /// A folder, with its resolved path.
     Folder(Vec<u8>),
 }
 
 impl Target {
-    /// Returns what a link leads to, if that lies in `within`.
+    /// Resolves a link, if the target is inside `within`.
     pub(crate) fn of(link: &Path, within: Option<&Path>) -> Result<Self> {
         let is_reachable =
             |target: &PathBuf| within.is_none_or(|within| target.starts_with(within));
@@ -43,8 +42,8 @@ impl Target {
     }
 }
 
-/// Returns what a link leads to, `None` where that is nothing. Any other failure would change what
-/// is packed without a word, so it is an error.
+/// Returns the result of resolving a link; `None` if the target is missing. Any other failure would
+/// silently change the packed dataset, so it is an error.
 fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
     match looked {
         Ok(found) => Ok(Some(found)),

@@ -3,12 +3,11 @@ use bytes::Bytes;
 use fdconvert_core::{Result, bytes::u32_at};
 use fdconvert_storage::Spool;
 
-/// The label of a folder whose images have no class and are not to be read.
+/// Label of a folder with unclassed images that will not be read.
 pub(crate) const UNLABELLED: u32 = u32::MAX;
 
-/// Millions of file paths in little memory: one arena of names, and per file twelve bytes that
-/// say where its name ends and which folder it lies in. Of many millions they lie in files without
-/// names.
+/// Millions of file paths in little memory: one arena of names, and per file twelve bytes for the
+/// end of its name and its folder. Many millions are kept in unnamed files.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     names: Bytes,
@@ -18,7 +17,6 @@ pub(crate) struct Listing {
     folders: Vec<ListedFolder>,
 }
 
-/// A [`Listing`] to which files are added.
 #[derive(Debug, Default)]
 pub(crate) struct ListingBuilder {
     names: Spool,
@@ -29,7 +27,7 @@ pub(crate) struct ListingBuilder {
 
 #[derive(Debug)]
 struct ListedFolder {
-    /// Relative to the root; empty for the root itself, else ending in `/`.
+    /// Relative to the root; empty for the root itself, else with a final `/`.
     path: Box<[u8]>,
     label: u32,
 }
@@ -37,7 +35,7 @@ struct ListedFolder {
 /// A file of a [`Listing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Listed<'a> {
-    /// Folder relative to the root: empty, or ending in `/`.
+    /// Folder relative to the root: empty, or with a final `/`.
     pub(crate) folder: &'a [u8],
     pub(crate) name: &'a [u8],
     pub(crate) label: u32,
@@ -48,7 +46,7 @@ impl ListingBuilder {
         self.ends.len()
     }
 
-    /// Adds a folder, to which files are then added; `None` when there are 2^32 of them.
+    /// Adds a folder for the files added next; `None` when there are 2^32 folders.
     pub(crate) fn add_folder(&mut self, path: &[u8], label: u32) -> Option<u32> {
         let id = u32::try_from(self.folders.len()).ok()?;
         let slash: &[u8] = if path.is_empty() { b"" } else { b"/" };
@@ -91,18 +89,17 @@ impl Listing {
         u32_at(&self.folder_of, usize::try_from(index).ok()?.checked_mul(4)?)
     }
 
-    /// Folders with their labels, in the order of their numbers; the root is empty, others end in
-    /// `/`.
+    /// Folders with their labels, by number; the root is empty, others end in `/`.
     pub(crate) fn folders(&self) -> impl Iterator<Item = (&[u8], u32)> {
         self.folders.iter().map(|folder| (&*folder.path, folder.label))
     }
 
-    /// Returns whether images lie in folders.
+    /// Returns whether images are in folders.
     pub(crate) fn parts_images(&self) -> bool {
         self.folders.iter().any(|folder| !folder.path.is_empty())
     }
 
-    /// Gives every folder the label that its path has.
+    /// Sets the label of every folder from its path.
     pub(crate) fn relabel(&mut self, label_of: impl Fn(&[u8]) -> u32) {
         for folder in &mut self.folders {
             folder.label = label_of(&folder.path);

@@ -1,21 +1,21 @@
-//! Files that are called as masks of images in the same folder.
+//! Detects files with names of masks of images in the same folder.
 use crate::folder::{
     layout::{key_of_path, split_extension},
     listing::Listing,
 };
 
-/// One file in so many that is called as a mask is told.
+/// Warn if at least one in this many files has the name of a mask.
 const MASKS_TOLD: u64 = 10;
 
-/// Ends of names of files that are masks of others, whatever lies beside them.
+/// Name endings that always denote masks.
 const MASK_ENDS: [&str; 6] = ["_mask", "_masks", "-mask", "_segmentation", "_gt", "_labelids"];
 
-/// Ends that say so where the image without them lies in the same folder.
+/// Name endings that denote masks only if the image without the ending is in the same folder.
 const MASK_ENDS_BESIDE: [&str; 9] =
     ["_seg", "_segs", "_label", "_labels", "_lbl", "_ann", "_anno", "_annotation", "_l"];
 
-/// Length of the name of the image that a file of this name is a mask of, such as `1` of
-/// `1_mask.png`, and whether it is only one where the image is there.
+/// For a mask's name, the length of its image's name, such as `1` for `1_mask.png`, and whether it
+/// is a mask only if that image exists.
 fn mask_of(name: &[u8]) -> Option<(usize, bool)> {
     let stem = split_extension(name).map_or(name, |(stem, _)| stem);
     // Several masks of one image are numbered.
@@ -35,11 +35,11 @@ fn mask_of(name: &[u8]) -> Option<(usize, bool)> {
     certain.map(|len| (len, false)).or_else(|| Some((beside()?, true)))
 }
 
-/// That many files are called as masks of those beside them, and would be samples like these.
+/// Warns if many files have names of masks of their neighbours and would become samples.
 pub(crate) fn masks_among_images(listing: &Listing) -> Option<String> {
     let (mut n_masks, mut first) = (0_u64, None);
-    // Names that the next ones begin with, of files in one folder. In the order of names, that of
-    // an image is before those of its masks.
+    // Earlier names in the same folder that are prefixes of the next ones. Sorted by name, an image
+    // comes before its masks.
     let (mut folder, mut before): (u32, Vec<&[u8]>) = (0, Vec::new());
     for (lies_in, name) in listing.files() {
         let stem = split_extension(name).map_or(name, |(stem, _)| stem);
@@ -98,7 +98,7 @@ mod tests {
         }
         let two = said(&["b (1).png", "b (1)_mask.png", "b (1)_mask_1.png"]);
         assert!(two.starts_with("2 of 3 images have names of masks of others"), "{two}");
-        // Without the image it may be a name like others.
+        // Without the image, it may be an ordinary name.
         assert_eq!(said(&["1.png", "2_label.png", "size_l.png"]), "");
     }
 }

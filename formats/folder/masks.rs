@@ -1,10 +1,10 @@
-//! Folders of masks beside those of the images that they belong to.
+//! Detects folders of masks beside those of their images.
 //!
-//! Two folders of one place are told by their names where nothing but the role differs: `images` and
+//! Names suffice if two folders of one place differ only in a word for the role: `images` and
 //! `masks`, `imagesTr` and `labelsTr`, `train2017` and `panoptic_train2017`. A name with a word for
-//! masks may as well be that of a class, such as `face mask`: then the files decide. Masks have the
-//! names of the images, and so have the files of classes that are numbered alike; so there has to be
-//! one thing more that no classes have, or it is only a remark.
+//! masks may also be a class, such as `face mask`; then the files decide. Masks share the names of
+//! their images, but so do files of classes with the same numbering; so an error requires one more
+//! property that no classes have, otherwise there is only a remark.
 use crate::folder::{
     layout::{promised, split_extension},
     levels::{Levels, names_in, only_below},
@@ -19,11 +19,11 @@ use std::{
     path::Path,
 };
 
-/// Words for several images of the same, as those before and after a change.
+/// Words for several shots of the same object, such as before and after a change.
 const SHOTS: [&str; 10] = ["a", "b", "t", "s", "im", "pre", "post", "before", "after", "time"];
 
-/// Words for an image and the better or worse one of the same, in sets for restoring images. They may
-/// be those of classes, such as weather: they only make a remark.
+/// Words for an image and its better or worse version, in sets for image restoration. They may also
+/// be classes, such as weather, so they only cause a remark.
 const VERSIONS: [&str; 22] = [
     "blur",
     "blurred",
@@ -49,10 +49,10 @@ const VERSIONS: [&str; 22] = [
     "source",
 ];
 
-/// Classes that may be numbered alike by chance are told up to this number of them.
+/// Up to this number of classes, equal numbering is reported, although it may be chance.
 const FEW: usize = 3;
 
-/// Refuses folders that are images and masks by their names, at any depth.
+/// Refuses folders with names of images and masks, at any depth.
 pub(crate) fn refuse_named(root: &Path, folders: &BTreeSet<&[u8]>) -> Result<()> {
     for place in places_with_masks(folders) {
         let names = names_in(folders, place);
@@ -63,7 +63,7 @@ pub(crate) fn refuse_named(root: &Path, folders: &BTreeSet<&[u8]>) -> Result<()>
     Ok(())
 }
 
-/// The places, with a slash behind them, that hold a folder with a word for masks in its name.
+/// The places, with a final slash, of folders with a word for masks in their names.
 fn places_with_masks<'a>(folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
     let mut places = BTreeSet::new();
     let mut last: &[u8] = b"";
@@ -71,7 +71,7 @@ fn places_with_masks<'a>(folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
         let mut start = 0;
         for (slash, _) in folder.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let (up_to, name) = (folder.get(..=slash), folder.get(start..slash));
-            // What the folder before lies in, too, was looked at with it.
+            // Already checked together with the previous folder.
             let is_known = up_to.is_some_and(|path| last.starts_with(path));
             if !is_known && name.is_some_and(|name| role(name) == Role::Mask) {
                 places.extend(folder.get(..start));
@@ -83,12 +83,13 @@ fn places_with_masks<'a>(folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
     places
 }
 
-/// Returns whether a part of the path has a word for masks: as a folder of images it may be refused.
+/// Returns whether a part of the path has a word for masks: a folder of images with it may be
+/// refused.
 pub(crate) fn has_word(folder: &[u8]) -> bool {
     folder.split(|&byte| byte == b'/').any(|name| role(name) == Role::Mask)
 }
 
-/// Two of these folders, one with images and one with their masks, by their names.
+/// A pair of images and masks among these folders, by their names.
 fn images_and_masks<'a>(names: &BTreeSet<&'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
     let masks = names.iter().filter(|name| role(name) == Role::Mask);
     masks.copied().find_map(|mask| {
@@ -102,8 +103,8 @@ fn images_and_masks<'a>(names: &BTreeSet<&'a [u8]>) -> Option<(&'a [u8], &'a [u8
     })
 }
 
-/// Refuses folders whose files are masks of those in a folder beside them, and tells those that may
-/// be such: of the classes only where the files alone say so.
+/// Refuses folders of masks by their files, compared with a folder beside them, and warns about
+/// possible ones: among classes only if the files alone prove it.
 pub(crate) fn by_files(
     root: &Path,
     listing: &Listing,
@@ -138,8 +139,8 @@ pub(crate) fn by_files(
     Ok(remark.or_else(|| pairs(root, &files, &classes).filter(|_| are_few)))
 }
 
-/// That the files of all classes have the same names, as those of pairs have. Classes that are
-/// numbered alike have them by chance.
+/// Warns if all classes have files of the same names, like pairs. Numbered classes have them by
+/// chance.
 fn pairs(
     root: &Path,
     files: &Files<'_>,
@@ -158,13 +159,13 @@ fn pairs(
     are_pairs.then(|| perhaps(root, place, two.0, two.1, "other"))
 }
 
-/// Returns whether a folder is called as one of several shots of the same. Small letters are what
-/// classes are called by in examples.
+/// Returns whether a folder has the name of one of several shots. Single lower-case letters are
+/// excluded, because examples use them for classes.
 fn is_shot(name: &[u8]) -> bool {
     !matches!(name, [letter] if letter.is_ascii_lowercase()) && is_called(name, &SHOTS)
 }
 
-/// Returns whether a name has one of these words, and no others but those that tell nothing.
+/// Returns whether a name consists of these words and neutral ones.
 fn is_called(name: &[u8], those: &[&str]) -> bool {
     let words = words(name);
     let mut bares = words.iter().map(|word| bare(word));
@@ -172,7 +173,7 @@ fn is_called(name: &[u8], those: &[&str]) -> bool {
         && bares.all(|word| word.is_empty() || those.contains(&word) || NEUTRAL.contains(&word))
 }
 
-/// Relation of the files of a folder with a word for masks to those of another one.
+/// Relation of the files of a folder with a word for masks to those of another folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Strangers,
@@ -180,10 +181,10 @@ enum Verdict {
     Masks,
 }
 
-/// Files by the folders that they lie in.
+/// Files by folder.
 struct Files<'a> {
     listing: &'a Listing,
-    /// Numbers from the first to the last file right in a folder.
+    /// Numbers of the first and last file directly in each folder.
     spans: BTreeMap<&'a [u8], Range<u64>>,
 }
 
@@ -205,7 +206,7 @@ impl<'a> Files<'a> {
         let inside = [place, name, b"/"].concat();
         let spans = self.spans.range(&*inside..).map(|(path, span)| (*path, span));
         let spans = spans.take_while(|(path, _)| path.starts_with(&inside));
-        // Files lie in the order of their paths: those below a folder follow each other.
+        // Files are sorted by path, so those below a folder are contiguous.
         let whole = spans.fold(None, |whole: Option<Range<u64>>, (_, span)| {
             let whole = whole.unwrap_or(span.clone());
             Some(whole.start.min(span.start)..whole.end.max(span.end))
@@ -216,7 +217,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// What the files of `mask` are to those of `images`, of so many folders in the place.
+    /// Relation of the files in `mask` to those in `images`, in a place with `n_folders` folders.
     fn verdict(&self, place: &[u8], images: &[u8], mask: &[u8], n_folders: usize) -> Verdict {
         let stems: BTreeSet<Vec<u8>> = self.in_folder(place, images).map(without_end).collect();
         let is_lossy = |path: Vec<u8>| matches!(promised(&path), Some(Codec::Jpeg | Codec::Webp));
@@ -229,7 +230,7 @@ impl<'a> Files<'a> {
                 n_longer += 1;
             }
         }
-        // Some images may be gone, and masks of some left out.
+        // Tolerate some missing images and masks.
         if n == 0 || (n_same + n_longer) * 4 < n * 3 {
             return Verdict::Strangers;
         }
@@ -248,13 +249,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns whether these two folders hold files of the same names but for the extensions.
+    /// Returns whether two folders have files of the same names, apart from extensions.
     fn are_same(&self, place: &[u8], (one, other): (&&[u8], &&[u8])) -> bool {
         let (one, other) = (self.in_folder(place, one), self.in_folder(place, other));
         one.map(without_end).eq(other.map(without_end))
     }
 
-    /// Returns whether the names of files only count them, as `1`, `img_2` and `cat (3)` do.
+    /// Returns whether file names are only counters, such as `1`, `img_2` and `cat (3)`.
     fn are_numbered(&self, place: &[u8], name: &[u8]) -> bool {
         let is_count = |byte: &u8| byte.is_ascii_digit() || b"()".contains(byte);
         let own_name = |path: Vec<u8>| path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);
@@ -279,16 +280,16 @@ fn without_end(mut path: Vec<u8>) -> Vec<u8> {
     path
 }
 
-/// What stands in front of the separators in the name of a file.
+/// The parts of a file name before each separator.
 fn starts(stem: &[u8]) -> impl Iterator<Item = &[u8]> {
     let name = stem.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let ends = (name + 1..stem.len()).filter(|&at| b"_-. ".contains(&stem[at]));
     ends.filter_map(|at| stem.get(..at))
 }
 
-/// The two folders, whole and as they are told, and the option that packs both.
+/// The two folders, in full and as shown to the user, and the option that packs both.
 struct Told {
-    /// What has to be done before, which is nothing for a folder.
+    /// The step required first; empty for a folder.
     first: String,
     images: String,
     masks: String,
@@ -308,7 +309,7 @@ impl Told {
     }
 }
 
-/// That masks are no class beside the images that they belong to.
+/// Explains that masks are not a class beside their images.
 fn no_class(
     root: &Path,
     folders: &BTreeSet<&[u8]>,
@@ -318,7 +319,7 @@ fn no_class(
 ) -> Error {
     let images_path = [place, images, b"/"].concat();
     let mut masks_path = [place, masks, b"/"].concat();
-    // As in `annotations/trimaps` beside `images`: the names below are to be the same.
+    // As in `annotations/trimaps` beside `images`: names must match below them.
     let is_flat = folders.contains(&*images_path);
     while is_flat && let Some(only) = only_below(folders, &masks_path) {
         masks_path.extend(only);
@@ -336,7 +337,7 @@ fn no_class(
         .cure("to make classes of the two folders", option::NO_SPLIT_FOLDERS.on())
 }
 
-/// That files of two folders may belong to each other.
+/// Warns that files of two folders may belong together.
 fn perhaps(root: &Path, place: &[u8], one: &[u8], other: &[u8], field: &str) -> Remark {
     let [one, other] = [one, other].map(|name| [place, name].concat());
     let Told { first, images, masks, pair } = Told::of(root, &one, &other, field);
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
     use crate::folder::listing::ListingBuilder;
 
-    /// What is told of files that lie so.
+    /// The remark or error for these files.
     fn told(files: &[&str]) -> Result<String> {
         let mut listing = ListingBuilder::default();
         let mut last = None;
@@ -378,13 +379,13 @@ mod tests {
                 "pair=mask=r/train/label;",
             ),
             (&["train/gt_mask/1.png", "train/s1/1.png", "train/s2/1.png"], "give r/train/s1 as"),
-            // A word for images, and one that tells nothing.
+            // A word for images, and a neutral word.
             (&["img/1.png", "masks_machine/1.png"], "pair=mask=r/masks_machine;"),
             (&["701_StillsRaw_full/1.png", "LabeledApproved_full/1_L.png"], "give r/701_Stills"),
             (&["gtFine/a/1.png", "leftImg8bit_foggy/a/1.png"], "mask=r/gtFine"),
-            // Files called as masks.
+            // Files with names of masks.
             (&["ground_truth/bent/0_mask.png", "scan/bent/0.png", "x/1.png"], "give r/scan as"),
-            // Lossless beside lossy, and names that no one counts by.
+            // Lossless beside lossy files, and names that are no counters.
             (&["road/1.jpg", "road/2.jpg", "seg of it/1.png", "seg of it/2.png"], "give r/road as"),
             (
                 &["city/bonn_a.png", "city/ulm_b.png", "lbl/bonn_a.png", "lbl/ulm_b.png"],
@@ -425,7 +426,7 @@ mod tests {
             ),
             (&["A/1.png", "B/1.png"], "pair=other=r/B"),
             (&["blur/x.png", "blur/y.png", "sharp/x.png", "sharp/y.png"], "pair=other=r/sharp"),
-            // Numbered, as those of classes may be, and called as versions of one image.
+            // Numbered, as files of classes may be, in folders named as versions of one image.
             (&["clear/1.png", "clear/2.png", "hazy/1.png", "hazy/2.png"], "pair=other=r/hazy"),
             (&["train/HR/01.png", "train/LR/01.png"], "give r/train/HR as"),
             (&["clean/1.jpg", "rainy/1.jpg"], "pair=other=r/rainy"),

@@ -1,9 +1,9 @@
 //! Folders of image files, read as datasets and written by unpacking them.
 //!
 //! [`Folder`] is the format; `open` finds the samples of `root/class/**/*.jpg`, of a flat folder,
-//! or of what it has unpacked itself. [`Folder::open_with_labels`] takes exactly the samples that
-//! a CSV or JSON-lines table names, or annotations of COCO, YOLO and Pascal VOC. All give a [`FolderReader`], which remembers in
-//! [`Ignored`](fdconvert_core::Ignored) what it saw and did not take.
+//! or of a folder that fdconvert unpacked. [`Folder::open_with_labels`] opens exactly the samples
+//! listed in a CSV or JSON-lines table, or in annotations of COCO, YOLO and Pascal VOC. All return
+//! a [`FolderReader`], which counts skipped files in [`Ignored`](fdconvert_core::Ignored).
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -22,8 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`spec`] is the layout. Deliberately absent: pixels. What a file holds is
-//! told by its header; no one here decodes it.
+//! [`spec`] is the layout. Deliberately absent: pixels. The header of a file tells its contents;
+//! nothing here decodes it.
 
 mod ahead;
 mod annotations;

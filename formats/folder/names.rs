@@ -1,8 +1,9 @@
-//! Names of files as tables and annotations write them, and which files they mean.
+//! Resolves file names in tables and annotations to files.
 //!
-//! A name that is there as it is written means that file, and is not looked up. What other systems
-//! write otherwise is tried where it is not: a backslash for a slash, the other form of an accented
-//! letter, no extension, a folder in front that only the writer had. Each is counted and told.
+//! A name that exists exactly as written means that file. Only other names go through the
+//! differences between systems: a backslash for a slash, the other form of an accented letter, no
+//! extension, a leading folder that only existed on the writer's machine. Each kind is counted and
+//! reported.
 use crate::folder::{
     Folder,
     annotations::files,
@@ -13,8 +14,8 @@ use fdconvert_core::{Error, Result, option};
 use std::{borrow::Cow, collections::BTreeMap, fs, io, path::Path};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
 
-/// The path that a name says, proven to stay below the source. The error is the end of the sentence
-/// "the name ...".
+/// The path for a name, proven to stay below the source. The error completes the sentence "the name
+/// ...".
 pub(crate) fn listed(name: &str) -> Result<Box<[u8]>, String> {
     if name.contains("://") {
         return Err("is an address; download the files, and list their names in the source".into());
@@ -37,8 +38,8 @@ pub(crate) fn listed(name: &str) -> Result<Box<[u8]>, String> {
     Ok(bytes.into())
 }
 
-/// A name in which letters with marks are one character each, as most systems write them; macOS may
-/// have stored them as two.
+/// Normalises accented letters to one character each, as most systems write them; macOS may have
+/// stored them as two.
 #[must_use]
 pub fn normal_name(name: &str) -> Cow<'_, str> {
     match is_nfc_quick(name.chars()) {
@@ -47,7 +48,7 @@ pub fn normal_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same of a path.
+/// The same for a path.
 pub(crate) fn normal(path: &[u8]) -> Cow<'_, [u8]> {
     match str::from_utf8(path).map(normal_name) {
         Ok(Cow::Owned(text)) => text.into_bytes().into(),
@@ -55,7 +56,7 @@ pub(crate) fn normal(path: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns whether a path can be written otherwise and look the same.
+/// Returns whether another spelling of a path looks the same.
 fn has_other_form(path: &[u8]) -> bool {
     let is_other = |text: &str| {
         is_nfc_quick(text.chars()) != IsNormalized::Yes
@@ -64,11 +65,11 @@ fn has_other_form(path: &[u8]) -> bool {
     !path.is_ascii() && str::from_utf8(path).is_ok_and(is_other)
 }
 
-/// The files that names may mean.
+/// The files that names may refer to.
 pub(crate) struct Files<'a> {
     pub(crate) root: &'a Path,
     pub(crate) how: &'a Folder,
-    /// The list of all of them, of a zip or a store.
+    /// The complete list of a zip or a store.
     pub(crate) objects: Option<&'a Objects>,
 }
 
@@ -79,7 +80,7 @@ impl Files<'_> {
         }
         match fs::metadata(join(self.root, path)) {
             Ok(metadata) => metadata.is_file(),
-            // Why a file cannot be looked at is said when it is read.
+            // Reading the file reports the error.
             Err(cause) => {
                 !matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
             }
@@ -97,7 +98,7 @@ impl Files<'_> {
     }
 }
 
-/// A way in which a name was not written as its file is.
+/// A difference between a name and its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Otherwise {
     Backslashes,
@@ -105,7 +106,7 @@ enum Otherwise {
     Extension,
 }
 
-/// Images by what their names have in common with what others write; `None` for what several have.
+/// Images by the parts of their names that other spellings keep; `None` if ambiguous.
 struct Index {
     by_path: BTreeMap<Vec<u8>, Option<Box<[u8]>>>,
     by_stem: BTreeMap<Vec<u8>, Option<Box<[u8]>>>,
@@ -124,7 +125,7 @@ impl Index {
         index
     }
 
-    /// The file that a name means, which is not one of a file itself.
+    /// The file for a name that does not exist as written.
     fn find(&self, name: &[u8]) -> Option<(Box<[u8]>, Otherwise)> {
         let mut otherwise = Otherwise::Letters;
         let mut slashed = name.to_vec();
@@ -142,10 +143,10 @@ impl Index {
     }
 }
 
-/// Puts the names of files in the place of what was written otherwise, and says what that was.
+/// Replaces other spellings by the names of the files, and reports the differences.
 ///
 /// # Errors
-/// `Usage` where not one of them is there, or two mean one file; `Io`.
+/// `Usage` if no file exists, or two names mean one file; `Io`.
 pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<String>> {
     let mut remarks = Vec::new();
     let found_any = paths.iter().any(|path| files.has(path));
@@ -202,7 +203,7 @@ pub(crate) fn settle(paths: &mut [Box<[u8]>], files: &Files<'_>) -> Result<Vec<S
     Ok(remarks)
 }
 
-/// Lengths of the folders in front of a name, from the shortest on, with their slashes.
+/// Lengths of the leading folders of a name, shortest first, with their slashes.
 fn folders(path: &[u8]) -> impl Iterator<Item = usize> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| matches!(byte, b'/' | b'\\'));
     slashes.map(|(at, _)| at + 1)

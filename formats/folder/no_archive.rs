@@ -1,10 +1,10 @@
-//! Zips in a build that does not read them: there are none.
+//! Placeholder for zips in a build without support for them.
 use crate::folder::objects::Objects;
 use bytes::Bytes;
 use fdconvert_core::{Ignored, Limits, MaxDecompressed, Result};
 use std::{convert::Infallible, path::Path};
 
-/// No zip.
+/// Never exists.
 #[derive(Debug)]
 pub(crate) struct Archive(Infallible);
 

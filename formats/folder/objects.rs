@@ -8,15 +8,15 @@ use fdconvert_storage::{
 };
 use std::{cmp::Ordering, collections::BTreeMap, mem, path::Path};
 
-/// The objects below a folder, in the order in which folders are walked: part by part. Of many
-/// millions the names lie in files without names; those that a store does not give in this order
-/// take eight bytes each in memory.
+/// The objects below a folder, in the order of a walk: part by part. Many millions of names are
+/// kept in unnamed files; if a store lists them in another order, sorting takes eight bytes each in
+/// memory.
 pub(crate) struct Objects {
     paths: Bytes,
     ends: Words,
     lens: Words,
     tags: Words,
-    /// Which of them stands at each place; `None` where they came in order.
+    /// The object at each position; `None` if they were listed in order.
     order: Option<Vec<u64>>,
 }
 
@@ -26,17 +26,16 @@ struct Folder {
     n_objects: usize,
 }
 
-/// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Object<'a> {
     pub(crate) path: &'a [u8],
-    /// In bytes.
+    /// Bytes.
     pub(crate) len: u64,
-    /// Another one when the object was written again.
+    /// Changes when the object is written again.
     pub(crate) tag: u64,
 }
 
-/// [`Objects`] to which others are added, in any order.
+/// [`Objects`] under construction; accepts them in any order.
 #[derive(Default)]
 pub(crate) struct ObjectsBuilder {
     paths: Spool,
@@ -45,7 +44,7 @@ pub(crate) struct ObjectsBuilder {
     tags: WordsBuilder,
     folder_of: Spool,
     folders: BTreeMap<u32, Folder>,
-    /// An object lies in no folder of the root whose number is known.
+    /// True if an object is in no numbered folder of the root.
     has_other: bool,
     last: Vec<u8>,
     is_unsorted: bool,
@@ -53,7 +52,7 @@ pub(crate) struct ObjectsBuilder {
 
 impl ObjectsBuilder {
     /// # Errors
-    /// `Io` where they are many and a temporary file cannot be written.
+    /// `Io` if there are many and a temporary file cannot be written.
     pub(crate) fn push(&mut self, found: Below) -> Result<()> {
         self.is_unsorted |= compare(&self.last, &found.path) == Ordering::Greater;
         self.paths.push(&found.path)?;
@@ -94,7 +93,7 @@ impl ObjectsBuilder {
 }
 
 impl Objects {
-    /// Lists those of a folder in a store.
+    /// Lists the objects of a folder in a store.
     ///
     /// # Errors
     /// `Io`.
@@ -104,9 +103,9 @@ impl Objects {
         objects.finish()
     }
 
-    /// The order of objects none of which lies right in the root: folder by folder, whose objects
-    /// are nearly always in order, so that hundreds of millions need not be sorted. `folder_of` has
-    /// four bytes for each object.
+    /// The order of objects if none is directly in the root: folder by folder, because the objects
+    /// of a folder are nearly always in order, so that hundreds of millions need not be sorted.
+    /// `folder_of` has four bytes for each object.
     fn by_folders(&self, folders: &BTreeMap<u32, Folder>, folder_of: &[u8]) -> Vec<u64> {
         let mut by_name: Vec<(&u32, &Folder)> = folders.iter().collect();
         by_name.sort_unstable_by(|(_, a), (_, b)| a.name.cmp(&b.name));
@@ -148,7 +147,6 @@ impl Objects {
         (0..self.ends.len()).filter_map(|at| self.get(at))
     }
 
-    /// The object at that path.
     pub(crate) fn find(&self, path: &[u8]) -> Option<Object<'_>> {
         let found = self.get(self.first_where(|other| compare(other, path) != Ordering::Less))?;
         (found.path == path).then_some(found)
@@ -161,13 +159,13 @@ impl Objects {
         rest.is_some_and(|rest| rest.starts_with(b"/"))
     }
 
-    /// A path that several have.
+    /// A duplicate path.
     pub(crate) fn first_twice(&self) -> Option<&[u8]> {
         let path = |at| self.get(at).map(|object| object.path);
         (1..self.ends.len()).find(|&at| path(at - 1) == path(at)).and_then(path)
     }
 
-    /// Names of the objects in the folder of `stem` that begin with it and a dot, without that.
+    /// Names of the objects that start with `stem` and a dot, without these.
     pub(crate) fn beside<'a>(&'a self, stem: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let start = [stem, b"."].concat();
         let from = self.first_where(|other| compare(other, &start) != Ordering::Less);
@@ -176,7 +174,7 @@ impl Objects {
         rests.filter(|rest| !rest.contains(&b'/'))
     }
 
-    /// The place of the first path that is past a border.
+    /// Position of the first path for which `is_past` is true.
     fn first_where(&self, is_past: impl Fn(&[u8]) -> bool) -> u64 {
         let (mut start, mut end) = (0, self.ends.len());
         while start < end {
@@ -257,7 +255,7 @@ mod tests {
         assert!(!objects.has_below(b"a/x"));
     }
 
-    /// As a store lists them: each folder in the order of the bytes, several at the same time.
+    /// Listed in parallel: each folder in byte order, several at the same time.
     #[test]
     fn folders_of_mixed_lists_come_in_the_same_order() {
         let listed = ["a-b/x", "a/s-t/1", "a-b/y", "a/s/1", "a/s/2", "c/z"];

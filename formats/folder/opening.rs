@@ -1,4 +1,4 @@
-//! Opening a folder, a zip of one, or a folder of objects: what lists its samples, and their fields.
+//! Opens a folder, a zip of one, or a folder of objects: lists its samples, and their fields.
 use crate::folder::{
     Folder, FolderReader,
     ahead::Coming,
@@ -39,7 +39,7 @@ impl FolderReader {
         Self::open_in(root, archive, how)
     }
 
-    /// Opens a folder, or the zip that stands for it.
+    /// Opens a folder, or the zip in its place.
     pub(crate) fn open_in(root: &Path, archive: Option<Archive>, how: Folder) -> Result<Self> {
         match sidecar::read(root, archive.as_ref(), &how.limits)? {
             Some(table) => Self::of_table(root, how, table, archive),
@@ -130,7 +130,7 @@ impl FolderReader {
         };
         let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
         reader.fingerprint = OnceLock::from(fingerprint);
-        // Parts may read copies of the source, written at other times.
+        // Machines may read copies of the source with other file times.
         reader.stamp = OnceLock::from(fingerprint);
         reader.facts.ignored = ignored;
         Ok(reader.divided(division).told())
@@ -161,7 +161,7 @@ impl FolderReader {
         Self::of_labels(root, file, read, archive, how)
     }
 
-    /// The files that a table of others lists.
+    /// The files listed in a table of another tool.
     fn of_labels(
         root: &Path,
         file: &Path,
@@ -198,7 +198,7 @@ impl FolderReader {
                 }
                 division
             }
-            // Without classes there is nothing to keep; missing files are told one by one.
+            // Without classes there is nothing to keep; missing files are reported one by one.
             Ok(None) | Err(Error::Usage { .. }) if how.split_folders && splits.is_empty() => {
                 split_folders::of_table(root, &table.paths)?
             }
@@ -206,7 +206,7 @@ impl FolderReader {
             Err(error) => return Err(error),
         };
         if !splits.is_empty() {
-            // A column of the table says more than folders do.
+            // A column of the table takes precedence over folders.
             division = Division { splits, ..Division::default() };
         }
         division.tell(remarks);
@@ -217,7 +217,7 @@ impl FolderReader {
         reader.with_table(listed)
     }
 
-    /// Annotations of others, which list the images or belong to those that lie there.
+    /// Annotations of other tools, which list the images or belong to existing ones.
     fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
         let Annotated { schema, mut table, identity, division, mut remarks, ignored, lists } =
             annotated;
@@ -245,7 +245,7 @@ impl FolderReader {
         reader.with_table(listed)
     }
 
-    /// With what a zip or a store says of the files that a table lists.
+    /// Adds the facts that a zip or a store lists about the files of a table.
     fn with_table(mut self, listed: Option<Listed>) -> Result<Self> {
         beside::check(&self.how.beside)?;
         let Some(listed) = listed else { return self.with_beside() };
@@ -255,7 +255,7 @@ impl FolderReader {
         self.looked_up(listed, stamp)
     }
 
-    /// With what the list says of the files beside images; `stamp` is that of the images.
+    /// Adds the listed facts about the files beside images; `stamp` is that of the images.
     fn looked_up(mut self, listed: Listed, mut stamp: [u8; 16]) -> Result<Self> {
         if !self.how.beside.is_empty() {
             let paths = (0..self.len()).flat_map(|index| self.paths_beside(index));
@@ -272,7 +272,7 @@ impl FolderReader {
         self.with_beside()
     }
 
-    /// With the fields that the files beside images are.
+    /// Adds the fields for the files beside images.
     fn with_beside(mut self) -> Result<Self> {
         let read_first = |extension: &str| {
             let first = self.path(0).unwrap_or_default();
@@ -284,7 +284,7 @@ impl FolderReader {
         Ok(self.told())
     }
 
-    /// With what its folders tell.
+    /// Adds the splits and remarks of the folders.
     fn divided(mut self, division: Division) -> Self {
         self.facts.splits = division.splits;
         self.facts.label_origin = division.labels;
@@ -292,14 +292,14 @@ impl FolderReader {
         self
     }
 
-    /// With the facts that follow from all that was found.
+    /// Adds the facts that follow from everything found.
     fn told(mut self) -> Self {
         let of_field = |(at, spec): (usize, &FieldSpec)| {
             let extension = self.extension_of(at);
             FieldFacts {
                 // Images beside others are their masks.
                 keeps_pixels: extension.is_some(),
-                // Tables have what no file is opened for.
+                // Values of a table are known without opening a file.
                 is_known: extension.is_none(),
                 member: extension.filter(|_| spec.kind != Kind::Image).cloned(),
                 inner: Vec::new(),
@@ -320,7 +320,7 @@ impl FolderReader {
     fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
         let name = match root.file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
-            // `.` and `..` have names only once they are resolved.
+            // `.` and `..` have names only after resolution.
             None => real(root, None)?
                 .file_name()
                 .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned()),
@@ -347,7 +347,7 @@ impl FolderReader {
     }
 }
 
-/// Where the labels of a table come from, or why there are none.
+/// The origin of a table's labels, or why there are none.
 fn of_columns(reader: &FolderReader, file: &Path) -> String {
     let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let schema = reader.schema();
@@ -371,7 +371,7 @@ fn of_columns(reader: &FolderReader, file: &Path) -> String {
     }
 }
 
-/// The list that a zip or a store has of its files.
+/// The file list of a zip or a store.
 enum Listed {
     Zip(Box<Archive>),
     Store(Objects),

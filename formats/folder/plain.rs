@@ -10,8 +10,8 @@ use std::{
     path::Path,
 };
 
-/// Watches what is written and tells at the end whether the tree of images alone says it all:
-/// whether opening it as a folder of classes (or a flat folder) gives the same labels again.
+/// Tracks the written files and determines whether the tree of images alone is a complete
+/// description: whether opening it as a folder of classes (or a flat folder) gives the same labels.
 #[derive(Debug)]
 pub(crate) struct Plain {
     possible: bool,
@@ -28,7 +28,7 @@ impl Plain {
         Self { possible, has_label, labels: BTreeMap::new(), folders: BTreeSet::new() }
     }
 
-    /// Notes the path of a sample's image, and its label.
+    /// Records the path and label of a sample's image.
     pub(crate) fn note(&mut self, path: &[u8], label: Option<i64>) {
         let mut parts = path.split(|&byte| byte == b'/');
         if !self.possible || parts.clone().any(is_hidden) {
@@ -52,17 +52,17 @@ impl Plain {
         }
     }
 
-    /// Returns whether the tree says it all.
+    /// Returns whether the tree is a complete description.
     pub(crate) fn holds(&self, schema: &Schema) -> bool {
         let numbered = (0..).zip(self.labels.values()).all(|(number, &label)| number == label);
         let class_names = schema.fields.get(1).and_then(|field| field.class_names.as_deref());
         let named = class_names.is_none_or(|class_names| {
             self.labels.keys().map(|folder| key_of_path(folder)).eq(class_names.iter().cloned())
         });
-        // Classes of some names would come back as splits, or not at all.
+        // Classes of some names would be read as splits, or not at all.
         let folders: BTreeSet<&[u8]> = self.folders.iter().map(Vec::as_slice).collect();
         let levels = Levels::of(Path::new(""), &folders, true);
-        // Names of files may say that those of a folder are masks of others.
+        // File names may make the images of a folder look like masks of others.
         let are_masks = || folders.iter().any(|folder| masks::has_word(folder));
         let are_classes = levels.is_ok_and(|levels| levels.are_plain()) && !are_masks();
         self.possible && numbered && named && are_classes
@@ -93,7 +93,7 @@ mod tests {
     fn class_folders_say_it_all_only_if_they_give_the_same_labels() {
         let two = [("b/x/1.jpg", 1), ("a/1.jpg", 0), ("b/2.jpg", 1)];
         assert!(labelled(Some(&["a", "b"]), &two));
-        // These would come back as other classes, as none, or not at all.
+        // These would be read as other classes, as none, or not at all.
         assert!(!labelled(None, &[("a/x/1.jpg", 0)]));
         assert!(!labelled(None, &[("images/1.jpg", 0)]));
         assert!(!labelled(None, &[("images/1.jpg", 0), ("masks/1.jpg", 1)]));
@@ -104,7 +104,7 @@ mod tests {
         assert!(!labelled(None, &[("a/1.jpg", 0), ("a/2.jpg", 1)]));
         assert!(!labelled(None, &[("1.jpg", 0)]));
         assert!(!labelled(None, &[("a/.hidden/1.jpg", 0)]));
-        // These would come back as splits.
+        // These would be read as splits.
         assert!(!labelled(None, &[("train/1.jpg", 0), ("val/1.jpg", 1)]));
         assert!(!labelled(None, &[("train/a/1.jpg", 0)]));
         assert!(labelled(None, &[("train/1.jpg", 0)]));

@@ -1,11 +1,11 @@
-//! A listing as bytes, so that runs which share a plan need not walk the folder again.
+//! Serialised listings, so that runs with a common plan need not walk the folder again.
 //!
 //! ```text
 //! 8 bytes  n_folders, then for each: 4 bytes label, 4 bytes length, its path without a final `/`
 //! 8 bytes  n_files, then for each: 4 bytes folder number, 2 bytes length, its name
 //! ```
 //!
-//! Integers are little endian. The plan file that carries it has the checksum.
+//! Integers are little endian. The plan file that contains it has the checksum.
 use crate::folder::{
     layout::check_relative,
     listing::{Listing, ListingBuilder},
@@ -16,7 +16,7 @@ use fdconvert_storage::Spool;
 
 impl Listing {
     /// # Errors
-    /// `Io` where the bytes are many and a temporary file cannot be written.
+    /// `Io` if the listing is large and a temporary file cannot be written.
     pub(crate) fn to_bytes(&self) -> Result<Bytes> {
         let mut bytes = Spool::default();
         let folders: Vec<_> = self.folders().collect();
@@ -30,17 +30,17 @@ impl Listing {
         bytes.push(&self.len().to_le_bytes())?;
         for (folder, name) in self.files() {
             bytes.push(&folder.to_le_bytes())?;
-            // The system allows 255 bytes.
+            // The system's limit is 255 bytes.
             bytes.push(&(name.len() as u16).to_le_bytes())?;
             bytes.push(name)?;
         }
         bytes.finish()
     }
 
-    /// `None` when the bytes are no listing, or name files outside of the folder.
+    /// `None` if the bytes are no listing, or name files outside the folder.
     ///
     /// # Errors
-    /// `Io` where the files are many and a temporary file cannot be written.
+    /// `Io` if there are many files and a temporary file cannot be written.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Option<Self>> {
         let mut listing = ListingBuilder::default();
         let mut rest = bytes;
@@ -56,7 +56,7 @@ impl Listing {
     }
 }
 
-/// Adds the folders of a listing; their number.
+/// Adds the folders of a listing; returns their number.
 fn folders(rest: &mut &[u8], listing: &mut ListingBuilder) -> Option<u64> {
     let n_folders = u64::from_le_bytes(take(rest)?);
     for _ in 0..n_folders {

@@ -43,21 +43,21 @@ pub struct FolderReader {
     pub(super) stamp: OnceLock<[u8; 16]>,
     pub(super) sizes: Option<Words>,
     pub(super) archive: Option<Box<Archive>>,
-    /// Samples whose annotations have something to tell.
+    /// Samples with remarkable annotations.
     pub(super) notices: Arc<Notices>,
-    /// Sizes of the files beside images, those of each sample together, where a list tells them.
+    /// Total size of the files beside the images of each sample, if listed.
     pub(super) beside_sizes: Option<Words>,
 }
 
 /// Origin of the list of samples.
 #[derive(Debug)]
 pub(super) enum Samples {
-    /// The walk found them.
+    /// Found by a walk.
     Walked(Listing),
-    /// A table lists them.
+    /// Listed in a table.
     Listed {
         table: Table,
-        /// Resolved path of the root: files have to lie in it, links or not.
+        /// Resolved path of the root: files must be inside it, links or not.
         real: PathBuf,
         /// The table's bytes.
         bytes: Bytes,
@@ -67,11 +67,11 @@ pub(super) enum Samples {
 }
 
 impl FolderReader {
-    /// Returns what [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the
-    /// files again; `None` when a table or a zip lists them.
+    /// Returns the listing that [`Folder::open_planned`](crate::folder::Folder::open_planned)
+    /// needs; `None` when a table or a zip lists the files.
     ///
     /// # Errors
-    /// `Io` where the files are many and a temporary file cannot be written.
+    /// `Io` if there are many files and a temporary file cannot be written.
     pub fn listing(&self) -> Result<Option<Bytes>> {
         match &self.samples {
             Samples::Walked(listing) if self.archive.is_none() => listing.to_bytes().map(Some),
@@ -90,7 +90,7 @@ impl FolderReader {
     pub(super) fn key_of(&self, path: &[u8]) -> String {
         match self.facts.schema.first_image() {
             Some(_) => key_of_path(path),
-            // No file is meant: what stands in for the path is the key itself.
+            // No file corresponds to the sample, so its path is the key itself.
             None => String::from_utf8_lossy(path).into_owned(),
         }
     }
@@ -130,20 +130,20 @@ impl FolderReader {
         self.facts.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
     }
 
-    /// The extension of the files that a field is, where it is one of files beside images.
+    /// The file extension of a field, if it consists of files beside images.
     pub(super) fn extension_of(&self, field: usize) -> Option<&String> {
         let first = self.facts.schema.fields.len().saturating_sub(self.how.beside.len());
         self.how.beside.get(field.checked_sub(first)?)
     }
 
-    /// The paths of the files beside the image of a sample, in the order of their fields.
+    /// The paths of the files beside the image of a sample, in field order.
     pub(super) fn paths_beside(&self, index: u64) -> impl Iterator<Item = Vec<u8>> {
         let path = self.path(index).unwrap_or_default();
         let extensions = self.how.beside.iter();
         extensions.map(move |extension| beside::path_beside(&path, extension))
     }
 
-    /// `size` is what the file has, where that is known.
+    /// `size` is the file's size, if known.
     fn read_image(
         &self,
         key: &str,
@@ -160,7 +160,7 @@ impl FolderReader {
         Ok((header, bytes))
     }
 
-    /// The value of the file at `path`, beside the image of a sample.
+    /// Reads the value of the file at `path`, beside the image of a sample.
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
         let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
@@ -173,7 +173,7 @@ impl FolderReader {
         })
     }
 
-    /// The bytes of a file; `None` where it is missing.
+    /// The bytes of a file; `None` if it is missing.
     pub(super) fn read_bytes(
         &self,
         key: &str,
@@ -222,7 +222,7 @@ impl FolderReader {
         Ok(Some(bytes))
     }
 
-    /// A hash of the times at which files were written to.
+    /// A hash of the modification times of files.
     fn hashed_times(&self) -> Result<[u8; 16]> {
         let mut hash = Xxh3Default::new();
         let own = |index| self.path(index).map(Cow::into_owned);
@@ -231,7 +231,7 @@ impl FolderReader {
             let path = join(&self.root, &path);
             let times = match fs::metadata(&path) {
                 Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
-                // Reading it fails, or leaves it out.
+                // Reading it fails, or skips it.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
                 Err(cause) => return Err(Error::io("access", path)(cause)),
             };
@@ -241,7 +241,7 @@ impl FolderReader {
         Ok(hash.digest128().to_le_bytes())
     }
 
-    /// A sample, each of whose images passes this check.
+    /// Reads a sample, and applies `check` to each of its images.
     fn checked(
         &self,
         index: u64,
@@ -311,7 +311,7 @@ impl Source for FolderReader {
         self.path(index).map_or_else(|| format!("#{index}"), |path| self.key_of(&path))
     }
 
-    /// A file is opened only for a field that lies beside the image; tables have all others.
+    /// Opens a file only for a field of files beside images; all other values are in tables.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (key, cells, _) = self.cells(index)?;
         let value = match cells.into_iter().nth(field) {
@@ -329,7 +329,7 @@ impl Source for FolderReader {
         })
     }
 
-    /// Asks the system where no list has the size; exact for samples of one image.
+    /// Queries the file system if no list has the size; exact for samples of one image.
     fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
         let Some(path) = self.path(index) else { return Ok(None) };
         match amount {
@@ -341,8 +341,8 @@ impl Source for FolderReader {
         }
     }
 
-    /// Asks the system for the size or the time of every file, which takes as long as the walk again:
-    /// on the first call only.
+    /// Queries the size or the time of every file, which takes as long as the walk. Only on the
+    /// first call.
     fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
         let known = if look == Look::Times { &self.stamp } else { &self.fingerprint };
         if let Some(known) = known.get() {
@@ -375,7 +375,7 @@ impl Reader for FolderReader {
         details(self)
     }
 
-    /// The rules that concern the whole hold once the folder is open.
+    /// Opening the folder has checked the rules for the whole.
     fn verify_layout(&self) -> Vec<Error> {
         Vec::new()
     }
@@ -391,8 +391,8 @@ impl Reader for FolderReader {
     }
 }
 
-/// A failure that concerns one file and says nothing about the others becomes that sample's; a
-/// failing disk stays what it is.
+/// Turns a failure that concerns one file alone into an error of that sample; a failing disk stays
+/// an I/O error.
 fn of_sample(key: &str, error: Error) -> Error {
     let Error::Io { source, .. } = &error else { return error };
     let what = match source.kind() {
@@ -400,7 +400,7 @@ fn of_sample(key: &str, error: Error) -> Error {
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::InvalidFilename => source.to_string(),
-        // How `read_file` says that it is not a regular file.
+        // `read_file` returns this for a file that is not regular.
         io::ErrorKind::Other if source.raw_os_error().is_none() => source.to_string(),
         _ => return error,
     };

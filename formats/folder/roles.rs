@@ -1,4 +1,4 @@
-//! Folders that are called after what their images are for: images, or the masks of others.
+//! Folder names that state the role of the images: inputs, or masks of others.
 use crate::folder::{
     layout::{join, key_of_path},
     levels::{below, parts},
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names, in lower case and without separators, of folders that hold images of any class.
+/// Lower-case names without separators of folders that hold images of any class.
 const IMAGES: [&str; 13] = [
     "image",
     "images",
@@ -25,10 +25,10 @@ const IMAGES: [&str; 13] = [
     "pngs",
 ];
 
-/// The same of names of several words.
+/// The same for names of several words.
 const IMAGE_WORDS: [&str; 7] = ["image", "images", "img", "imgs", "img8bit", "stills", "rgb"];
 
-/// Words at the end of names of folders that hold the inputs where masks lie beside them.
+/// Final words in names of folders of inputs, which have masks beside them.
 const INPUTS: [&str; 10] = [
     "input",
     "inputs",
@@ -42,7 +42,7 @@ const INPUTS: [&str; 10] = [
     "color",
 ];
 
-/// Words in names of folders whose images say what is on those of another folder.
+/// Words in names of folders with images that annotate those of another folder.
 const MASKS: [&str; 43] = [
     "mask",
     "masks",
@@ -89,14 +89,14 @@ const MASKS: [&str; 43] = [
     "mattes",
 ];
 
-/// Words in such names that say neither what a folder is for nor what is in it.
+/// Words in such names that reveal neither role nor content.
 pub(crate) const NEUTRAL: [&str; 30] = [
     "jpg", "jpeg", "jpegs", "png", "pngs", "bmp", "tif", "tiff", "aug", "dir", "folder", "full",
     "all", "class", "classes", "object", "objects", "id", "ids", "ground", "fine", "coarse",
     "left", "colors", "colour", "colored", "colormap", "gray", "binary", "pixel",
 ];
 
-/// What a folder is for, by its name.
+/// Role of a folder, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Image,
@@ -104,24 +104,24 @@ pub(crate) enum Role {
     Other,
 }
 
-/// Returns whether a folder of this name says nothing of the class of the images in it.
+/// Returns whether a folder name reveals nothing about the class of the images.
 pub(crate) fn is_container(name: &[u8]) -> bool {
     IMAGES.contains(&&*squeezed(name))
 }
 
-/// Returns whether folders of this name only part the images: `images_001`.
+/// Returns whether folders of this name only divide the images: `images_001`.
 pub(crate) fn is_part(name: &[u8]) -> bool {
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && is_container(name.get(..name.len() - digits).unwrap_or_default())
 }
 
-/// The name in lower case, without what parts words.
+/// The name in lower case, without separators.
 pub(crate) fn squeezed(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name).to_lowercase();
     name.replace(['_', '-', ' ', '.'], "")
 }
 
-/// The words of a name in lower case, also of one such as `SegmentationClassAug`.
+/// The words of a name in lower case, with support for names such as `SegmentationClassAug`.
 pub(crate) fn words(name: &[u8]) -> Vec<String> {
     let name = String::from_utf8_lossy(name);
     let mut words = vec![String::new()];
@@ -142,17 +142,16 @@ pub(crate) fn words(name: &[u8]) -> Vec<String> {
     words
 }
 
-/// A word without the number behind it.
+/// A word without its trailing number.
 pub(crate) fn bare(word: &str) -> &str {
     word.trim_end_matches(|char: char| char.is_ascii_digit())
 }
 
-/// What a folder of this name is for.
 pub(crate) fn role(name: &[u8]) -> Role {
     let whole = squeezed(name);
     let words = words(name);
     let mut bares = words.iter().map(|word| bare(word));
-    // One of CamVid's is called as the images are, with `annot` behind.
+    // CamVid's mask folders have the name of the image folder plus `annot`.
     if MASKS.contains(&&*whole) || whole.ends_with("annot") || bares.any(|it| MASKS.contains(&it)) {
         return Role::Mask;
     }
@@ -162,7 +161,7 @@ pub(crate) fn role(name: &[u8]) -> Role {
     if is_image || IMAGES.contains(&&*whole) { Role::Image } else { Role::Other }
 }
 
-/// What a name says besides what its folder is for.
+/// The part of a name that does not state the role.
 pub(crate) fn residue(name: &[u8]) -> String {
     let whole = squeezed(name);
     if MASKS.contains(&&*whole) || IMAGES.contains(&&*whole) {
@@ -187,7 +186,7 @@ pub(crate) fn unpacked(root: &Path) -> Option<PathBuf> {
     Some(root.with_file_name(stem.map_or_else(|| format!("{name}.d"), str::to_owned)))
 }
 
-/// The path of a folder of the source, for people.
+/// Formats the path of a folder in the source for messages.
 pub(crate) fn shown(root: &Path, path: &[u8]) -> String {
     match path.strip_suffix(b"/").unwrap_or(path) {
         b"" => root.display().to_string(),
@@ -195,7 +194,7 @@ pub(crate) fn shown(root: &Path, path: &[u8]) -> String {
     }
 }
 
-/// The folders that lie right in each folder of `names`, below `place`.
+/// The direct subfolders of each folder of `names`, below `place`.
 pub(crate) fn folders_in<'a>(
     folders: &BTreeSet<&'a [u8]>,
     place: &[u8],
@@ -206,10 +205,10 @@ pub(crate) fn folders_in<'a>(
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// Names that are shown one by one.
+/// Number of names to list.
 pub(crate) const SHOWN: usize = 3;
 
-/// The first of these names.
+/// Lists the first of these names.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> String {
     let shown = |name: &[u8]| match name {
         b"" => "the source itself".to_owned(),

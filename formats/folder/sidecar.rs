@@ -1,4 +1,4 @@
-//! `labels.jsonl` and `fdconvert.json`: what the tree of images alone cannot say.
+//! `labels.jsonl` and `fdconvert.json`: facts that the tree of images alone cannot express.
 use crate::folder::{
     archive::Archive,
     layout::{META, ROWS, key_of_path, path_of_key},
@@ -20,9 +20,9 @@ use std::{fs, io, ops::Range, path::Path};
 
 const FORMAT: &str = "folder";
 const VERSION: u64 = 1;
-/// The key of a row that names the sample; no field may be called so.
+/// The key with the path of a sample; no field may have this name.
 pub(crate) const PATH: &str = "path";
-/// Wraps a JSON document that would not come back byte for byte if it stood in the row itself.
+/// Key that wraps a JSON document which would not be restored byte for byte from the row itself.
 const VERBATIM: &str = "$json";
 
 /// `fdconvert.json`.
@@ -33,12 +33,12 @@ struct Meta {
     samples: u64,
     schema: Schema,
     provenance: Provenance,
-    /// Runs of lines that are in one split; empty where there are no splits.
+    /// Runs of lines of one split; empty if there are no splits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     splits: Vec<SplitRun>,
 }
 
-/// So many lines of one split.
+/// A number of consecutive lines of one split.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SplitRun {
     split: String,
@@ -69,7 +69,7 @@ pub(crate) fn meta(
 }
 
 /// The line of one sample, with its line break. `images` are the paths of its images, in schema
-/// order; without any the key takes the place of the path.
+/// order; without any, the key takes the place of the path.
 pub(crate) fn row(
     schema: &Schema,
     sample: &Sample<Encoded>,
@@ -110,7 +110,7 @@ pub(crate) fn row(
     Ok(line)
 }
 
-/// A JSON document as a cell: itself if it comes back the same, else as text.
+/// A JSON document as a cell: directly if it survives unchanged, else as text.
 fn document(text: &[u8]) -> Option<Json> {
     let parsed = serde_json::from_slice::<Json>(text).ok();
     let is_wrapper = |json: &Json| json.get(VERBATIM).is_some();
@@ -129,16 +129,16 @@ pub(crate) struct Sidecar {
     pub(crate) table: Table,
     pub(crate) provenance: Provenance,
     pub(crate) splits: Splits,
-    /// The bytes of the rows, to tell datasets apart.
+    /// Identifies the dataset.
     pub(crate) rows: Bytes,
 }
 
-/// Returns whether a file right in a folder belongs to this.
+/// Returns whether a file directly in a folder is one of these files.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     name == META.as_bytes() || name == ROWS.as_bytes()
 }
 
-/// Reads both files if both are there.
+/// Reads both files if both exist.
 pub(crate) fn read(
     root: &Path,
     archive: Option<&Archive>,
@@ -183,8 +183,8 @@ pub(crate) fn read(
     Ok(Some(Sidecar { schema, table, provenance: meta.provenance, splits, rows }))
 }
 
-/// Returns whether it is there. Only its absence is a no: any other failure would make another
-/// dataset of the folder.
+/// Returns whether the file exists. Only a missing file gives `false`: ignoring any other failure
+/// would turn the folder into another dataset.
 fn is_file(path: &Path) -> Result<bool> {
     if is_url(path) {
         return Ok(place::look(path)? == Some(place::Kind::File));
@@ -197,7 +197,7 @@ fn is_file(path: &Path) -> Result<bool> {
     }
 }
 
-/// Every line has exactly the fields of the schema. The error says at which byte its line starts.
+/// Every line must have exactly the fields of the schema. The error has the offset of its line.
 fn parse_rows(rows: &[u8], schema: &Schema) -> Result<Table, (usize, String)> {
     let first_image = schema.first_image();
     let empty = |(i, field): (usize, &FieldSpec)| match field.kind {
@@ -250,7 +250,7 @@ fn push(column: &mut Column, field: &FieldSpec, row: &mut Map<String, Json>) -> 
         decoded.map(Bytes::from).map_err(|cause| format!("not base64: {cause}"))
     };
     match column {
-        // Documents that are made are stored as what they were: JSON.
+        // Generated documents are stored as JSON.
         Column::FirstImage | Column::Made(_) => {}
         Column::Image(paths) => {
             paths.push(path_of_key(&take_text(row, &field.name)?)?.into());

@@ -1,4 +1,4 @@
-//! How long the files of a folder are, and what that makes of its identity.
+//! File sizes of a folder, and their part in its fingerprint.
 use crate::folder::{
     FolderReader,
     layout::join,
@@ -11,7 +11,7 @@ use std::{fs, io};
 use xxhash_rust::xxh3::Xxh3Default;
 
 impl FolderReader {
-    /// Asks the system for the size of a file.
+    /// Queries the size of a file.
     pub(crate) fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
         let missing = || Error::sample(self.key_of(path), MISSING);
         match self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
@@ -28,18 +28,18 @@ impl FolderReader {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 Err(Error::sample(self.key_of(path), MISSING))
             }
-            // Also where permission is missing: that is the folder's, not the file's.
+            // This includes missing permission, which concerns the folder, not the file.
             Err(cause) => Err(Error::io("access", file)(cause)),
         }
     }
 
-    /// The size that the list of a store gave.
+    /// The size from the list of a store.
     pub(crate) fn known_size(&self, index: u64) -> Option<u64> {
         self.sizes.as_ref()?.get(index).filter(|size| *size != walk_away::MISSING)
     }
 
-    /// Sizes of the files beside the image of a sample; the largest there is for one that is
-    /// missing, which reading the sample tells.
+    /// Sizes of the files beside the image of a sample; `u64::MAX` for a missing one, which reading
+    /// the sample reports.
     fn sizes_beside(&self, index: u64) -> impl Iterator<Item = Result<u64>> {
         let first = index.saturating_mul(self.how.beside.len() as u64);
         (first..).zip(self.paths_beside(index)).map(|(at, path)| {
@@ -51,7 +51,7 @@ impl FolderReader {
         })
     }
 
-    /// The fingerprint, of the sizes that `size` gives.
+    /// The fingerprint over the sizes that `size` returns.
     pub(crate) fn hashed(&self, size: impl Fn(u64, &[u8]) -> Result<u64>) -> Result<[u8; 16]> {
         let mut hash = Xxh3Default::new();
         if let Samples::Listed { bytes, .. } = &self.samples {

@@ -1,4 +1,4 @@
-//! Classes of a folder whose first-level folders are splits: the folders in these.
+//! Classes of a folder with splits at the first level: the folders in these.
 use crate::folder::{
     Folder,
     layout::key_of_path,
@@ -16,10 +16,10 @@ use std::{
     path::Path,
 };
 
-/// Finds out which folders are splits and which are classes, and makes these the classes.
+/// Determines which folders are splits and which are classes, and sets the classes.
 ///
 /// # Errors
-/// `Usage` for folders that can be neither, and where some splits have classes and others none.
+/// `Usage` for folders that can be neither, and if some splits have classes and others do not.
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
     let masks = masks_among_images(&found.listing);
     if !found.listing.parts_images() || !how.split_folders {
@@ -42,7 +42,7 @@ pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Div
     Ok(division)
 }
 
-/// Where the labels come from, or why there are none.
+/// The origin of the labels, or why there are none.
 pub(crate) fn origin(levels: &Levels, has_classes: bool) -> String {
     let above = || key_of_path(levels.above.strip_suffix(b"/").unwrap_or(&levels.above));
     match (levels.has_splits, has_classes, levels.above.is_empty()) {
@@ -56,9 +56,9 @@ pub(crate) fn origin(levels: &Levels, has_classes: bool) -> String {
 }
 
 impl Listing {
-    /// Makes the folders below the splits the classes, the same ones in every split, and gives
-    /// their names; none where images lie right in the splits. With `selected` splits only these
-    /// have to be alike: images right in others have no class, and are not to be read.
+    /// Makes the folders below the splits the classes, with the same numbers in every split, and
+    /// returns their names; none if images are directly in the splits. With `selected` splits only
+    /// these must agree: images directly in other splits have no class, and will not be read.
     fn relabel_by(
         &mut self,
         root: &Path,
@@ -83,7 +83,7 @@ impl Listing {
         if deep.is_empty() {
             return Ok(Vec::new());
         }
-        // Of all splits, so that numbers do not depend on which ones are taken.
+        // From all splits, so that numbers do not depend on the selection.
         let classes = self.folders().map(|(path, _)| levels.class(path).to_vec());
         let classes: BTreeSet<Vec<u8>> = classes.filter(|class| !class.is_empty()).collect();
         let numbers: BTreeMap<Vec<u8>, u32> = classes.iter().cloned().zip(0..).collect();
@@ -91,7 +91,7 @@ impl Listing {
         Ok(classes.iter().map(|name| key_of_path(name)).collect())
     }
 
-    /// That classes have images in some of the selected splits only.
+    /// Warns about classes with images in only some of the selected splits.
     fn partial_classes(&self, levels: &Levels, selected: &[String]) -> Option<String> {
         let mut splits_of: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
         for (path, _) in self.folders() {
@@ -124,7 +124,7 @@ fn is_taken(split: &[u8], selected: &[String]) -> bool {
     selected.is_empty() || split_of(split).is_some_and(|name| selected.contains(&name))
 }
 
-/// Says which classes have names that people read as one; `None` where none has.
+/// Reports class names that people would read as the same; `None` if there are none.
 #[must_use]
 pub fn alike_classes(class_names: &[String]) -> Option<String> {
     let mut groups: BTreeMap<Vec<u8>, Vec<&str>> = BTreeMap::new();
@@ -149,7 +149,7 @@ pub fn alike_classes(class_names: &[String]) -> Option<String> {
     ))
 }
 
-/// Splits that have classes and splits that have none are two datasets. Labels are never invented.
+/// Splits with classes and splits without are two datasets. Labels are never invented.
 fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) -> Error {
     let quoted = |folders: &mut dyn Iterator<Item = &[u8]>| {
         folders.map(|folder| format!("`{}`", key_of_path(folder))).collect::<Vec<_>>().join(", ")

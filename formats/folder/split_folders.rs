@@ -1,5 +1,5 @@
-//! Folders of splits, such as `train` and `val`, above the folders of classes: which they are, and
-//! what a user should know about them.
+//! Detects split folders, such as `train` and `val`, above the folders of classes, and makes
+//! remarks about them.
 use crate::folder::{
     layout::key_of_path,
     levels::{Levels, below, parts},
@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-/// Meaning of the folders: splits, or classes where there are none.
+/// Meaning of the folders: splits, or classes if there are no splits.
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
@@ -22,26 +22,26 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// Adds what there is to tell.
+    /// Adds remarks.
     pub(crate) fn tell<R: Into<Remark>>(&mut self, remarks: impl IntoIterator<Item = R>) {
         self.remarks.extend(remarks.into_iter().map(Into::into));
     }
 }
 
-/// The split that a folder is by its name, which is that name in lower case.
+/// The split of a folder of that name: the name in lower case.
 pub(crate) fn split_of(folder: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(folder).ok()?;
     split_of_folder(name).map(|_| name.to_ascii_lowercase())
 }
 
-/// The word by which a folder is a split, or by which it may be meant as one.
+/// The word that makes a folder a split, or suggests it.
 pub(crate) fn split_word(folder: &[u8]) -> Option<&'static str> {
     fdconvert_core::split_word(std::str::from_utf8(folder).ok()?)
 }
 
 /// Returns whether these first-level folders, all that hold images, are splits: they have the names
-/// of splits, and there are two of them, or one that holds folders itself. A single folder `train`
-/// with images right in it may be a class of vehicles.
+/// of splits, and there are two of them, or one with subfolders. A single folder `train` with
+/// images directly in it may be a class of vehicles.
 pub(crate) fn are_splits<'a>(
     names: impl Iterator<Item = &'a [u8]>,
     hold_folders: impl FnOnce() -> bool,
@@ -52,9 +52,9 @@ pub(crate) fn are_splits<'a>(
 }
 
 impl Levels {
-    /// The splits of samples in these folders, one after another.
+    /// The splits of samples in these folders, in order.
     fn splits_of<'a>(&self, folders: impl Iterator<Item = &'a [u8]>) -> Splits {
-        // Once for each run of files in a folder.
+        // Once per run of files in a folder.
         let (mut last, mut name): (Option<&[u8]>, String) = (None, String::new());
         let mut runs: Vec<(String, u64)> = Vec::new();
         for folder in folders {
@@ -70,14 +70,14 @@ impl Levels {
         split_ranges(runs.iter().map(|(name, n)| (&**name, *n)))
     }
 
-    /// The folders of splits, or of classes where there are none.
+    /// The folders of splits, or of classes if there are no splits.
     fn firsts<'a>(&self, folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
         below(folders, &self.above).map(|rest| parts(rest).0).collect()
     }
 }
 
 impl Listing {
-    /// The levels of its folders, and the division that they make.
+    /// The levels of its folders, and the resulting division.
     pub(crate) fn division(&self, root: &Path) -> Result<(Levels, Division)> {
         let paths: Vec<&[u8]> = self.folders().map(|(path, _)| path).collect();
         let folders: BTreeSet<&[u8]> = paths.iter().copied().collect();
@@ -97,7 +97,7 @@ impl Listing {
     }
 }
 
-/// Returns the division that the paths of a table make, whose columns say what the classes are.
+/// The division given by the paths of a table; its columns define the classes.
 pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
     let folders: BTreeSet<&[u8]> = paths.iter().map(|path| folder(path)).collect();
     let levels = Levels::of(root, &folders, false)?;
@@ -112,7 +112,7 @@ pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
     Ok(division)
 }
 
-/// The splits that paths name: runs of lines.
+/// The splits given by paths, as runs of lines.
 pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
     let is_outside = |path: &[u8]| levels.split(folder(path)).and_then(split_of).is_none();
     if let Some(path) = paths.iter().find(|path| is_outside(path)) {
@@ -122,13 +122,13 @@ pub(crate) fn of_paths(levels: &Levels, paths: &[Box<[u8]>]) -> Result<Splits> {
     Ok(levels.splits_of(paths.iter().map(|path| folder(path))))
 }
 
-/// The folder that a file lies in, with a slash behind it; empty where that is the root.
+/// The folder of a file, with a final slash; empty if that is the root.
 pub(crate) fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     path.get(..end).unwrap_or_default()
 }
 
-/// Why folders that are called as splits are no splits; nothing where none is called so.
+/// Why folders with names of splits are no splits; empty if there are none.
 fn why_classes(names: &BTreeSet<&[u8]>) -> Option<String> {
     let (named, others): (Vec<&[u8]>, Vec<&[u8]>) =
         names.iter().copied().partition(|name| split_of(name).is_some());
@@ -142,7 +142,7 @@ fn why_classes(names: &BTreeSet<&[u8]>) -> Option<String> {
     Some(format!("{named} {are}: {why}"))
 }
 
-/// That splits are called by their names in lower case.
+/// Reports splits with names changed to lower case.
 ///
 /// # Errors
 /// `Usage` when two folders are the same split.

@@ -2,7 +2,7 @@ use crate::folder::annotations::Made;
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Kind, Value};
 
-/// Samples that are listed in a file: which files they are, and their other values by column.
+/// Samples listed in a file: their paths, and their other values by column.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The path of each sample's (first) image, relative to the root.
@@ -23,21 +23,21 @@ pub(crate) enum Column {
     Json(Vec<Bytes>),
     Bytes(Vec<Bytes>),
     Array(Vec<Bytes>),
-    /// Documents that are made when their sample is read.
+    /// Documents generated when their sample is read.
     Made(Made),
 }
 
-/// A value that is in memory, or an image in a file.
+/// A value in memory, or an image in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell<'a> {
     /// The image at the sample's own path.
     FirstImage,
     /// The image at that path.
     Image(&'a [u8]),
-    /// Contents of the file at that path, a value of that kind.
+    /// A value of that kind, in the file at that path.
     Beside(Vec<u8>, &'a Kind),
     Value(Value<Encoded>),
-    /// The document of that row, for which the size of the first image is needed.
+    /// The generated document of that row, which needs the size of the first image.
     Made(&'a Made, usize),
 }
 

@@ -1,8 +1,8 @@
-//! A finished folder that the same run is to write again.
+//! A finished folder that the same run writes again.
 //!
-//! A plain tree of images does not say which run it is of. So every file that would be written is
-//! compared with the one that is there, and the first that differs, or is one too many, ends the run
-//! as before: the folder exists. Nothing is changed.
+//! A plain tree of images does not identify its run. So every file to be written is compared with
+//! the existing one, and the first difference, or an extra file, ends the run with the usual error:
+//! the folder exists. Nothing changes on disk.
 use crate::folder::layout::{META, ROWS, join, key_of_path};
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{ScratchDir, hash_file, read_file};
@@ -14,7 +14,7 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-/// The folder, and the rows that belong beside its images.
+/// The existing folder, and the rows that belong beside its images.
 pub(crate) struct There {
     folder: PathBuf,
     rows: Xxh3Default,
@@ -22,7 +22,7 @@ pub(crate) struct There {
 }
 
 impl There {
-    /// The folder at `out`, if there is one with something in it that is not unfinished.
+    /// The folder at `out`, if it exists and has contents other than unfinished files.
     pub(crate) fn look(out: &Path) -> Option<Self> {
         let is_folder = fs::symlink_metadata(out).is_ok_and(|found| found.is_dir());
         let has_files = || fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
@@ -35,10 +35,10 @@ impl There {
         })
     }
 
-    /// Refuses a file that is not there with these bytes.
+    /// Refuses a file that does not exist with these bytes.
     ///
     /// # Errors
-    /// `Usage`; `Io` where no file could have that name.
+    /// `Usage`; `Io` if no file can have that name.
     pub(crate) fn check_file(&self, path: &[u8], bytes: &[u8]) -> Result<()> {
         let target = join(&self.folder, path);
         match fs::symlink_metadata(&target) {
@@ -55,14 +55,13 @@ impl There {
         }
     }
 
-    /// Takes the row of a sample.
     pub(crate) fn push_row(&mut self, row: &[u8]) {
         self.rows.update(row);
         self.rows_len += row.len() as u64;
     }
 
-    /// Compares rows and record, where there are to be any, and looks for other files; gives the
-    /// length of the rows.
+    /// Compares rows and metadata, if any, and searches for extra files; returns the length of the
+    /// rows.
     ///
     /// # Errors
     /// `Usage`, `Io`.

@@ -20,33 +20,32 @@ use std::{
 pub(crate) const TABLES: [&[u8]; 5] =
     [b"metadata.csv", b"metadata.jsonl", b"metadata.parquet", b"labels.csv", b"labels.tsv"];
 
-/// Returns whether a file is a table of samples: right in the source, or, as Hugging Face's folders
-/// have one for each split, in a folder of it or of its folder `data`.
+/// Returns whether a file is a table of samples: directly in the source, or, since Hugging Face's
+/// folders have one per split, in a folder of it or of its folder `data`.
 pub(super) fn is_table(folder: &[u8], name: &[u8]) -> bool {
     let split = folder.strip_prefix(b"data/").unwrap_or(folder);
     let is_of_split = || !split.contains(&b'/') && name.starts_with(b"metadata.");
     TABLES.contains(&name) && (folder.is_empty() || is_of_split())
 }
 
-/// Suffix of the file in which img2dataset counts the images of the folder beside it.
+/// Suffix of the file with img2dataset's image count of the folder beside it.
 const STATS: &[u8] = b"_stats.json";
 
-/// Folders further down are no classes.
+/// Deeper folders are no classes.
 pub(super) const MAX_CLASS_DEPTH: usize = 4;
 
-/// A walked folder.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) listing: Listing,
     /// Name of every class; empty for a flat folder.
     pub(crate) class_names: Vec<String>,
     pub(crate) ignored: Ignored,
-    /// Folders without any image below those of the first level, as far as classes may lie there.
+    /// Folders without images below the first level, as deep as classes may be.
     pub(crate) empty: Vec<String>,
 }
 
 impl Found {
-    /// Counts the empty folders in `above` as far down as classes lie, whose paths have that many
+    /// Counts the empty folders in `above`, down to the depth of classes: paths of `class_depth`
     /// parts.
     pub(crate) fn keep_empty(&mut self, above: &str, class_depth: usize) {
         let would_be = |folder: &&String| {
@@ -57,8 +56,8 @@ impl Found {
     }
 }
 
-/// Finds the images below `root` in the order of their paths, compared part by part and byte by
-/// byte. Reads folders only: no file is opened, and none but links is looked at.
+/// Finds the images below `root`, sorted by path, compared part by part and byte by byte. Reads
+/// folders only: opens no file, and calls `stat` only on links.
 ///
 /// With `follow_links`, links may lead anywhere, and every folder is listed once.
 pub(crate) fn walk(root: &Path, how: &Folder) -> Result<Found> {
@@ -67,20 +66,20 @@ pub(crate) fn walk(root: &Path, how: &Folder) -> Result<Found> {
     Ok(Found { empty, ..found })
 }
 
-/// What a walk finds, wherever images lie.
+/// All images found by a walk, directly in the root or below.
 pub(super) struct Everywhere {
-    /// Images right in the root.
+    /// Images directly in the root.
     pub(super) flat: Listing,
-    /// Those below it.
+    /// Images below it.
     pub(super) deep: Listing,
-    /// The folders in the root that have any.
+    /// The folders in the root that contain images.
     class_names: Vec<String>,
     pub(super) ignored: Ignored,
-    /// Folders further down that have none.
+    /// Deeper folders without images.
     empty: Vec<String>,
 }
 
-/// The same as [`walk`], wherever images lie.
+/// Like [`walk`], but keeps both kinds of images.
 pub(super) fn everywhere(root: &Path, how: &Folder) -> Result<Everywhere> {
     let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
@@ -121,10 +120,10 @@ pub(super) fn everywhere(root: &Path, how: &Folder) -> Result<Everywhere> {
     Ok(Everywhere { flat, deep, class_names, ignored, empty })
 }
 
-/// Chooses between the images that lie in the folder itself and those of its class folders.
+/// Chooses between the images directly in the folder and those of its class folders.
 ///
 /// # Errors
-/// `Usage` where there are neither, or both.
+/// `Usage` if there are neither, or both.
 pub(super) fn found(
     root: &Path,
     (flat, classes): (Listing, Listing),
@@ -149,12 +148,12 @@ fn first_part(path: &[u8]) -> &[u8] {
     path.split(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
-/// The name of a folder whose images a file right in the root counts, as img2dataset writes it.
+/// The name of the folder that a file of img2dataset in the root counts.
 pub(super) fn counted_folder(name: &[u8]) -> Option<Vec<u8>> {
     name.strip_suffix(STATS).map(<[u8]>::to_vec)
 }
 
-/// Classes but for folders that only part the images: where img2dataset counted those of each.
+/// Removes folders that only divide the images: those counted by img2dataset.
 pub(super) fn without_parts(class_names: Vec<String>, counted: &BTreeSet<Vec<u8>>) -> Vec<String> {
     let is_part = |class_name: &String| counted.contains(class_name.as_bytes());
     if class_names.iter().all(is_part) { Vec::new() } else { class_names }
@@ -166,24 +165,23 @@ struct Walker<'a> {
     real: PathBuf,
     listing: ListingBuilder,
     ignored: Ignored,
-    /// Device and number of every folder that was listed, where links may lead anywhere.
+    /// Device and inode of every listed folder, if links may lead anywhere.
     seen: Option<BTreeSet<(u64, u64)>>,
     /// Extensions of files that belong to the image beside them.
     beside: &'a [String],
-    /// Folders whose images img2dataset counted.
+    /// Folders counted by img2dataset.
     counted: BTreeSet<Vec<u8>>,
-    /// Folders without any image below those of the first level.
+    /// Folders without images below the first level.
     empty: Vec<String>,
 }
 
 /// A folder during the walk.
 struct Place {
-    /// Relative to the root, as it was reached.
+    /// Relative to the root, through any links.
     path: Vec<u8>,
-    /// Resolved path.
     real: PathBuf,
-    /// A link was followed on the way. Then no further folder link is: links cannot make the
-    /// walk longer than the number of links times the size of the tree.
+    /// True after following a link. Then no further link to a folder is followed, so that links
+    /// cannot make the walk longer than the number of links times the size of the tree.
     through_link: bool,
 }
 
@@ -245,7 +243,7 @@ impl Walker<'_> {
         if let Some(seen) = &mut self.seen {
             let metadata = fs::metadata(&folder).map_err(Error::io("access", &folder))?;
             if !seen.insert((metadata.dev(), metadata.ino())) {
-                // Linked twice, or in a circle.
+                // Linked twice, or in a cycle.
                 self.ignored.repeats += 1;
                 return Ok(names);
             }
@@ -277,9 +275,9 @@ impl Walker<'_> {
         Ok(names)
     }
 
-    /// Returns what an entry is to us. What is passed over is counted.
+    /// Classifies an entry. Skipped entries are counted.
     fn judge(&mut self, place: &Place, entry: &DirEntry, name: &[u8]) -> Result<Judged> {
-        // Linux says the kind along with the name: no `stat` for anything but links.
+        // Linux returns the kind along with the name: only links need a `stat`.
         let kind = entry.file_type().map_err(Error::io("access", entry.path()))?;
         if kind.is_dir() {
             return Ok(Judged::Folder);
@@ -293,7 +291,7 @@ impl Walker<'_> {
             Target::File { is_regular, .. } => Ok(self.judge_file(name, is_regular)),
             Target::Folder(target) => {
                 let target = PathBuf::from(OsStr::from_bytes(&target));
-                // Folders that were listed already are counted when it is their turn.
+                // Folders that were already listed are counted on their turn.
                 let is_new = !place.through_link && !place.real.starts_with(&target);
                 if self.seen.is_some() || is_new {
                     return Ok(Judged::LinkTo(target));
@@ -324,7 +322,7 @@ impl Walker<'_> {
     }
 }
 
-/// What a link leads to that is not followed, in words.
+/// Describes the target of a link that is not followed.
 fn kind_of(link: &Path) -> &'static str {
     match fs::metadata(link) {
         Ok(metadata) if metadata.is_dir() => "a folder elsewhere",
@@ -380,7 +378,7 @@ fn has_unnamed_tables(folder: &Path) -> bool {
         .any(|file| place::read_start(&file, MAGIC.len()).is_ok_and(|start| &start[..] == MAGIC))
 }
 
-/// What to do with a folder of packed data that is not read as it is.
+/// Advises on a folder of packed data that cannot be read directly.
 fn packed(ignored: &Ignored) -> Option<&'static str> {
     let has = |extension: &str| ignored.extensions.contains_key(extension);
     if has(".mds") {

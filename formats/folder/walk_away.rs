@@ -1,5 +1,5 @@
-//! The walk of a folder of images that lies in a store or in a zip: by the list of its objects, which
-//! has their sizes and tags, too.
+//! Walks a folder of images in a store or in a zip by the list of its objects, which also has their
+//! sizes and tags.
 use crate::folder::{
     beside::{self, Role, completes_image, role},
     layout::{MACOSX, is_hidden, key_of_path},
@@ -16,17 +16,16 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// A folder of objects.
 pub(crate) struct FoundAway {
     pub(crate) found: Found,
     pub(crate) sizes: Words,
-    /// Of the tags of all images: it changes when one of them is written again.
+    /// Hash of the tags of all images: it changes when one of them is written again.
     pub(crate) stamp: [u8; 16],
 }
 
 /// Finds the images among the objects below `root`, in the order and with the classes that the same
-/// files on a disk have. Files of the extensions `beside` belong to the images beside them;
-/// `ignored` is what was passed over already.
+/// files have on a disk. Files with the extensions `beside` belong to the images beside them;
+/// `ignored` counts the files skipped earlier.
 ///
 /// # Errors
 /// `Usage` for a folder without images, and for images beside class folders; `Io`.
@@ -41,7 +40,7 @@ pub(crate) fn walk(
     let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
     let (mut sizes, mut stamp) = (WordsBuilder::default(), Xxh3Default::new());
     let mut folders = BTreeMap::new();
-    // With how many images each has.
+    // Classes, each with its number of images.
     let (mut classes, mut n_classes): (Vec<(&[u8], u64)>, u32) = (Vec::new(), 0);
     let mut passed_over = BTreeSet::new();
     let (mut seen, mut last_folder) = (BTreeSet::new(), None);
@@ -65,7 +64,7 @@ pub(crate) fn walk(
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&b""[..], path),
         };
-        // What tools leave that show folders.
+        // Folder markers left by tools.
         if name.is_empty() || (len == 0 && objects.has_below(path)) {
             seen.insert(folder);
             continue;
@@ -125,8 +124,8 @@ pub(crate) fn walk(
     Ok(FoundAway { found, sizes: sizes.finish()?, stamp: stamp.digest128().to_le_bytes() })
 }
 
-/// Folders below those of the first level, as far down as classes lie, that have no image in or below
-/// them: of those that were seen and those above them.
+/// Folders below the first level, down to the depth of classes, with no image in or below them:
+/// those in `seen` and their parents.
 fn empty_below(seen: &BTreeSet<&[u8]>, with_images: &BTreeMap<Vec<u8>, u32>) -> Vec<String> {
     let holds_images = |folder: &[u8]| {
         let below = [folder, b"/"].concat();
@@ -148,8 +147,8 @@ fn empty_below(seen: &BTreeSet<&[u8]>, with_images: &BTreeMap<Vec<u8>, u32>) -> 
     empty.into_iter().collect()
 }
 
-/// Size and stamp of the files of a table, by the list of objects; [`MISSING`] for those that it
-/// does not have.
+/// Size and stamp of the files of a table, from the list of objects; [`MISSING`] for files that are
+/// not listed.
 ///
 /// # Errors
 /// `Io`.
@@ -166,10 +165,10 @@ pub(crate) fn look_up<'a>(
     Ok((sizes, stamp.digest128().to_le_bytes()))
 }
 
-/// The size of an object that is not there.
+/// The size of a missing object.
 pub(crate) const MISSING: u64 = u64::MAX;
 
-/// End of the first part of a path that is passed over with all below it.
+/// End of the first part of a path that is skipped with everything below it.
 fn hidden_part(path: &[u8]) -> Option<usize> {
     let mut end = 0;
     for part in parts(path) {

@@ -2,16 +2,15 @@ use bytes::Bytes;
 use fdconvert_core::{Result, bytes::u64_at};
 use fdconvert_storage::Spool;
 
-/// Integers of eight bytes; of many millions they lie in a file without a name.
+/// 64-bit integers; many millions are kept in an unnamed file.
 #[derive(Debug, Default)]
 pub(crate) struct Words(Bytes);
 
-/// [`Words`] to which others are added.
+/// [`Words`] under construction.
 #[derive(Debug, Default)]
 pub(crate) struct WordsBuilder(Spool);
 
 impl Words {
-    /// Gathers them.
     pub(crate) fn collect(words: impl IntoIterator<Item = Result<u64>>) -> Result<Self> {
         let mut builder = WordsBuilder::default();
         for word in words {

@@ -22,18 +22,18 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Rows are written in pieces of about this size.
+/// Bytes of rows per write, approximately.
 const FLUSH_BYTES: usize = 1 << 20;
 
-/// Writes the files of samples below a scratch folder, and rows beside them, which stay only if
-/// the tree of images does not say the same.
+/// Writes the files of samples below a scratch folder, with rows beside them. The rows are kept
+/// only if the tree of images is not a complete description.
 pub(crate) struct Writer {
     place: Place,
     out: PathBuf,
     schema: Schema,
     provenance: Provenance,
     plain: Plain,
-    /// Hashes of the paths of all files written: 16 bytes each, where the paths would be 50.
+    /// Hashes of the paths of all files written: 16 bytes each instead of about 50 for a path.
     written: HashSet<u128>,
     folders: BTreeSet<Vec<u8>>,
     splits: WrittenSplits,
@@ -41,11 +41,11 @@ pub(crate) struct Writer {
     bytes: u64,
 }
 
-/// Place of the files.
+/// Destination of the files.
 enum Place {
     /// Below a scratch folder, with the rows beside them.
     New(Rows, ScratchDir),
-    /// The finished folder of the same run is there: they are only compared.
+    /// The finished folder of the same run exists: files are only compared.
     There(There),
 }
 
@@ -59,7 +59,7 @@ impl Writer {
             let what = "a field is called `path`, which is how rows name their file; rename it";
             return Err(Error::usage("schema", what));
         }
-        // Without a trailing slash or dots, so that the scratch folder lies beside it.
+        // Without a trailing slash or dots, so that the scratch folder is beside it.
         let out: PathBuf = request.out.components().collect();
         if out.file_name().is_none() {
             let what = format!("{} is not a name for a new folder", request.out.display());
@@ -88,7 +88,7 @@ impl Writer {
         })
     }
 
-    /// The files of a sample: where they go and what they hold.
+    /// The files of a sample: paths and contents.
     fn files<'a>(&self, sample: &'a Sample<Encoded>) -> Result<Vec<(Vec<u8>, &'a Bytes)>> {
         let refuse = |why: String| Error::sample(&sample.key, format!("the key {why}"));
         let images = sample.values.iter().zip(&self.schema.fields);
@@ -136,7 +136,7 @@ impl Writer {
         Some(class_folder(name, label))
     }
 
-    /// Writes one file; the error is the sample's when only its name is to blame.
+    /// Writes one file; the error belongs to the sample if only the file's name causes it.
     fn write_file(&mut self, key: &str, path: &[u8], bytes: &Bytes) -> Result<()> {
         let blame = |error: Error| match &error {
             Error::Io { source, .. } => match source.kind() {
@@ -184,8 +184,8 @@ impl Writer {
         next.is_some_and(|folder| folder.starts_with(&path))
     }
 
-    /// Removes what a killed run wrote and this one did not: its plan was the same, but a file of
-    /// the source may have become unreadable since.
+    /// Removes files that a killed run wrote and this one did not: it had the same plan, but a file
+    /// of the source may have become unreadable since.
     fn remove_stale(&self, rows: &Path, folder: &Path, path: &[u8]) -> Result<()> {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
@@ -228,7 +228,7 @@ impl ShardWriter for Writer {
         let row = sidecar::row(&self.schema, sample, &paths)?;
         for (n_done, (path, bytes)) in files.iter().enumerate() {
             if let Err(error) = self.write_file(&sample.key, path, bytes) {
-                // The sample counts as not written: no file of it may stay.
+                // The sample counts as not written, so none of its files may stay.
                 let Place::New(_, folder) = &self.place else { return Err(error) };
                 for path in paths.iter().take(n_done) {
                     let target = join(folder.path(), path);
@@ -293,7 +293,7 @@ impl ShardWriter for Writer {
     }
 }
 
-/// The folder that the same run has finished, if it was stopped before it could say so.
+/// The folder that the same run has finished, if it was stopped before it could report it.
 pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let out: PathBuf = request.out.components().collect();
     if !ScratchDir::is_finished(&out, request.stamp)? {
@@ -342,13 +342,13 @@ impl Rows {
         Ok(())
     }
 
-    /// Removes the file: it would become one of the dataset's.
+    /// Removes the file: it would become part of the dataset.
     fn discard(self) -> Result<()> {
         let path = self.file.path();
         fs::remove_file(path).map_err(Error::io("remove", path))
     }
 
-    /// Gives the file its name and returns its size.
+    /// Renames the file to its final name and returns its size.
     fn commit(mut self, path: &Path) -> Result<u64> {
         self.flush()?;
         self.file.commit(path)?;
@@ -356,7 +356,7 @@ impl Rows {
     }
 }
 
-/// We replace nothing that this run did not make: at most an empty folder.
+/// Replaces nothing that this run did not make, except an empty folder.
 fn check_free(out: &Path, overwrite: bool) -> Result<()> {
     let refused = |why: &str| Error::usage("output", format!("{} {why}", out.display()));
     let refuse = |why: &str| Err(refused(why));

@@ -1,13 +1,13 @@
-//! Splits of what is unpacked, for the record beside the images.
+//! Splits of the unpacked samples, for the metadata beside the images.
 use fdconvert_core::{Splits, split_ranges};
 
-/// Which of the samples that were written are in which split.
+/// The splits of the samples written so far.
 pub(crate) struct WrittenSplits {
-    /// Of all that are planned; none where there are no splits.
+    /// Splits of all planned samples; empty if there are no splits.
     planned: Splits,
-    /// The next one, written or left out.
+    /// Position of the next sample, written or skipped.
     position: u64,
-    /// Runs of those that were written: the position of the planned range, and how many.
+    /// Runs of written samples: the index of the planned range, and their number.
     written: Vec<(usize, u64)>,
 }
 
@@ -16,7 +16,7 @@ impl WrittenSplits {
         Self { planned, position: 0, written: Vec::new() }
     }
 
-    /// The next sample was written, or left out.
+    /// Advances to the next sample; `is_written` is false for a skipped one.
     pub(crate) fn note(&mut self, is_written: bool) {
         let at = self.planned.partition_point(|(_, range)| range.end <= self.position);
         self.position += 1;

@@ -1,10 +1,9 @@
-//! The columns of shards, and how those of a shard are those of the dataset: datasets that were merged
-//! have shards of several writers.
+//! Columns of shards, and how they map to those of the dataset: merged datasets have shards of
+//! several writers.
 use crate::mds::{encoding::Encoding, layout::Entry};
 use fdconvert_core::{Remark, option};
 use std::ops::Range;
 
-/// A column of the dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -12,28 +11,28 @@ pub(crate) struct Column {
     pub(crate) size: Option<u64>,
 }
 
-/// The columns of a shard that are not as those of the first.
+/// The columns of a shard that differ from those of the first.
 #[derive(Debug)]
 pub(crate) struct Own {
     pub(crate) columns: Vec<Column>,
-    /// For each column of the dataset that of the shard; none for one that is left out.
+    /// Index of the shard's column for each column of the dataset; `None` if it is left out.
     places: Vec<Option<usize>>,
 }
 
 impl Own {
-    /// The column of the shard that is a column of the dataset.
+    /// The shard's column for a column of the dataset.
     pub(crate) fn column(&self, of_dataset: usize) -> Option<&Column> {
         self.columns.get((*self.places.get(of_dataset)?)?)
     }
 
-    /// The ranges of the values of a sample, in the order of the dataset's columns.
+    /// Reorders the ranges of a sample's values to the dataset's columns.
     pub(crate) fn arranged(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
         let range = |place: &Option<usize>| ranges.get((*place)?).cloned();
         self.places.iter().map(|place| range(place).unwrap_or_default()).collect()
     }
 }
 
-/// What dropping the field of a column is for.
+/// Purpose of dropping a field, for error messages.
 pub(crate) const LEAVE_OUT: &str = "to leave it out";
 
 /// The columns of a shard; or what is wrong, and whether that is damage.
@@ -41,7 +40,7 @@ pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, 
     let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
     let mut columns: Vec<Column> = Vec::new();
     for ((name, stored), &size) in each {
-        // Streaming takes 0 for a variable size.
+        // Streaming reads 0 as a variable size.
         let size = size.filter(|&size| size > 0);
         let encoding = match Encoding::parse(stored) {
             Ok(encoding) => encoding,
@@ -67,10 +66,10 @@ pub(crate) fn columns(entry: &Entry, dropped: &[String]) -> Result<Vec<Column>, 
     Ok(columns)
 }
 
-/// How the columns of a shard are those of the dataset, which `first` has. Columns that hold the same in
-/// several types are one.
+/// Maps the columns of a shard to those of the dataset, which `first` has. Columns with the same
+/// contents in different types count as one.
 ///
-/// The error is the end of a sentence such as "the shard ...".
+/// The error completes a sentence such as "the shard ...".
 pub(crate) fn own(
     all: &[Column],
     columns: Vec<Column>,

@@ -1,4 +1,4 @@
-//! The indexes of all splits from the done-records, then our manifest.
+//! Writes the indexes of all splits from the done-records, then fdconvert's manifest.
 use crate::mds::{
     layout::{FORMAT, INDEX, Index, VERSION},
     manifest::{Manifest, ShardName, read},

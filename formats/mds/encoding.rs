@@ -1,9 +1,9 @@
-//! What Streaming calls the types of columns, and which of them a kind of field can have.
+//! Streaming's names of column types, and the types that a kind of field can have.
 use super::shape::MAX_DIMS;
 use bytes::Bytes;
 use fdconvert_core::{ArraySpec, Codec, DType, Encoded, Kind, Pixels, Shown, bytes::u32_at};
 
-/// The type of a column, as far as we read it.
+/// Supported column types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Jpeg,
@@ -11,7 +11,7 @@ pub(crate) enum Encoding {
     Bytes,
     Str,
     Json,
-    /// Little-endian, of that many bytes.
+    /// Little-endian, with this size in bytes.
     Int {
         bytes: u64,
         signed: bool,
@@ -19,18 +19,18 @@ pub(crate) enum Encoding {
     Float {
         bytes: u64,
     },
-    /// Of a fixed type and shape.
+    /// A fixed element type and shape.
     Array(ArraySpec),
-    /// An array of which each value tells the shape, and the type where none is named.
+    /// An array with a shape in each value, and with an element type there, too, if `None`.
     Shaped(Option<DType>),
-    /// Pixels of Pillow, with size and mode in front of them.
+    /// Raw pixels of Pillow, after their size and mode.
     Pil,
-    /// One that is not read, and left out.
+    /// An unsupported type; the column is left out.
     Unread(String),
 }
 
 impl Encoding {
-    /// The type of that name, or why we do not read it.
+    /// Parses the name of a type; the error says why it is unsupported.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let int = |bytes, signed| Self::Int { bytes, signed };
         Ok(match name {
@@ -59,7 +59,7 @@ impl Encoding {
         })
     }
 
-    /// Returns how a field is stored. `codec` is that of all images, where one is expected for all.
+    /// Returns how a field is stored. `codec` is the common codec of all images, if any.
     pub(crate) fn of_field(kind: &Kind, codec: Option<Codec>) -> Option<Self> {
         Some(match kind {
             Kind::Image => match codec {
@@ -78,7 +78,7 @@ impl Encoding {
         })
     }
 
-    /// The name under which we write it.
+    /// Name of the type in the datasets that fdconvert writes.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Jpeg => "jpeg".to_owned(),
@@ -102,7 +102,7 @@ impl Encoding {
         }
     }
 
-    /// Bytes of every value, where they are the same for all.
+    /// Bytes of every value, if constant.
     pub(crate) fn size(&self) -> Option<u64> {
         match self {
             Self::Int { bytes, .. } | Self::Float { bytes } => Some(*bytes),
@@ -111,7 +111,7 @@ impl Encoding {
         }
     }
 
-    /// The kind of field that a column is when nothing else is known.
+    /// Default kind of a field for this type.
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Jpeg | Self::Png | Self::Pil => Kind::Image,
@@ -124,7 +124,7 @@ impl Encoding {
         }
     }
 
-    /// Returns whether values of both types can be those of one field.
+    /// Returns whether one field may have values of both types.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Shaped(_) | Self::Unread(_), _) | (_, Self::Shaped(_) | Self::Unread(_)) => {
@@ -134,7 +134,7 @@ impl Encoding {
         }
     }
 
-    /// Returns whether a field of that kind can be stored so.
+    /// Returns whether this type can store a field of that kind.
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
@@ -147,10 +147,10 @@ impl Encoding {
     }
 }
 
-/// An image as `pil` stores it: width, height and the length of the mode, 4 bytes each, the mode, and
-/// the pixels.
+/// Parses an image as stored in `pil`: width, height and the length of the mode, 4 bytes each, the
+/// mode, and the pixels.
 ///
-/// The error is the end of a sentence such as "the field ...".
+/// The error completes a sentence such as "the field ...".
 pub(crate) fn pil(bytes: &Bytes) -> Result<Encoded, String> {
     let word = |at| u32_at(bytes, at).ok_or("is cut short: it has no size");
     let (width, height, mode_len) = (word(0)?, word(4)?, word(8)?);
@@ -177,10 +177,10 @@ pub(crate) fn pil(bytes: &Bytes) -> Result<Encoded, String> {
     Ok(Encoded::new(Codec::Raw, width, height, data))
 }
 
-/// Bytes in front of the mode.
+/// Bytes before the mode.
 const PIL_HEADER: usize = 12;
 
-/// Returns what Streaming calls an element type, if it has it.
+/// Streaming's name of an element type, if it has one.
 fn dtype_name(dtype: DType) -> Option<&'static str> {
     let has = !matches!(dtype, DType::Bool | DType::C64 | DType::C128);
     has.then(|| dtype.name())
@@ -192,7 +192,7 @@ fn is_streamable(spec: &ArraySpec) -> bool {
         && !spec.shape.contains(&0)
 }
 
-/// `rest` follows `ndarray`: nothing, `:DTYPE` or `:DTYPE:DIM,DIM`.
+/// Parses the part after `ndarray`: nothing, `:DTYPE` or `:DTYPE:DIM,DIM`.
 fn parse_array(rest: &str) -> Result<Encoding, String> {
     let unfit = || format!("`ndarray{rest}` is not an array of a fixed type and shape");
     if rest.is_empty() {
@@ -212,7 +212,7 @@ fn parse_array(rest: &str) -> Result<Encoding, String> {
     spec.filter(fits).map(Encoding::Array).ok_or_else(unfit)
 }
 
-/// The value of an IEEE 754 half.
+/// Converts an IEEE 754 half.
 pub(crate) fn half_to_f64(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));

@@ -40,9 +40,9 @@ const OPTIONS: &[FormatOption] = &[
     },
 ];
 
-/// Keys, texts and documents are not known before they are read: about this many bytes.
+/// Estimated bytes of a key, text or document, for lack of a better value.
 const UNKNOWN_BYTES: u64 = 32;
-/// The first shard of an index is described within this many bytes.
+/// Bytes of an index to read for its first shard's description.
 const DETECT_BYTES: usize = 1 << 16;
 
 impl Default for Mds {
@@ -94,7 +94,7 @@ impl Format for Mds {
         Ok(Box::new(mds))
     }
 
-    /// A folder whose index describes MDS shards, or one of such folders.
+    /// Recognises a folder with an index of MDS shards, or a folder of such folders.
     fn detect(&self, path: &Path) -> bool {
         if is_mds(path) {
             let is_ours = place::is_file(&path.join(crate::shards::manifest::NAME));
@@ -133,7 +133,7 @@ impl Format for Mds {
             _ => 4 + UNKNOWN_BYTES,
         };
         let fields = schema.fields.iter().map(|spec| field(&spec.kind));
-        // Its offset, its key, its fields.
+        // Offset, key and fields.
         let framing = fields.fold(4 + 4 + UNKNOWN_BYTES, u64::saturating_add);
         image_bytes.saturating_add(framing)
     }
@@ -186,7 +186,7 @@ impl Format for Mds {
     }
 }
 
-/// Samples that the index names.
+/// Number of samples according to the index.
 fn held(folder: &Path) -> Held {
     let index = place::whole(&folder.join(INDEX)).unwrap_or_default();
     let index: serde_json::Value = serde_json::from_slice(&index).unwrap_or_default();
@@ -195,7 +195,7 @@ fn held(folder: &Path) -> Held {
     Held { n_samples: n_samples.fold(0, u64::saturating_add), has_more: true }
 }
 
-/// Returns whether the folder has an index whose first bytes speak of MDS.
+/// Returns whether the folder has an index that mentions MDS in its first bytes.
 fn is_mds(folder: &Path) -> bool {
     let start = place::read_start(&folder.join(INDEX), DETECT_BYTES).unwrap_or_default();
     let mut start = start.to_vec();

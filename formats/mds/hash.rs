@@ -1,4 +1,4 @@
-//! The hashes of whole files that an index may state, by Streaming's names.
+//! File hashes in an index, by Streaming's names.
 use fdconvert_core::{Error, Result, option};
 #[cfg(feature = "hashes")]
 use sha1::Sha1;
@@ -7,11 +7,10 @@ use sha2::{Digest, Sha256, Sha512};
 use std::collections::BTreeMap;
 use xxhash_rust::{xxh3::Xxh3, xxh32::Xxh32, xxh64::Xxh64};
 
-/// Hash that is written when nothing else is asked for: the cheapest that is common.
+/// Default hash: the cheapest common one.
 pub(crate) const DEFAULT: &str = "xxh64";
 const KNOWN: &str = "sha1, sha256, sha512, xxh32, xxh64, xxh3_64, xxh3_128, xxh128";
 
-/// Several hashes of the same bytes.
 pub(crate) struct Hashes(Vec<(String, Hasher)>);
 
 enum Hasher {
@@ -27,7 +26,7 @@ enum Hasher {
     Xxh128(Box<Xxh3>),
 }
 
-/// The names in a list such as `sha1,xxh64`, sorted; `none` for none.
+/// Parses a list such as `sha1,xxh64` into sorted names; `none` gives none.
 pub(crate) fn parse_list(list: &str) -> Result<Vec<String>> {
     if list == "none" {
         return Ok(Vec::new());
@@ -46,7 +45,7 @@ pub(crate) fn parse_list(list: &str) -> Result<Vec<String>> {
 }
 
 impl Hashes {
-    /// Those of `names` that we know.
+    /// Starts the known hashes among `names`.
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
         let known = names.into_iter().filter_map(|name| Some((name.clone(), Hasher::new(name)?)));
         Self(known.collect())
@@ -72,7 +71,6 @@ impl Hashes {
         }
     }
 
-    /// Hexadecimal digests by name.
     pub(crate) fn finish(self) -> BTreeMap<String, String> {
         self.0.into_iter().map(|(name, hasher)| (name, hasher.finish())).collect()
     }
@@ -119,7 +117,7 @@ mod tests {
 
     #[test]
     fn digests_are_those_of_python() {
-        // Made with Python 3.11 (hashlib, xxhash 3.8.2) of b"abc", in two pieces here.
+        // Made with Python 3.11 (hashlib, xxhash 3.8.2) for b"abc"; fed in two pieces here.
         let expected = [
             ("sha1", "a9993e364706816aba3e25717850c26c9cd0d89d"),
             ("sha256", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),

@@ -1,17 +1,17 @@
-//! Columns of bytes that hold images: many a dataset has its JPEGs in them, and its index does not
-//! say so.
+//! Detection of images in bytes columns: many datasets store JPEGs there without saying so in the
+//! index.
 use crate::mds::{MdsReader, encoding::Encoding};
 use fdconvert_core::Kind;
 
-/// Values of a column that are looked at.
+/// Values to read per column.
 const LOOKED_AT: u64 = 16;
 
-/// Of a column of images at least this many are, for each value that is none.
+/// Minimum number of images in a column per value that is no image.
 const OTHERS_MOST: u64 = 3;
 
-/// Makes the columns of bytes whose values are images, nearly all of some samples from the whole
-/// dataset, fields of images: a broken image is an error of its sample. Of compressed shards only the first is looked at, and samples that cannot
-/// be read say nothing.
+/// Turns bytes columns into image fields if nearly all values are images, in a few samples spread
+/// over the dataset; later, a broken image is an error of its sample. Of the compressed shards only
+/// the first is read, and unreadable samples are skipped.
 pub(crate) fn recognise(reader: &mut MdsReader) {
     let n_samples = match reader.shards.first() {
         Some(first) if first.is_compressed() => first.entry.samples,
@@ -21,7 +21,7 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
     let is_bytes = |column: usize| {
         reader.columns.get(column).is_some_and(|column| column.encoding == Encoding::Bytes)
     };
-    // Those that may be images, and how many of their values are some and are none.
+    // Candidate columns, with the numbers of images and of other values.
     let mut candidates: Vec<(usize, usize, [u64; 2])> = fields
         .enumerate()
         .filter(|(_, (field, column))| field.kind == Kind::Bytes && is_bytes(**column))
@@ -32,8 +32,8 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
         if candidates.is_empty() {
             return;
         }
-        // Evenly, the first and the last among them; fewer than 2^32 samples in a shard, and far
-        // fewer than 2^59 in all.
+        // Evenly spaced from the first to the last sample. No overflow: a shard has fewer than 2^32
+        // samples, a dataset far fewer than 2^59.
         let index = look.saturating_mul(n_samples - 1) / (n_looks - 1).max(1);
         let Ok(stored) = reader.stored(index) else { continue };
         for (_, column, [n_images, n_others]) in &mut candidates {

@@ -1,5 +1,5 @@
-//! The bytes of a shard and the objects of `index.json`; the order of their fields is that of
-//! their names, as Python sorts them.
+//! The bytes of a shard and the objects of `index.json`. Their fields are sorted by name, as Python
+//! sorts them.
 use fdconvert_core::{Error, Result, Shard};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -8,11 +8,11 @@ use std::{
 };
 
 pub(crate) const FORMAT: &str = "mds";
-/// The only version there is.
+/// The only version.
 pub(crate) const VERSION: u64 = 2;
 pub(crate) const INDEX: &str = "index.json";
 pub(crate) const ZSTD: &str = "zstd";
-/// Streaming's own choice when it is asked for `zstd`.
+/// Streaming's default level for `zstd`.
 pub(crate) const ZSTD_LEVEL: i32 = 3;
 /// Offsets have 32 bits.
 pub(crate) const MAX_SHARD_BYTES: u64 = u32::MAX as u64;
@@ -54,7 +54,6 @@ pub(crate) struct FileInfo {
     pub(crate) hashes: BTreeMap<String, String>,
 }
 
-/// `index.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Index {
     pub(crate) shards: Vec<Entry>,
@@ -91,7 +90,7 @@ impl Entry {
             && self.column_sizes == other.column_sizes
     }
 
-    /// Returns what the shard itself should say.
+    /// Returns the config that the shard itself should contain.
     pub(crate) fn config(&self) -> Config {
         Config {
             column_encodings: self.column_encodings.clone(),
@@ -106,12 +105,11 @@ impl Entry {
     }
 }
 
-/// Returns where the config of a shard of that many samples starts.
+/// Offset of the config in a shard of that many samples.
 pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
     n_samples.checked_add(2)?.checked_mul(4)
 }
 
-/// The folder of a split.
 pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
     if split == Shard::DEFAULT_SPLIT {
         return Ok(out.to_path_buf());

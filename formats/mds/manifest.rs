@@ -1,4 +1,4 @@
-//! `fdconvert.json`: what `index.json` cannot say.
+//! `fdconvert.json`: facts that `index.json` cannot express.
 use crate::mds::layout::FORMAT;
 use crate::shards::{
     combined::Combined,
@@ -21,7 +21,7 @@ pub(crate) struct Manifest {
     pub(crate) provenance: Provenance,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<FileFacts>,
-    /// The index blocks of all shards in one file, where there are many.
+    /// The index blocks of all shards in one file, if there are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) combined: Option<Combined>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct ShardName {
     pub(crate) split: String,
     pub(crate) basename: String,
     pub(crate) samples: u64,
-    /// Name of its index block, which lies beside it; none in older datasets.
+    /// Name of its index block, in the same folder; older datasets have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) index: Option<String>,
 }
@@ -58,13 +58,13 @@ impl Manifest {
     }
 }
 
-/// The manifest of a folder, if it has one that can be read.
+/// Reads the manifest of a folder, if it has a readable one.
 pub(crate) fn read(out: &Path) -> Option<Manifest> {
     let path = out.join(NAME);
     Manifest::parse(&read_if_there(&path, MAX_BYTES).ok()??, &path).ok()
 }
 
-/// Returns whether the folder holds a complete dataset of that run.
+/// Returns whether the folder has a complete dataset of that run.
 pub(crate) fn is_of(out: &Path, fingerprint: [u8; 16]) -> bool {
     read(out).is_some_and(|manifest| manifest.fingerprint == hex(fingerprint))
 }

@@ -1,8 +1,8 @@
 //! MosaicML Streaming (MDS) shards, written so that Streaming reads them, and read without
 //! copying.
 //!
-//! [`Mds`] is the format with its options; what it opens is an [`MdsReader`], of our datasets and
-//! of those that Streaming wrote. [`spec`] specifies the bytes.
+//! [`Mds`] is the format with its options; it opens datasets of fdconvert and of Streaming as an
+//! [`MdsReader`]. [`spec`] specifies the bytes.
 //!
 //! ```
 //! use fdconvert_core::*;
@@ -33,10 +33,10 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Shards are independent until the dataset is completed, so that any number of threads or
-//! machines can write them; done-records, not the presence of files, tell which are finished.
+//! Shards are independent until the dataset is completed, so that any number of threads or machines
+//! can write them; done-records tell which shards are finished, not the presence of files.
 //!
-//! Deliberately absent: pixels, and networks. What does not fit the format is refused, never
+//! Deliberately absent: pixels, and networks. Values that do not fit the format are refused, never
 //! converted.
 
 mod columns;

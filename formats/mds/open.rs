@@ -1,4 +1,4 @@
-//! What is checked before the first sample is read: the indexes, and our manifest against them.
+//! Checks before the first sample is read: the indexes, and fdconvert's manifest against them.
 use crate::mds::{
     MdsReader,
     columns::{self, Column},
@@ -31,14 +31,14 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Of `index.json` and `fdconvert.json`.
+/// Limit for `index.json` and `fdconvert.json`.
 const MAX_JSON_BYTES: u64 = 1 << 28;
 pub(crate) const MISSING: &str =
     "it is missing: the dataset was not finished, or the file was removed";
-/// A size that only a hostile shard of a fuzzer would pass.
+/// Limit for the size of a shard in memory: only a hostile shard of a fuzzer states more.
 const MAX_GIVEN_BYTES: u64 = 1 << 26;
 
-/// Fields that the columns become.
+/// The fields made from the columns.
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) columns: Vec<usize>,
@@ -46,20 +46,21 @@ pub(crate) struct Fields {
 }
 
 impl MdsReader {
-    /// Opens the dataset in the folder `path`: only its indexes are read, shards when they are
-    /// needed; of a dataset of others also a few values of columns of bytes, which may be images.
+    /// Opens the dataset in the folder `path`. Reads only its indexes; shards follow on demand. In
+    /// a dataset of another tool it also reads a few values of bytes columns, to find out whether
+    /// they are images.
     ///
     /// # Errors
-    /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
+    /// `Io`; `Version` and `Unsupported` for data that this build does not support; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with this limit for each compressed shard, and without the columns of
-    /// these names.
+    /// Like [`open`](Self::open), with a limit for each compressed shard, and without the dropped
+    /// columns.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub(crate) fn open_with(path: &Path, options: &OpenOptions) -> Result<Self> {
         let (limit, dropped) = (options.max_decompressed, &*options.drop_fields);
         if place::is_file(path) {
@@ -78,7 +79,7 @@ impl MdsReader {
         let manifest = text.map(|text| Manifest::parse(&text, &at)).transpose();
         let (manifest, mut problem) = match manifest {
             Ok(manifest) => (manifest, None),
-            // Its place is named where the problem is told.
+            // The report of the problem adds its place.
             Err(Error::Corrupt { what, .. }) => (None, Some(what.to_string())),
             Err(error) => (None, Some(error.to_string())),
         };
@@ -110,7 +111,7 @@ impl MdsReader {
             shards.extend(files);
         }
         let mut reader = Self::new(path, shards, None, hash.digest128(), (limit, dropped))?;
-        // The one who made done-records has also made a manifest in the end.
+        // A writer of done-records also writes a manifest in the end.
         let is_split =
             path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
         let has_records = |folder: &Path| place::is_folder(&folder.join(RECORDS));
@@ -121,11 +122,11 @@ impl MdsReader {
         Ok(reader)
     }
 
-    /// Opens a dataset whose files are in memory: the index, and the shards as the index orders
-    /// them, compressed where it says so.
+    /// Opens a dataset in memory: the index, and the shards in its order, compressed where the
+    /// index says so.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     #[doc(hidden)]
     pub fn from_parts(index: &Bytes, shards: Vec<Bytes>) -> Result<Self> {
         let folder = Path::new("parts");
@@ -193,7 +194,7 @@ impl MdsReader {
             is_dropped.then(|| column.name.clone())
         };
         let left_out = columns.iter().enumerate().filter_map(is_left_out);
-        // Only some shards may have a column that is left out.
+        // Some shards may lack a column that is left out.
         let of_shards = shards.iter().filter_map(|shard| shard.own.as_ref());
         let of_shards = of_shards.flat_map(|own| &own.columns).map(|column| column.name.clone());
         let of_shards = of_shards.filter(|name| dropped.contains(name));
@@ -265,18 +266,18 @@ fn shards_of(
     Ok(Ok(files))
 }
 
-/// The folders with an index, without a manifest to name them.
+/// The folders with an index, in the absence of a manifest.
 fn folders(path: &Path) -> Result<Vec<PathBuf>> {
     if place::is_file(&path.join(INDEX)) {
         return Ok(vec![path.to_path_buf()]);
     }
     let mut folders = with_index(path, place::list_folders(path)?);
     folders.sort();
-    // Where there is none, opening it says so.
+    // Without any, opening the folder itself reports the missing index.
     Ok(if folders.is_empty() { vec![path.to_path_buf()] } else { folders })
 }
 
-/// Those of the folders of a dataset that have an index.
+/// Selects the folders that have an index.
 pub(crate) fn with_index(path: &Path, folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let has_index = open_all(path, &folders, |folder| place::is_file(&folder.join(INDEX)));
     folders.into_iter().zip(has_index).filter_map(|(folder, has)| has.then_some(folder)).collect()
@@ -289,7 +290,7 @@ pub(crate) fn read_index(folder: &Path) -> Result<(Bytes, Vec<Entry>)> {
     Ok((text, entries))
 }
 
-/// Parts of an index that tell versions and formats apart.
+/// The parts of an index that identify version and format.
 #[derive(Deserialize)]
 struct Loose {
     #[serde(default)]
@@ -353,7 +354,7 @@ fn check_entry(entry: &mut Entry) -> Result<(), String> {
     }
 }
 
-/// Every column a field, but those that are left out.
+/// One field per column, except dropped ones.
 fn plain(columns: &[Column], dropped: &[String]) -> Result<(Schema, Fields)> {
     let kept = columns.iter().enumerate().filter(|(_, column)| !dropped.contains(&column.name));
     let field = |column: &Column| FieldSpec::new(column.name.clone(), column.encoding.kind());
@@ -364,7 +365,7 @@ fn plain(columns: &[Column], dropped: &[String]) -> Result<(Schema, Fields)> {
     Ok((Schema::new(fields)?, Fields { columns, key: None }))
 }
 
-/// The manifest's schema, if it is about these columns.
+/// The manifest's schema, if it describes these columns.
 fn agree(
     manifest: &Manifest,
     columns: &[Column],

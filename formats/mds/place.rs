@@ -1,4 +1,4 @@
-//! Where the files of a shard lie, and which of them are whose.
+//! Places of a shard's files, and the run that each file belongs to.
 use crate::mds::{
     layout::{INDEX, split_folder},
     manifest::is_of,
@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The names of one shard.
+/// File names of one shard.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) out: PathBuf,
@@ -31,13 +31,13 @@ pub(crate) struct Place {
     stem: String,
 }
 
-/// State in which a shard is found.
+/// State of a shard on disk.
 pub(crate) enum Found {
-    /// Nothing, or what an interrupted run of the same fingerprint left.
+    /// Nothing, or leftovers of an interrupted run of the same fingerprint.
     Nothing,
-    /// This run has finished it.
+    /// Finished by this run.
     Finished(Box<Record>),
-    /// Something that is not to be touched without being told to.
+    /// Something that needs permission to be replaced.
     Foreign(String),
 }
 
@@ -55,7 +55,7 @@ impl Place {
         format!("{}.mds.zstd", self.stem)
     }
 
-    /// Of our index block, which lies beside the shard.
+    /// Name of fdconvert's index block, beside the shard.
     pub(crate) fn index_name(&self) -> String {
         format!("{}.fdx", self.stem)
     }
@@ -68,7 +68,7 @@ impl Place {
         record_path(&self.folder, &self.stem)
     }
 
-    /// The folder of the dataset's own records.
+    /// The folder of the done-records.
     fn records(&self) -> PathBuf {
         self.out.join(RECORDS)
     }
@@ -77,7 +77,8 @@ impl Place {
         SourceStamp::new(&self.records(), request.fingerprint, request.stamp)
     }
 
-    /// The same for a run that may go on here: no links, and a source that was not written to since.
+    /// Finds the state for a run that may resume: no links, and a source that has not changed
+    /// since.
     pub(crate) fn find(&self, request: &Create<'_>) -> Result<Found> {
         refuse_link(&self.out)?;
         refuse_link(&self.records())?;
@@ -85,14 +86,14 @@ impl Place {
         refuse_link(&self.folder.join(RECORDS))?;
         match self.source(request).check() {
             Ok(()) => self.look(request.fingerprint, true),
-            // All of it is written again.
+            // Everything is written again.
             Err(Error::Usage { .. }) if request.overwrite => Ok(Found::Nothing),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns what is there, for a run of that fingerprint. With `compare` a shard is read as a
-    /// whole and compared with its record, and its index with its checksums, else only lengths are.
+    /// Finds the state for a run of that fingerprint. With `compare` the shard is compared with its
+    /// record byte for byte, and its index with its checksums; otherwise only the lengths are.
     pub(crate) fn look(&self, fingerprint: [u8; 16], compare: bool) -> Result<Found> {
         let path = self.record();
         match proof::<Record>(&path, fingerprint)? {
@@ -103,7 +104,7 @@ impl Place {
                 )));
             }
             Proof::Record(record) => {
-                // All samples of an empty one were left out.
+                // An empty shard: all its samples were skipped.
                 let is_empty = record.samples == 0 && !exists(&self.folder.join(&record.file))?;
                 let is_whole = is_empty
                     || [self.raw_name(), self.zip_name()].contains(&record.file)
@@ -114,7 +115,7 @@ impl Place {
                                 && sidecar::is_whole(&self.index_path(), record.fingerprint())?);
                 return Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing });
             }
-            // Its start still says whose it is.
+            // The start of the damaged record still identifies the run.
             Proof::OfThisRun => return Ok(Found::Nothing),
             Proof::Damaged(error) => {
                 let error = match error {
@@ -132,7 +133,7 @@ impl Place {
         let is_ours = claim.is_some_and(|claim| is_of_run(&claim, fingerprint));
         for name in [self.raw_name(), self.zip_name(), self.index_name()] {
             let path = self.folder.join(name);
-            // In a store the claim may be gone with another process of this run.
+            // In a store, another process of this run may have removed the claim.
             let fingerprint = fingerprint_hex(fingerprint);
             if !is_ours
                 && exists(&path)?
@@ -145,9 +146,9 @@ impl Place {
         Ok(Found::Nothing)
     }
 
-    /// Returns whether this shard has a record of that run, be it damaged behind its start, or
-    /// another one of its split: of samples whose number is not known there may be one behind the
-    /// last.
+    /// Returns whether the run of that fingerprint has begun this split: with a record of this
+    /// shard (perhaps damaged after its start), or with a record of another shard of the split,
+    /// because with an unknown number of samples there may be one after the last.
     fn is_of_begun(&self, fingerprint: [u8; 16]) -> Result<bool> {
         for stem in recorded(&self.folder)? {
             match proof::<Record>(&record_path(&self.folder, &stem), fingerprint)? {
@@ -159,7 +160,7 @@ impl Place {
         Ok(false)
     }
 
-    /// Refuses to write over what this run did not make, if not told to.
+    /// Refuses to overwrite files that this run did not make, unless permitted.
     pub(crate) fn check_free(&self, request: &Create<'_>) -> Result<()> {
         if request.overwrite {
             return Ok(());
@@ -170,7 +171,7 @@ impl Place {
         };
         match self.find(request)? {
             Found::Nothing => {}
-            // By another process of this run, since it was asked whether it is.
+            // Another process of this run has finished it since the check.
             Found::Finished(_) if is_shared(request) => {}
             Found::Finished(_) => {
                 let what = format!("{} is finished already", self.record().display());
@@ -181,9 +182,9 @@ impl Place {
         let index = self.folder.join(INDEX);
         let has_manifest = exists(&self.out.join(manifest::NAME))?;
         let is_complete = has_manifest || exists(&index)?;
-        // Its indexes were written, and the manifest was not.
+        // Its indexes were written, but not the manifest.
         let is_begun = !has_manifest && is_complete && self.is_of_begun(request.fingerprint)?;
-        // A finished dataset of this run that has lost a shard may be mended.
+        // A finished dataset of this run that lost a shard may be repaired.
         if is_complete && !is_begun && !is_of(&self.out, request.fingerprint) {
             return refuse(format!("{} holds a dataset", self.folder.display()));
         }
@@ -191,16 +192,16 @@ impl Place {
     }
 
     /// Takes the shard for this run: makes the folders and holds the claim. `names` are the files
-    /// that will be written.
+    /// to be written.
     pub(crate) fn claim_for(&self, request: &Create<'_>, names: &[String]) -> Result<Held> {
         let mut tries = 3;
-        // The folders first, so that they go last.
+        // Folders first, so that they are dropped last.
         let (mut folders, claim) = loop {
             let (records, state) = (self.records(), self.folder.join(RECORDS));
             let folders = Folders::make(&[&self.out, &self.folder, &state], &records)?;
             match Claim::open(&self.record(), request.fingerprint, request.overwrite) {
                 Ok(claim) => break (folders, claim),
-                // Another writer has removed the folders it had made, now empty.
+                // Another writer has removed the empty folders that it had made.
                 Err(Error::Io { source, .. })
                     if source.kind() == io::ErrorKind::NotFound && tries > 0 =>
                 {
@@ -222,7 +223,7 @@ impl Place {
         Ok(Held { had_record, listed, is_shared: is_shared(request), claim, folders })
     }
 
-    /// Removes what says that there is a finished shard or dataset, before that stops being true.
+    /// Removes the proofs that shard and dataset are finished, before that stops being true.
     pub(crate) fn withdraw(&self) -> Result<()> {
         remove_manifest(&self.out)?;
         remove(&self.folder.join(INDEX))?;
@@ -230,13 +231,13 @@ impl Place {
     }
 }
 
-/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+/// Returns whether the manifest of a run of that fingerprint exists; refuses that of another run.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     let is_there = exists(&out.join(manifest::NAME))?;
     if is_there && !is_of(out, fingerprint) { holds_another(out) } else { Ok(is_there) }
 }
 
-/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). Streaming goes by the indexes.
+/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). Streaming relies on the indexes.
 pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     let places = shards.iter().map(|shard| Place::new(out, shard)).collect::<Result<Vec<_>>>()?;
     let records: Vec<_> = places.iter().map(Place::record).collect();
@@ -245,7 +246,7 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     remove_manifest(out)
 }
 
-/// The manifest, if there is one, and first the combined index.
+/// Removes the combined index, then the manifest, if there is one.
 fn remove_manifest(out: &Path) -> Result<()> {
     let path = out.join(manifest::NAME);
     if exists(&path)? {
@@ -255,28 +256,27 @@ fn remove_manifest(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A shard that this process may write.
 #[derive(Debug)]
 pub(crate) struct Held {
     /// True if there was a record, which is being replaced.
     pub(crate) had_record: bool,
-    /// The file that it listed.
+    /// The file listed in that record.
     pub(crate) listed: Option<String>,
     /// True if other processes of this run may write it, too: see [`is_shared`].
     pub(crate) is_shared: bool,
     pub(crate) claim: Claim,
-    // After what lies in them.
+    // Dropped after the files in them.
     pub(crate) folders: Folders,
 }
 
-/// Returns whether this is a file, of that length if one is given. A look that failed is not an
-/// answer.
+/// Returns whether `path` is a file, of that length if given. A failed check is an error, not
+/// `false`.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     Ok(file_len(path)?.is_some_and(|found| bytes.is_none_or(|bytes| found == bytes)))
 }
 
-/// Shards in the folders of splits that are none of these. A folder with a manifest of its own is
-/// another dataset.
+/// Shards other than `shards` in the folders of splits. A folder with its own manifest is another
+/// dataset.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours = shards.iter().map(|shard| Ok(Place::new(out, shard)?.record()));
     let ours = ours.collect::<Result<Vec<_>>>()?;

@@ -1,9 +1,10 @@
-//! JSON byte for byte as Python's `json.dumps` writes it, given keys in order.
+//! JSON byte for byte as Python's `json.dumps` writes it, with keys in the given order.
 use serde::Serialize;
 use serde_json::{Serializer, ser::Formatter};
 use std::io::{self, Write};
 
-/// The text of `value`; empty if it cannot be JSON, which none of our types is.
+/// The JSON of `value`; empty if it cannot be serialised, which holds for none of fdconvert's
+/// types.
 pub(crate) fn dumps(value: &impl Serialize) -> Vec<u8> {
     let mut text = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut text, Python));

@@ -17,8 +17,8 @@ use fdconvert_core::{
 use serde_json::{Map, json};
 use std::{collections::BTreeMap, fmt::Display, ops::Range, path::PathBuf, sync::Arc};
 
-/// An open dataset. Shards are mapped when they are first needed and values are slices of the
-/// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
+/// An open dataset. Shards are mapped on first use and values are slices of the map; compressed
+/// shards are decompressed as a whole. Many threads may read at the same time.
 #[derive(Debug)]
 pub struct MdsReader {
     pub(crate) path: PathBuf,
@@ -34,18 +34,18 @@ pub struct MdsReader {
     pub(crate) blocks: Option<Arc<Blocks>>,
 }
 
-/// A sample as it lies in its shard.
+/// A sample as stored in its shard.
 pub(crate) struct Stored<'a> {
     shard: &'a ShardFile,
     /// Offset of its bytes in the shard.
     offset: u64,
     bytes: Bytes,
-    /// Ranges of the values of all columns in `bytes`.
+    /// Ranges of all columns' values in `bytes`.
     values: Vec<Range<usize>>,
 }
 
 impl Stored<'_> {
-    /// Returns where the value of a column begins in the shard.
+    /// Offset of a column's value in the shard.
     pub(crate) fn offset(&self, column: usize) -> u64 {
         self.offset + self.values.get(column).map_or(0, |range| range.start as u64)
     }
@@ -101,7 +101,7 @@ impl MdsReader {
             .map_err(|_| bad(stored.shard, index, None, "its key is not UTF-8"))
     }
 
-    /// The type of a column of the dataset in a shard.
+    /// The type that a column of the dataset has in this shard.
     fn encoding<'a>(&'a self, shard: &'a ShardFile, column: usize) -> Option<&'a Encoding> {
         let of_shard = shard.own.as_ref().map(|own| own.column(column));
         of_shard.unwrap_or_else(|| self.columns.get(column)).map(|column| &column.encoding)
@@ -142,7 +142,7 @@ impl MdsReader {
         })
     }
 
-    /// A sample by the index of its shard: of an image nothing is looked at.
+    /// A sample read by its shard's index: images need no parsing.
     fn indexed(&self, shard: &ShardFile, block: &Index, index: u64) -> Result<Sample<Encoded>> {
         let number = index - shard.first;
         let refuse = |what: &str| bad(shard, index, None, what);
@@ -177,13 +177,13 @@ impl MdsReader {
         Ok(Sample { key: key.to_owned(), values })
     }
 
-    /// The index of a sample's shard, where it can be used.
+    /// The usable index of a sample's shard.
     fn block_of(&self, index: u64) -> Option<(&ShardFile, &Index)> {
         let shard = self.shard_of(index).ok()?;
         Some((shard, self.index_of(shard).ok()??))
     }
 
-    /// Regions of the images of a sample, where an index has them.
+    /// Regions of a sample's images, if an index has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (shard, block) = self.block_of(index)?;
         let values = self.facts.schema.fields.iter().filter(|field| !is_cell(field));
@@ -202,7 +202,7 @@ impl MdsReader {
             Encoding::Jpeg => Some(Codec::Jpeg),
             Encoding::Png => Some(Codec::Png),
             Encoding::Pil => Some(Codec::Raw),
-            // What lies in a compressed shard is not known without reading it.
+            // Places in a compressed shard are unknown without reading it.
             _ if self.shard_of(index).ok()?.is_compressed() => None,
             _ => fdconvert_core::probe::sniff(&self.stored(index).ok()?.value(column)),
         }
@@ -222,7 +222,7 @@ impl MdsReader {
         Some(lens.sum())
     }
 
-    /// A sample by what its shard says, as other readers read it.
+    /// Reads a sample by the shard alone, as other readers do.
     pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
         let stored = self.stored(index)?;
         let key = self.key_of(index, &stored)?;
@@ -239,14 +239,14 @@ impl MdsReader {
     }
 }
 
-/// An error about one sample that says in which file it lies.
+/// An error about one sample, with its file.
 pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: impl Display) -> Error {
     let number = index.saturating_sub(shard.first);
     let what = format!("{what} (sample {number} of {})", shard.path().display());
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
 }
 
-/// Returns where the values of a sample lie; they fill it.
+/// Splits a sample into its values, which must fill it.
 fn split(columns: &[Column], sample: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut sizes_at = 0;
     let mut sizes = Vec::with_capacity(columns.len());
@@ -339,7 +339,7 @@ impl Source for MdsReader {
         key.unwrap_or_else(|_| format!("{index:08}"))
     }
 
-    /// Integers lie in the index, or right in the shard.
+    /// Integers are in the index, or directly in the shard.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let schema = &self.facts.schema;
         if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {

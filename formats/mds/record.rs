@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) struct Record {
     fingerprint: String,
     version: u64,
-    /// Name of the shard's file, which lies in the folder above.
+    /// Name of the shard's file, in the folder above.
     pub(crate) file: String,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
@@ -62,7 +62,7 @@ impl Record {
         }
     }
 
-    /// Returns whether the shard's file is, byte for byte, what the record says.
+    /// Returns whether the shard's file matches the record byte for byte.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
         let file = folder.join(&self.file);
         file_agrees(&file, self.bytes, &self.xxh3, &self.fingerprint)

@@ -1,4 +1,4 @@
-//! From the samples of a shard to its finished file: table, hashes, compression.
+//! Finishes a shard: table, hashes, compression.
 #[cfg(not(feature = "compressed"))]
 use super::layout::FORMAT;
 use crate::mds::{
@@ -14,7 +14,7 @@ use {super::layout::ZSTD_LEVEL, std::io::Write as _};
 
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// A shard that only lacks its name.
+/// A complete shard that still needs its final name.
 pub(crate) struct Sealed {
     pub(crate) file: Scratch,
     pub(crate) raw_data: FileInfo,
@@ -23,7 +23,7 @@ pub(crate) struct Sealed {
     pub(crate) xxh3: u64,
 }
 
-/// Checksums of a shard without compression.
+/// Checksums of an uncompressed shard.
 pub(crate) struct Sums {
     hashes: Hashes,
     xxh3: Xxh3Default,
@@ -40,9 +40,9 @@ impl Sums {
     }
 }
 
-/// Moves the samples, which start at `from`, up to where they belong now that their number is
-/// known, and writes what comes before them. `ends` begins with 0. Where samples move, all of the
-/// shard is seen: its checksums by these `hashes`, if they are wanted, are there.
+/// Moves the samples, which start at `from`, to their final place now that their number is known,
+/// and writes everything before them. `ends` begins with 0. Moving reads the whole shard, so it
+/// then also returns the checksums, by these `hashes`, if wanted.
 pub(crate) fn write_header(
     raw: &Scratch,
     from: u64,
@@ -51,7 +51,7 @@ pub(crate) fn write_header(
     hashes: Option<&[String]>,
 ) -> Result<Option<Sums>> {
     let n_samples = ends.len() as u64 - 1;
-    // Not over 4 GiB, as every sample was checked with the larger table of the plan.
+    // Below 4 GiB: every sample was checked with the planned, larger table.
     let to = config_offset(n_samples).unwrap_or(0) + config.len() as u64;
     let n_bytes = ends.last().copied().unwrap_or(0);
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
@@ -66,7 +66,7 @@ pub(crate) fn write_header(
     if to < from {
         let mut block = Vec::new();
         let mut done = 0;
-        // To lower offsets, block after block: nothing is overwritten before it was read.
+        // Moves block by block to lower offsets: everything is read before it is overwritten.
         while done < n_bytes {
             let len = (n_bytes - done).min(BLOCK_BYTES);
             block.resize(len as usize, 0);
@@ -83,8 +83,8 @@ pub(crate) fn write_header(
     Ok(sums)
 }
 
-/// Reads the shard once, hashes it, and compresses it if there is a path to compress to. One that
-/// is not compressed and whose checksums are there is not read.
+/// Reads the shard once, hashes it, and compresses it if there is a path for the result. An
+/// uncompressed shard with known checksums is not read.
 pub(crate) fn seal(
     raw: Scratch,
     sums: Option<Sums>,
@@ -130,7 +130,7 @@ pub(crate) fn seal(
     Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
 }
 
-/// Hands over what a shard is compressed to, piece by piece, and hashes it as it is.
+/// Compresses a shard, passes on the pieces, and hashes the raw bytes.
 #[cfg(feature = "compressed")]
 fn compress(
     raw: &Scratch,
@@ -140,7 +140,7 @@ fn compress(
 ) -> Result<()> {
     let failed = || Error::io("compress", zip_path);
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).map_err(failed())?;
-    // Streaming's decoder wants to know how much comes.
+    // Streaming's decoder needs the size.
     encoder.set_pledged_src_size(Some(raw.size()?)).map_err(failed())?;
     encoder.include_contentsize(true).map_err(failed())?;
     raw.each_block(|block| {
@@ -151,7 +151,7 @@ fn compress(
     drain(&mut encoder.finish().map_err(failed())?)
 }
 
-/// The option was refused before.
+/// Unreachable: the option has been refused.
 #[cfg(not(feature = "compressed"))]
 fn compress(
     _: &Scratch,

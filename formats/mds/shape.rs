@@ -1,18 +1,18 @@
-//! Arrays whose shape, and maybe whose type, stand in front of each value: as a field all have those of
-//! the first.
+//! Arrays with a shape, and perhaps an element type, in front of each value: as a field, all have
+//! those of the first.
 use crate::mds::{MdsReader, columns::LEAVE_OUT, encoding::Encoding, layout::FORMAT};
 use bytes::Bytes;
 use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Remark, Result, option};
 
-/// Samples that are looked at for a first value.
+/// Samples to read for a first value.
 const LOOKED_AT: u64 = 16;
-/// NumPy allows no more dimensions in all its versions.
+/// NumPy's limit in all its versions.
 pub(crate) const MAX_DIMS: usize = 32;
 
-/// Makes the columns of such arrays fields of the type and the shape of their first value.
+/// Turns the columns of such arrays into fields, with type and shape of their first value.
 ///
 /// # Errors
-/// `Io`; `Unsupported` where the first values are none.
+/// `Io`; `Unsupported` if the first values are not arrays.
 pub(crate) fn find(reader: &mut MdsReader) -> Result<()> {
     for at in 0..reader.fields.columns.len() {
         let column = reader.fields.columns.get(at).copied().unwrap_or(usize::MAX);
@@ -41,9 +41,9 @@ pub(crate) fn find(reader: &mut MdsReader) -> Result<()> {
     Ok(())
 }
 
-/// The elements of a value, which is of the field's type and shape.
+/// The elements of a value; it must have the field's type and shape.
 ///
-/// The error is the end of a sentence such as "the field ...".
+/// The error completes a sentence such as "the field ...".
 pub(crate) fn elements(
     field: &FieldSpec,
     dtype: Option<DType>,
@@ -63,7 +63,7 @@ pub(crate) fn elements(
     }
 }
 
-/// The type, the shape and the elements that the bytes of a value are.
+/// Parses a value into its type and shape, and its elements.
 fn array(value: &Bytes, dtype: Option<DType>) -> Result<(ArraySpec, Bytes), String> {
     const CUT: &str = "an array that is cut short";
     let mut at = 0;
@@ -97,7 +97,7 @@ fn array(value: &Bytes, dtype: Option<DType>) -> Result<(ArraySpec, Bytes), Stri
     Ok((spec, elements))
 }
 
-/// The type of elements that a value names by this number.
+/// The element type with this number.
 fn numbered(code: u8) -> Option<DType> {
     Some(match code {
         8 => DType::U8,

@@ -1,4 +1,4 @@
-//! The bytes of shards: mapped on first use, or decompressed or copied and kept for a while.
+//! The bytes of shards: mapped on first use, or else decompressed or copied and kept for a while.
 use crate::mds::{
     columns::Own,
     layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset},
@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// Decompressed shards are kept up to this many bytes together, and always the last one.
+/// Limit of all decompressed shards in memory; the latest is always kept.
 const KEPT_BYTES: usize = 1 << 30;
 
 /// One shard of an open dataset.
@@ -23,20 +23,20 @@ const KEPT_BYTES: usize = 1 << 30;
 pub(crate) struct ShardFile {
     pub(crate) entry: Entry,
     pub(crate) folder: PathBuf,
-    /// Its columns, where they are not those of the first shard.
+    /// Its columns, if they differ from the first shard's.
     pub(crate) own: Option<Own>,
     pub(crate) first: u64,
-    /// In place of a file.
+    /// Bytes in place of a file.
     given: Option<Bytes>,
     mapped: OnceLock<Bytes>,
-    /// The raw file or object, opened when it is first needed.
+    /// The raw file or object, opened on first use.
     opened: OnceLock<Blob>,
     pub(crate) index: ShardIndex,
-    /// So that two threads do not decompress the same.
+    /// Keeps two threads from decompressing the same shard.
     busy: Mutex<()>,
 }
 
-/// The shards that were decompressed last, by their first sample.
+/// The most recently decompressed shards, by their first sample.
 #[derive(Debug, Default)]
 pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
 
@@ -46,7 +46,7 @@ impl ShardFile {
         Self { entry, folder, own: None, first: 0, given, mapped, opened, index, busy }
     }
 
-    /// Returns what is read: the raw file, or if that is not there the compressed one.
+    /// The file to read: the raw one, or the compressed one if there is no raw one.
     pub(crate) fn stored(&self) -> &FileInfo {
         match &self.entry.zip_data {
             Some(zip) if self.given.is_some() || !place::is_file(&self.raw_path()) => zip,
@@ -66,7 +66,7 @@ impl ShardFile {
         self.mapped.get().is_none() && self.stored() != &self.entry.raw_data
     }
 
-    /// Why the shard cannot be read although its file is there.
+    /// Why the shard cannot be read although its file exists.
     pub(crate) fn unsupported(&self) -> Option<String> {
         let compression = self.entry.compression.as_deref()?;
         let family = compression.split(':').next().unwrap_or_default();
@@ -83,7 +83,7 @@ impl ShardFile {
         Error::corrupt(FORMAT, self.path(), offset, what)
     }
 
-    /// The file as it is stored, of the size that the index states.
+    /// The file as stored, with the size from the index.
     pub(crate) fn stored_bytes(&self) -> Result<Bytes> {
         let stored = self.stored();
         let bytes = match &self.given {
@@ -97,7 +97,6 @@ impl ShardFile {
         Ok(bytes)
     }
 
-    /// Returns whether the raw shard is an object in a store.
     fn is_away(&self) -> Result<bool> {
         Ok(self.given.is_none() && self.opened()?.here().is_none())
     }
@@ -110,9 +109,9 @@ impl ShardFile {
         Ok(self.opened.get_or_init(|| opened))
     }
 
-    /// Returns whether parts of it are read from a store.
+    /// Returns whether reads fetch parts of it from a store.
     pub(crate) fn reads_ahead(&self) -> bool {
-        // Of two forms it takes a look to know which one is there.
+        // If it may be raw or compressed, finding out takes a request.
         self.given.is_none() && self.entry.zip_data.is_none() && place::is_url(&self.folder)
     }
 
@@ -124,7 +123,7 @@ impl ShardFile {
         self.opened().map(|blob| blob.read_ahead(ranges)).unwrap_or_default()
     }
 
-    /// A part of the raw shard; `None` where it is outside.
+    /// A part of the raw shard; `None` if out of bounds.
     pub(crate) fn region(
         &self,
         (offset, len): (u64, u64),
@@ -137,7 +136,7 @@ impl ShardFile {
         Blob::from(self.raw(inflated, limit)?).read(offset, len)
     }
 
-    /// The raw shard; of one in a store a copy, which is kept for a while.
+    /// The raw shard. One in a store is copied, and the copy is kept for a while.
     pub(crate) fn raw(&self, inflated: &Inflated, limit: MaxDecompressed) -> Result<Bytes> {
         if let Some(bytes) = self.mapped.get() {
             return Ok(bytes.clone());
@@ -182,7 +181,7 @@ impl ShardFile {
         }
         let mut raw = Vec::new();
         let decoder = zstd::stream::Decoder::with_buffer(&stored[..]);
-        // One byte more than there should be, so that too much is noticed and not read.
+        // Read one byte more than expected, to notice a longer stream without reading all of it.
         let read = decoder.and_then(|decoder| decoder.take(expected + 1).read_to_end(&mut raw));
         read.map_err(|cause| self.corrupt(0, format!("no Zstandard stream: {cause}")))?;
         if raw.len() as u64 != expected {
@@ -192,7 +191,7 @@ impl ShardFile {
         Ok(raw.into())
     }
 
-    /// The start of a raw shard.
+    /// Checks the start of a raw shard.
     fn check(&self, raw: &Bytes) -> Result<()> {
         let (found, said) = (u32_at(raw, 0), self.entry.samples);
         if found.map(u64::from) != Some(said) {
@@ -206,7 +205,7 @@ impl ShardFile {
     }
 }
 
-/// Returns where sample `number` of a raw shard lies, inside of it and behind its table.
+/// Range of sample `number` in a raw shard, checked to be inside it and after its table.
 pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     let n_samples = u32_at(raw, 0)?;
     let at = usize::try_from(number.checked_add(1)?.checked_mul(4)?).ok()?;
@@ -216,7 +215,7 @@ pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     (is_behind && range.start <= range.end && range.end <= raw.len()).then_some(range)
 }
 
-/// A name in an index without `.` parts, which say nothing, if it is a path below the index's folder.
+/// Normalises a name of an index, without `.` parts, if it is a path below the index's folder.
 pub(crate) fn safe_name(name: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in Path::new(name).components() {
@@ -226,7 +225,7 @@ pub(crate) fn safe_name(name: &str) -> Option<String> {
             _ => return None,
         }
     }
-    // Else as it is there: what was written again has the same bytes.
+    // Otherwise keep it unchanged: writing it again gives the same bytes.
     let is_plain = !Path::new(name).starts_with(".");
     let name = if is_plain { name.to_owned() } else { parts.join("/") };
     (!parts.is_empty() && !name.contains('\0')).then_some(name)

@@ -12,14 +12,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The index of a shard, opened when it is first needed.
+/// The index of a shard, opened on first use.
 #[derive(Debug, Default)]
 pub(crate) struct ShardIndex {
-    /// Its name in the shard's folder, if there should be one.
+    /// Its name in the shard's folder, if it should have one.
     name: Option<String>,
-    /// The blocks of all shards, if they lie together in a store, and which of them it is.
+    /// The blocks of all shards, if they are combined in a store, and the position of this one.
     combined: Option<(Arc<Blocks>, usize)>,
-    /// The index once it was opened; after a failure opening is tried again.
+    /// The index once opened; a failure is retried.
     opened: OnceLock<Index>,
 }
 
@@ -33,7 +33,7 @@ impl ShardIndex {
         Some(folder.join(self.name.as_ref()?))
     }
 
-    /// The index, if the manifest names one; or why that cannot be used.
+    /// The index, if the manifest names one; or why it cannot be used.
     pub(crate) fn open(
         &self,
         folder: &Path,
@@ -61,7 +61,7 @@ impl ShardIndex {
     }
 }
 
-/// Returns whether an index is about this shard.
+/// Checks that an index describes this shard.
 fn check(index: &Index, entry: &Entry, schema: &Schema) -> Result<(), &'static str> {
     if (index.data_len(), index.n_samples()) != (entry.raw_data.bytes, entry.samples) {
         return Err("it is of another shard");
@@ -84,11 +84,11 @@ pub(crate) fn is_cell(field: &FieldSpec) -> bool {
 /// An empty block for samples of these fields.
 pub(crate) fn builder(schema: &Schema) -> Builder {
     let n_regions = schema.fields.iter().filter(|field| !is_cell(field)).count();
-    // More fields than 32 bits count do not fit into memory.
+    // More than 2^32 fields do not fit into memory.
     Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX))
 }
 
-/// Adds a sample, of whose fields the offset in the shard and the stored bytes are these.
+/// Adds a sample; `places` has each field's offset in the shard and its stored bytes.
 pub(crate) fn push(builder: &mut Builder, sample: &Sample<Encoded>, places: &[(u64, &[u8])]) {
     let (mut regions, mut row) = (Vec::new(), Vec::new());
     for (value, &(offset, bytes)) in sample.values.iter().zip(places) {
@@ -131,7 +131,7 @@ pub(crate) fn block(builder: &Builder, meta: &[u8], data_len: u64) -> Result<Vec
     Ok(block)
 }
 
-/// Returns whether an index block agrees with its own checksums.
+/// Returns whether an index block matches its own checksums.
 ///
 /// # Errors
 /// `Io` when it cannot be read.

@@ -1,4 +1,4 @@
-//! Which samples are in which split.
+//! Finds the splits of a dataset.
 use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
     Error, Remark, Remarks, Result, Shard, Source as _, Splits, packed_splits, split_of_folder,
@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// As the manifest says. Without one by the folders of the shards, if all are named after splits.
+/// The splits of the manifest; without one, the folders of the shards, if all have names of splits.
 pub(crate) fn of(reader: &MdsReader) -> Splits {
     let lens = reader.shards.iter().map(|shard| shard.entry.samples);
     match &reader.manifest {
@@ -29,7 +29,7 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
     }
 }
 
-/// Returns what a user should know of folders that are not taken for splits, or not taken at all.
+/// Warns about folders that are not used as splits, or not read at all.
 pub(crate) fn remarks(reader: &MdsReader, unread: &BTreeSet<String>) -> Remarks {
     let mut remarks: Vec<Remark> = Vec::new();
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -55,7 +55,7 @@ pub(crate) fn remarks(reader: &MdsReader, unread: &BTreeSet<String>) -> Remarks 
     remarks.into_iter().collect()
 }
 
-/// The folder below the dataset that a shard lies in; none where it lies right in it.
+/// The shard's folder below the dataset; `None` for a shard directly in the dataset.
 fn folder(root: &Path, shard: &ShardFile) -> Option<String> {
     let path = shard.path();
     let mut parts = path.strip_prefix(root).ok()?.components();
@@ -65,7 +65,7 @@ fn folder(root: &Path, shard: &ShardFile) -> Option<String> {
     }
 }
 
-/// Folders with an index that is not read, because `shards` are all that the dataset's own names.
+/// Folders with an unused index, because the dataset's own index lists only `shards`.
 pub(crate) fn unread(root: &Path, shards: &[ShardFile]) -> Result<BTreeSet<String>> {
     if !place::is_file(&root.join(INDEX)) {
         return Ok(BTreeSet::new());
@@ -73,7 +73,7 @@ pub(crate) fn unread(root: &Path, shards: &[ShardFile]) -> Result<BTreeSet<Strin
     let read: BTreeSet<String> = shards.iter().filter_map(|shard| folder(root, shard)).collect();
     let mut folders = match place::list_folders(root) {
         Ok(folders) => folders,
-        // A web server does not say what it has.
+        // A web server cannot list its files.
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
             return Ok(BTreeSet::new());
         }

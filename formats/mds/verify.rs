@@ -1,4 +1,4 @@
-//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+//! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
 use crate::index::{Index, IndexError, is_same};
 use crate::mds::{
     MdsReader,
@@ -21,7 +21,7 @@ use fdconvert_storage::read_file;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Problems listed before the rest is left out: one shifted table would give thousands.
+/// Problems listed before the rest is dropped: one shifted table would give thousands.
 const MAX_LISTED: usize = 100;
 const MAX_RECORD_BYTES: u64 = 1 << 28;
 
@@ -65,7 +65,7 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
     problems
 }
 
-/// A file that the manifest lists is what was written.
+/// A file in the manifest has the contents that were written.
 fn check_file(path: &Path, said: &FileFacts) -> Result<()> {
     let text = read_file(path, said.bytes.max(MAX_RECORD_BYTES))?;
     if FileFacts::new(said.name.clone(), &text) == *said {
@@ -75,7 +75,7 @@ fn check_file(path: &Path, said: &FileFacts) -> Result<()> {
     Err(Error::corrupt(FORMAT, path, 0, what))
 }
 
-/// The first problem of a shard: what follows from it would only hide it.
+/// The first problem of a shard: its consequences would only hide it.
 fn check_shard(reader: &MdsReader, shard: &ShardFile) -> Result<()> {
     let entry = &shard.entry;
     let raw = reader.raw(shard)?;
@@ -88,7 +88,7 @@ fn check_shard(reader: &MdsReader, shard: &ShardFile) -> Result<()> {
     let config = usize::try_from(table_end).ok().zip(usize::try_from(first).ok());
     let config = config.and_then(|(start, end)| raw.get(start..end));
     let config = config.ok_or_else(|| shard.corrupt(4, "the first sample overlaps the table"))?;
-    // Whose name the manifest has was written by us, so that every byte is known.
+    // fdconvert wrote the shards named in the manifest, so every byte is known.
     let is_ours = matches!(reader.index_of(shard), Ok(Some(_)));
     if is_ours && config != dumps(&entry.config()) {
         return Err(shard.corrupt(table_end, "its config is not what the index says"));
@@ -132,7 +132,6 @@ fn check_hashes(shard: &ShardFile, file: &FileInfo, bytes: &[u8]) -> Result<()> 
     Ok(())
 }
 
-/// The done-record, where there is one.
 fn check_record(shard: &ShardFile) -> Result<()> {
     let Some(stem) = shard.entry.raw_data.basename.strip_suffix(".mds") else { return Ok(()) };
     let path = record_path(&shard.folder, stem);
@@ -145,11 +144,11 @@ fn check_record(shard: &ShardFile) -> Result<()> {
     if agrees { Ok(()) } else { Err(corrupt("it is not what the index says".to_owned())) }
 }
 
-/// Reads a sample and compares its values with what the index says of them.
+/// Reads a sample and compares its values with the index.
 pub(crate) fn compared(reader: &MdsReader, index: u64) -> Result<Sample<Encoded>> {
     let mut sample = reader.sample(index)?;
     let shard = reader.shard_of(index)?;
-    // That an index is damaged or missing is a problem of the shard.
+    // A damaged or missing index is a problem of the shard.
     if let Ok(Some(block)) = reader.index_of(shard) {
         agree(reader, block, index, &mut sample)
             .map_err(|what| bad(shard, index, Some(&sample.key), &what))?;
@@ -161,7 +160,7 @@ pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     let sample = compared(reader, index)?;
     for (value, field) in sample.values.iter().zip(&reader.facts.schema.fields) {
         let Value::Image(image) = value else { continue };
-        // The pixels of `pil`, which were counted when they were read.
+        // Pixels from `pil`; their number was checked on reading.
         if image.codec == Codec::Raw {
             continue;
         }
@@ -174,7 +173,7 @@ pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     Ok(())
 }
 
-/// The sample is what the index says: key, numbers, and place and checksum of every value.
+/// Compares a sample with the index: key, numbers, and place and checksum of every value.
 fn agree(
     reader: &MdsReader,
     block: &Index,

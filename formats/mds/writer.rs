@@ -18,14 +18,14 @@ use fdconvert_core::{
 use fdconvert_storage::{Scratch, partial_path, place::remove, take_back, write_partial};
 use std::collections::BTreeMap;
 
-/// Samples are written in pieces of about this size.
+/// Bytes per write, approximately.
 const FLUSH_BYTES: usize = 1 << 20;
 
-/// The columns of a dataset, in the order in which they are stored.
+/// The columns of a dataset, in storage order.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     pub(crate) key: String,
-    /// Name, type, and the field it holds; none for the key.
+    /// Name, type, and index of the field; `None` for the key.
     columns: Vec<(String, Encoding, Option<usize>)>,
 }
 
@@ -60,7 +60,7 @@ impl Columns {
         }
     }
 
-    /// The stored values of a sample, in storage order, or why they cannot be stored.
+    /// Stored values of a sample, in storage order, or why they cannot be stored.
     fn stage<'a>(
         &self,
         schema: &Schema,
@@ -107,7 +107,7 @@ impl Stored<'_> {
     }
 }
 
-/// A name that no field has.
+/// A column name that no field has.
 fn key_column(schema: &Schema) -> String {
     let mut name = "key".to_owned();
     while schema.position(&name).is_some() {
@@ -116,7 +116,7 @@ fn key_column(schema: &Schema) -> String {
     name
 }
 
-/// Readers tell codec and size by the content: it has to be what it is said to be.
+/// Readers detect codec and size from the content, so these must match.
 fn check_image(image: &Encoded) -> Result<(), String> {
     if image.codec == Codec::Raw {
         return Err("raw pixels are no image that readers of MDS could name".to_owned());
@@ -127,11 +127,11 @@ fn check_image(image: &Encoded) -> Result<(), String> {
     if said == found { Ok(()) } else { Err(format!("said to be {said:?}, it is {found:?}")) }
 }
 
-/// Writes one shard. Samples go to the disk as they come, behind a table of offsets as large as
-/// the plan could need.
+/// Writes one shard. Samples are written as they come, after a gap for the largest table of offsets
+/// that the plan could need.
 pub(crate) struct Writer {
     raw: Scratch,
-    // After the file: with it go the folders.
+    // After the file, because dropping it removes the folders.
     held: Held,
     place: Place,
     schema: Schema,
@@ -141,7 +141,7 @@ pub(crate) struct Writer {
     fingerprint: [u8; 16],
     overwrite: bool,
     n_planned: u64,
-    /// Offsets at which samples start and end, counted from the first of them.
+    /// Offsets of the samples' ends, relative to the first sample, and 0 before them.
     ends: Vec<u64>,
     pending: Vec<u8>,
     skipped: Vec<Skipped>,
@@ -170,11 +170,11 @@ impl Writer {
         for name in [place.raw_name(), place.zip_name(), place.index_name()] {
             let path = place.folder.join(name);
             if claimed {
-                // What an interrupted run has left unfinished.
+                // Unfinished file of an interrupted run.
                 drop(Scratch::start(&partial_path(&path), true)?);
             }
             if held.claim.resumes() && !held.is_shared && !held.had_record {
-                // What it has committed without its record.
+                // Committed by an interrupted run that had no record yet.
                 remove(&path)?;
             }
         }
@@ -199,7 +199,7 @@ impl Writer {
         })
     }
 
-    /// Returns where the first sample lies until the number of samples is known.
+    /// Offset of the first sample until the number of samples is known.
     fn data_offset(&self) -> u64 {
         config_offset(self.n_planned).unwrap_or(u64::MAX) + self.config_json.len() as u64
     }
@@ -208,8 +208,8 @@ impl Writer {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Notes that all samples were left out: readers of shards stumble over empty ones, so there is
-    /// none.
+    /// Records a shard with all samples skipped. It has no file, because readers fail on empty
+    /// shards.
     fn finish_empty(self) -> Result<ShardSummary> {
         let Self { raw, held, place, config, skipped, fingerprint, overwrite, .. } = self;
         drop(raw);
@@ -254,7 +254,7 @@ impl ShardWriter for Writer {
             return Err(Error::sample(&sample.key, what));
         }
         for (value, _) in staged.iter().filter(|(_, is_variable)| *is_variable) {
-            // The shard as a whole is shorter than that.
+            // The whole shard is shorter than 4 GiB.
             let size = u32::try_from(value.bytes().len()).unwrap_or(u32::MAX);
             self.pending.extend_from_slice(&size.to_le_bytes());
         }
@@ -325,13 +325,13 @@ impl ShardWriter for Writer {
         let path = zip_path.as_ref().unwrap_or(&raw_path);
         let (file, index_path) = (sealed.file.identity(), this.place.index_path());
         let mut index_file = None;
-        // What lies in a store was found to be of this run; its mark does not tell what files of the
-        // source held.
+        // An object in a store is known to be of this run, but its mark does not cover the contents
+        // of the source's files.
         let is_ours = this.overwrite || had_record || claim.resumes() || is_shared;
         let commit = if is_ours { Scratch::commit } else { Scratch::commit_new };
         let committed = commit(sealed.file, path)
             .and_then(|()| match listed {
-                // What the replaced record listed under the other name.
+                // The file that the replaced record listed under the other name.
                 Some(listed) if listed != record.file => remove(&this.place.folder.join(listed)),
                 _ => Ok(()),
             })
@@ -343,7 +343,7 @@ impl ShardWriter for Writer {
         let undo =
             || index_file.is_none_or(|file| take_back(&index_path, file)) & take_back(path, file);
         if let Err(error) = committed {
-            // Also where it has its name, and only the sync of the folder failed.
+            // Also when it has been renamed and only the sync of the folder failed.
             if !undo() {
                 claim.leave();
             }

@@ -1,14 +1,14 @@
-//! Lists of a fixed length, which only the schema of Arrow beside that of Parquet tells: a
-//! flatbuffer, of which nothing else is looked at.
+//! Lists of a fixed length. Only the Arrow schema, a flatbuffer beside the Parquet schema, declares
+//! them; the rest of it is ignored.
 use base64::{Engine, engine::general_purpose::STANDARD};
 use fdconvert_core::bytes::{u16_at, u32_at};
 
-/// The key in the metadata of a file.
+/// Its key in the metadata of a file.
 pub(crate) const KEY: &str = "ARROW:schema";
 
-/// More dimensions than any array has.
+/// More than any array has.
 const MAX_DIMENSIONS: usize = 16;
-/// The number of the type of such lists.
+/// Number of the list type in the flatbuffer.
 const FIXED_SIZE_LIST: u8 = 16;
 
 /// A table of the flatbuffer.
@@ -18,15 +18,15 @@ struct Table<'a> {
     at: usize,
 }
 
-/// The columns that are lists of a fixed length, or such lists of such lists, and their lengths.
-/// Nothing where the schema is not understood.
+/// Lists the columns of fixed-length lists, possibly nested, with their lengths. Empty if the
+/// schema cannot be parsed.
 pub(crate) fn fixed_lists(text: &str) -> Vec<(String, Vec<u64>)> {
     let bytes = STANDARD.decode(text.trim()).unwrap_or_default();
     fields(&bytes).unwrap_or_default()
 }
 
 fn fields(bytes: &[u8]) -> Option<Vec<(String, Vec<u64>)>> {
-    // A mark and a length stand in front, in files of the first versions the length alone.
+    // A marker and a length come first; files of the first versions have only the length.
     let start = if u32_at(bytes, 0)? == u32::MAX { 8 } else { 4 };
     let message = Table::root(bytes.get(start..)?)?;
     let schema = message.table(2)?;
@@ -57,7 +57,7 @@ impl<'a> Table<'a> {
         Some(Self { bytes, at: u32_at(bytes, 0)? as usize })
     }
 
-    /// Offset of the member of that number.
+    /// Offset of the member with that number.
     fn member(self, number: usize) -> Option<usize> {
         let back = u32_at(self.bytes, self.at)?.cast_signed();
         let table = i64::try_from(self.at).ok()?.checked_sub(i64::from(back))?;
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
         u32_at(self.bytes, self.member(number)?)
     }
 
-    /// Target of the offset that is stored at `at`.
+    /// Follows the offset stored at `at`.
     fn follow(self, at: usize) -> Option<usize> {
         at.checked_add(u32_at(self.bytes, at)? as usize)
     }

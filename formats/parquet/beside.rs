@@ -1,4 +1,4 @@
-//! Parquet files in the folder of a dataset that are none of its files.
+//! Parquet files in a dataset's folder that are not part of the dataset.
 use super::files::{Found, is_hidden, is_named, is_parquet};
 use fdconvert_core::Remark;
 use fdconvert_storage::place::{self, Kind as PlaceKind};
@@ -7,14 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders that are looked into, and entries of a folder that are looked at to see whether it has such
-/// files: classes can have millions of images.
+/// Limit of folders to search, and of entries to check in each: classes can have millions of
+/// images.
 const FOLDERS_MOST: usize = 64;
 const LOOKED_AT: usize = 16;
-/// Names that are told.
+/// Names to list.
 const LISTED: usize = 3;
 
-/// Tells of the files that are left out, so that a part is not taken for the whole.
+/// Reports the excluded files, so that users do not mistake a part for the whole.
 pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Remark> {
     let taken: BTreeSet<&Path> = found.iter().map(|file| &*file.path).collect();
     let mut left: BTreeMap<String, u64> = BTreeMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn remark(folder: &Path, found: &[Found]) -> Option<Remark> {
         if n_folders > FOLDERS_MOST {
             break;
         }
-        // What cannot be looked into is no file of the dataset either.
+        // A folder that cannot be listed has no files of the dataset either.
         let Ok(entries) = place::list(&folder) else { continue };
         let is_looked_at = name.is_none() || looks_like_tables(&entries);
         for (path, kind) in entries {
@@ -72,7 +72,7 @@ fn may_be_table(path: &Path) -> bool {
     is_named(path) || path.extension().is_none()
 }
 
-/// A store is not asked for the content of each file.
+/// In a store, checking the content of each file would cost too many requests.
 fn is_table(path: &Path) -> bool {
     is_named(path) || (path.extension().is_none() && !place::is_url(path) && is_parquet(path))
 }

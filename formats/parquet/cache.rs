@@ -1,4 +1,4 @@
-//! Decoded rows that are kept for the samples beside the one that was asked for.
+//! Cache of decoded rows, for reads of neighbouring samples.
 use super::values::Rows;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -6,27 +6,27 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Bytes that are kept at most.
+/// Limit of the cached bytes.
 const KEPT_BYTES: usize = 128 << 20;
 
-/// Failures that are kept at most.
+/// Limit of the cached failures.
 const KEPT_FAILURES: usize = 1 << 16;
 
-/// Which rows: file, row group, column, page.
+/// Place of rows: file, row group, column, page.
 pub(crate) type Place = (usize, usize, usize, usize);
 
-/// The rows that were decoded last, as far as a budget allows.
+/// The most recently decoded rows, within a budget.
 #[derive(Debug, Default)]
 pub(crate) struct Cache(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
     rows: BTreeMap<Place, Arc<Rows>>,
-    /// In the order in which they came.
+    /// Oldest first.
     order: VecDeque<Place>,
     bytes: usize,
-    /// Why rows cannot be decoded: trying again for each row of a damaged page, or for each row that
-    /// a file only claims to have, would take the square of the time.
+    /// Why rows cannot be decoded. Without it, a damaged page, or rows that a file only claims to
+    /// have, would be retried for each row, in quadratic time.
     failures: BTreeMap<Place, Error>,
 }
 
@@ -51,13 +51,13 @@ impl Cache {
     }
 
     /// # Errors
-    /// The failure that is known of a place.
+    /// The known failure of a place.
     pub(crate) fn check(&self, place: Place) -> Result<()> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.failures.get(&place).and_then(of_data).map_or(Ok(()), Err)
     }
 
-    /// Remembers a failure of the data at a place, and gives it back.
+    /// Remembers a failure that is due to the data, and returns it.
     pub(crate) fn failed(&self, place: Place, error: Error) -> Error {
         if let Some(copy) = of_data(&error) {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,13 +68,13 @@ impl Cache {
         error
     }
 
-    /// Forgets all of them: what was read may have been damaged for a while only.
+    /// Empties the cache: damage may have been temporary.
     pub(crate) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 }
 
-/// The same error, if it is one of the data: what the system refuses may work the next time.
+/// Copies the error if the data causes it: a system error may not recur.
 fn of_data(error: &Error) -> Option<Error> {
     Some(match error {
         Error::Corrupt { format, path, offset, what } => {

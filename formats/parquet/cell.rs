@@ -1,17 +1,17 @@
-//! One value of a column, whatever its type, and the JSON that stands for it.
+//! One value of a column of any type, and its JSON form.
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use fdconvert_core::objects::short;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
-/// A value, nested as its column is.
+/// A value, nested like its column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     Null,
     Bool(bool),
     Int(i64),
-    /// An unsigned integer of 64 bits.
+    /// An unsigned 64-bit integer.
     UInt(u64),
     Single(f32),
     Float(f64),
@@ -21,7 +21,7 @@ pub(crate) enum Cell {
     Decimal(String),
     List(Vec<Self>),
     Struct(Vec<(Arc<str>, Self)>),
-    /// Pairs of a key and a value; the type of the column says whether its keys are texts.
+    /// Pairs of a key and a value; the type of the column determines whether keys are texts.
     Map {
         of_texts: bool,
         pairs: Vec<(Self, Self)>,
@@ -29,7 +29,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// The path of a file in it whose bytes are not.
+    /// The path of a file that is referenced without its bytes, if the value has one.
     pub(crate) fn path_alone(&self) -> Option<&[u8]> {
         match self {
             Self::List(cells) => cells.iter().find_map(Self::path_alone),
@@ -45,8 +45,8 @@ impl Cell {
         }
     }
 
-    /// The document that stands for it. Numbers that JSON does not know (NaN, infinity) are null,
-    /// byte strings are base64, and a map is an object where its keys are texts.
+    /// Converts to JSON. Numbers that JSON lacks (NaN, infinity) become null, byte strings base64,
+    /// and a map an object if its keys are texts.
     pub(crate) fn to_json(&self) -> Result<Json, String> {
         Ok(match self {
             Self::Null => Json::Null,
@@ -86,7 +86,7 @@ fn map(of_texts: bool, pairs: &[(Cell, Cell)]) -> Result<Json, String> {
     Ok(Json::Array(pairs.iter().map(pair).collect::<Result<_, String>>()?))
 }
 
-/// Bytes as text.
+/// Converts bytes to text.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes);
     text.map(str::to_owned).map_err(|_| "its text is not UTF-8".to_owned())

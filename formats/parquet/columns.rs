@@ -1,4 +1,4 @@
-//! Which field a column becomes.
+//! Maps columns to fields.
 use super::{
     features::{Feature, stored},
     file::File,
@@ -13,21 +13,21 @@ use std::{
     sync::Arc,
 };
 
-/// A field, and where its values lie.
+/// A field, and where its values are stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) field: FieldSpec,
     pub(crate) how: How,
-    /// Names of the classes that numbers in its lists and structs stand for.
+    /// Class names of numbers inside its lists and structs.
     pub(crate) inner: Vec<InnerClasses>,
-    /// What the integers of its columns count, where they are times.
+    /// Units of its integer columns, if they are times.
     units: Vec<Option<&'static str>>,
 }
 
-/// Conversion of columns to the value of a field.
+/// How to convert columns to the value of a field.
 #[derive(Debug, Clone)]
 pub(crate) enum How {
-    /// Bytes, with the column of their name where there is one.
+    /// Bytes, and the column of their name if there is one.
     Image {
         bytes: usize,
         path: Option<usize>,
@@ -41,9 +41,9 @@ pub(crate) enum How {
     Int(usize),
     Float(usize),
     Text(usize),
-    /// A text that is a document.
+    /// A text that is a JSON document.
     JsonText(usize),
-    /// A nested value, written as a document.
+    /// A nested value, converted to a document.
     Json(Nested),
     Array {
         leaf: usize,
@@ -52,24 +52,24 @@ pub(crate) enum How {
         /// Bytes of an element in the file.
         size: u64,
     },
-    /// Nothing but nulls, in this file.
+    /// Only nulls, in this file.
     Null,
-    /// The same in all rows: the name of the folder tells it.
+    /// The same in all rows, from the name of a folder.
     Constant(Value<Encoded>),
 }
 
-/// A value that is put together from several columns, or from lists.
+/// A value made from several columns, or from lists.
 #[derive(Debug, Clone)]
 pub(crate) struct Nested {
     pub(crate) node: Node,
     pub(crate) members: Option<Members>,
-    /// Structs of bytes and a path are in it, of which either may be missing.
+    /// True if it contains structs of bytes and a path, either of which may be missing.
     pub(crate) has_files: bool,
-    /// Bytes of a struct that may turn out to be those of an image.
+    /// Columns of a struct's bytes, which may turn out to be an image, and of its path.
     image: Option<(usize, Option<usize>)>,
 }
 
-/// The columns of a file, where `documents` are texts that this tool has written as JSON.
+/// The columns of a file. `documents` are texts that fdconvert wrote as JSON.
 pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
     let column = |(name, node): &(Arc<str>, Node)| {
         let feature = file.features.of(name);
@@ -90,7 +90,7 @@ pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
     file.roots.iter().map(column).collect()
 }
 
-/// The classes within a column that is not itself one of classes.
+/// Class names inside a column that is not a class column itself.
 fn inner_classes(feature: Feature<'_>, field: &FieldSpec, how: &How) -> Vec<InnerClasses> {
     if !matches!(field.kind, Kind::Json | Kind::Array(_)) {
         return Vec::new();
@@ -104,7 +104,7 @@ fn inner_classes(feature: Feature<'_>, field: &FieldSpec, how: &How) -> Vec<Inne
     inner.collect()
 }
 
-/// An array, if the column holds lists of a fixed length of numbers.
+/// The array type, if the column has fixed-length lists of numbers.
 fn fixed_list(file: &File, name: &str, node: &Node) -> Option<(Kind, How)> {
     let (_, shape) = file.fixed_lists.iter().find(|(list, _)| list == name)?;
     let leaf = file.leaves.get(node.leaves().start)?;
@@ -147,7 +147,7 @@ fn kind(
     if let Some((bytes, path)) = file_struct(node, leaves) {
         return match class {
             Some("Image") => (Kind::Image, How::Image { bytes, path: Some(path) }),
-            // Sounds and films are stored alike, and are not images.
+            // Audio and video are stored alike, and are not images.
             Some(_) => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: false }),
             None => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: true }),
         };
@@ -179,7 +179,7 @@ fn members(node: &Node, feature: Option<Feature<'_>>) -> Vec<Member> {
     members.iter().map(of).collect()
 }
 
-/// Returns whether structs of bytes and a path are somewhere in it.
+/// Returns whether it contains structs of bytes and a path.
 fn has_files(node: &Node, leaves: &[Leaf]) -> bool {
     match &node.shape {
         Shape::Leaf(_) => false,
@@ -193,8 +193,8 @@ fn has_files(node: &Node, leaves: &[Leaf]) -> bool {
     }
 }
 
-/// The columns of `bytes`, and of `path` where there is one, of a struct that has other members than
-/// those of a file.
+/// The columns of `bytes` and, if present, `path`, of a struct with more members than those of a
+/// file.
 fn image_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, Option<usize>)> {
     let bytes = node.member_leaf("bytes")?;
     let is_bytes = leaves.get(bytes)?.kind == LeafKind::Bytes;
@@ -203,17 +203,17 @@ fn image_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, Option<usize>)> 
     is_bytes.then_some((bytes, path))
 }
 
-/// The columns of `bytes` and `path`, if a struct has those and nothing else.
+/// The columns of `bytes` and `path`, if a struct has exactly those members.
 fn file_struct(node: &Node, leaves: &[Leaf]) -> Option<(usize, usize)> {
     let Shape::Struct(members) = &node.shape else { return None };
     let (bytes, path) = (node.member_leaf("bytes")?, node.member_leaf("path")?);
     let kinds = (leaves.get(bytes)?.kind, leaves.get(path)?.kind);
-    // A column of which all is null has no type of its own.
+    // A column with only nulls has no type.
     let fits = matches!(kinds, (LeafKind::Bytes, LeafKind::Text | LeafKind::Null));
     (fits && members.len() == 2).then_some((bytes, path))
 }
 
-/// An array of that type and shape, if the column holds such.
+/// The array of that type and shape, if the column can hold it.
 fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
     let (shape, name) = stored(&spec);
     let mut inner = node;
@@ -236,12 +236,12 @@ fn array(node: &Node, leaves: &[Leaf], spec: ArraySpec) -> Option<(Kind, How)> {
 }
 
 impl Column {
-    /// A column of which all rows have the value that a folder's name tells.
+    /// A column with one value for all rows, from the name of a folder.
     pub(crate) fn constant(field: FieldSpec, value: Value<Encoded>) -> Self {
         Self { field, how: How::Constant(value), inner: Vec::new(), units: Vec::new() }
     }
 
-    /// Returns whether a first value decides what the column is.
+    /// Returns whether the type of the column depends on its first value.
     pub(crate) fn may_be_image(&self) -> bool {
         match &self.how {
             How::Bytes { may_be_image, .. } => *may_be_image,
@@ -250,12 +250,12 @@ impl Column {
         }
     }
 
-    /// Returns whether its values lie in the file.
+    /// Returns whether the file stores its values.
     pub(crate) fn is_stored(&self) -> bool {
         !matches!(self.how, How::Constant(_))
     }
 
-    /// The first of its columns in the file, where it has values there.
+    /// Its first column in the file, if it has values there.
     pub(crate) fn first_leaf(&self) -> Option<usize> {
         match &self.how {
             How::Image { bytes: leaf, .. }
@@ -270,7 +270,7 @@ impl Column {
         }
     }
 
-    /// The column of the bytes that decide it.
+    /// The column of the bytes that decide whether it is an image.
     pub(crate) fn bytes_leaf(&self) -> Option<usize> {
         match &self.how {
             How::Bytes { bytes, .. } | How::Image { bytes, .. } => Some(*bytes),
@@ -279,8 +279,8 @@ impl Column {
         }
     }
 
-    /// Makes a column of bytes one of images. Returns the members of the struct that are no part of
-    /// an image.
+    /// Turns a column of bytes into one of images. Returns the members of the struct that are not
+    /// part of the image.
     pub(crate) fn becomes_image(&mut self) -> Vec<String> {
         let mut others = Vec::new();
         self.how = match &self.how {
@@ -298,13 +298,13 @@ impl Column {
         others
     }
 
-    /// What another file has in its place, where that is something else: this one, and the other.
+    /// Describes this column and the other file's column in its place, if they differ.
     pub(crate) fn difference(&self, other: &Self) -> Option<(String, String)> {
         let (mine, theirs) = (&self.field, &other.field);
         if mine.kind != theirs.kind {
             return Some((kind_text(&mine.kind), kind_text(&theirs.kind)));
         }
-        // Which columns documents are made of may differ, and what they count may not.
+        // Documents may be made of different columns, but not of different units.
         if let Some((a, b)) = self.units.iter().zip(&other.units).find(|(a, b)| a != b) {
             return Some([a, b].map(|unit| unit.unwrap_or("plain numbers").to_owned()).into());
         }
@@ -326,10 +326,10 @@ impl Column {
         })
     }
 
-    /// The kind of field that this tool has written under that description.
+    /// Returns whether fdconvert may have written this column for the given field.
     pub(crate) fn agrees(&self, written: &FieldSpec) -> bool {
         let kind = match (&self.field.kind, &written.kind) {
-            // How tensors are handed out is not in the file's own schema.
+            // The file's own schema does not say how tensors are returned.
             (Kind::Array(mine), Kind::Array(theirs)) => {
                 let (mine, theirs) = (stored(mine), stored(theirs));
                 mine == theirs
@@ -349,7 +349,7 @@ fn kind_text(kind: &Kind) -> String {
     }
 }
 
-/// What two lists of classes have from the first number on that they differ in.
+/// Compares two lists of classes from the first number that differs.
 fn class_difference(
     a: Option<Arc<[String]>>,
     b: Option<Arc<[String]>>,
@@ -360,7 +360,7 @@ fn class_difference(
     (a != b).then(|| (class_text(&a, at), class_text(&b, at)))
 }
 
-/// What the classes are from number `at` on, where they differ.
+/// Lists the classes from number `at` on.
 fn class_text(names: &[String], at: usize) -> String {
     match names.get(at) {
         Some(name) => format!("`{name}` as class {at}"),

@@ -1,6 +1,6 @@
 //! `NAME.croissant.json` beside a file: its description in MLCommons Croissant 1.0.
 //!
-//! It is a function of the file alone, so that `verify` finds what was changed in either.
+//! It depends only on the file, so that `verify` detects changes in either.
 use super::{ParquetReader, layout::FORMAT, open::Part};
 use crate::sidecars::croissant::{data_type, document, field, object, record_set};
 use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
@@ -12,11 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Of a description with the names of very many classes.
+/// Limit for a description, with room for very many class names.
 const MAX_BYTES: u64 = 1 << 30;
-/// Bytes of a file that are hashed at once.
+/// Bytes of a file to hash at once.
 const PIECE_BYTES: u64 = 4 << 20;
-/// The records of samples.
 const SAMPLES: &str = "samples";
 
 /// A complete file.
@@ -28,8 +27,8 @@ pub(crate) struct Described<'a> {
     pub(crate) made: &'a Provenance,
 }
 
-/// Path of the description of a file: beside it, under its whole name, so that those of several
-/// files in a folder differ.
+/// Path of the description of a file: the file's whole name plus a suffix, so that several files in
+/// a folder do not collide.
 pub(crate) fn path_of(file: &Path) -> PathBuf {
     let mut name = OsString::from(file.as_os_str());
     name.push(".croissant.json");
@@ -37,7 +36,6 @@ pub(crate) fn path_of(file: &Path) -> PathBuf {
 }
 
 impl Described<'_> {
-    /// The bytes of the description.
     pub(crate) fn document(&self) -> Vec<u8> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let file = object(&name, "application/x-parquet", self.bytes, &self.sha256);
@@ -78,11 +76,11 @@ impl Described<'_> {
     }
 }
 
-/// Names of fields so far.
+/// The field names so far.
 struct Names(Vec<String>);
 
 impl Names {
-    /// The name, with `_` behind it where it is taken.
+    /// Returns an unused name, by appending `_` if necessary.
     fn free(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.0.contains(&name) {
@@ -93,7 +91,7 @@ impl Names {
     }
 }
 
-/// The names of the classes of a label, by their numbers.
+/// The class names of a label, by number.
 fn classes(name: &str, spec: &FieldSpec) -> Option<Value> {
     let names = spec.class_names.as_ref()?;
     let id = format!("{name}_classes");
@@ -113,7 +111,7 @@ fn classes(name: &str, spec: &FieldSpec) -> Option<Value> {
     Some(classes)
 }
 
-/// Returns the problem with the description that lies beside a file of ours, if one does.
+/// Checks the description beside a file of fdconvert, if there is one.
 pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
     if !reader.is_stored {
         return None;
@@ -140,7 +138,7 @@ fn compare(
     let (file, bytes) = (&part.file, part.file.data.len());
     let sha256 = sha256(&file.data)?;
     let described = Described { path: &file.path, bytes, sha256, schema, made };
-    // As documents: another build may have its members in another order.
+    // Compare parsed: another build may order members differently.
     let parse = |text: &[u8]| serde_json::from_slice::<Value>(text).ok();
     let (found, wanted) = (parse(&found), parse(&described.document()));
     if found.is_some() && found == wanted {
@@ -150,7 +148,7 @@ fn compare(
     if hash_of(found) != hash_of(wanted) {
         return Ok(Some("it describes another file than the one next to it"));
     }
-    // Another version may have written other words.
+    // Another version may have used other words.
     let is_of_this_version = made.tool == concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
     Ok(is_of_this_version.then_some("it is not what was written with the file"))
 }

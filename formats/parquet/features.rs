@@ -1,17 +1,17 @@
-//! What Hugging Face `datasets` writes about the columns, under the key `huggingface`.
+//! Column descriptions of Hugging Face `datasets`, stored under the key `huggingface`.
 use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind, Schema};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
-/// The key in the metadata of a file.
+/// Their key in the metadata of a file.
 pub(crate) const KEY: &str = "huggingface";
 
-/// The features of a file, by the names of their columns.
+/// The features of a file, by column name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Features(Map<String, Json>);
 
 impl Features {
-    /// The features that the value of [`KEY`] has; none where it is not understood.
+    /// Parses the value of [`KEY`]; empty if it is not understood.
     pub(crate) fn parse(text: &str) -> Self {
         let mut document: Json = serde_json::from_str(text).unwrap_or_default();
         match document.pointer_mut("/info/features").map(Json::take) {
@@ -24,7 +24,7 @@ impl Features {
         self.0.get(column).map(Feature)
     }
 
-    /// The features of a schema that is written, as the text of [`KEY`].
+    /// Formats the features of a schema as the value of [`KEY`].
     pub(crate) fn text(schema: &Schema) -> String {
         let features = schema.fields.iter().map(|field| (field.name.clone(), feature(field)));
         let features: Map<String, Json> = features.collect();
@@ -32,17 +32,17 @@ impl Features {
     }
 }
 
-/// Description of one column, or of a part of it.
+/// Description of a column, or of a part of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Feature<'a>(&'a Json);
 
 impl<'a> Feature<'a> {
-    /// The name of its class: `Image`, `ClassLabel`, `Value`.
+    /// Name of its Python class: `Image`, `ClassLabel`, `Value`.
     pub(crate) fn class(self) -> Option<&'a str> {
         self.0.get("_type")?.as_str()
     }
 
-    /// The names of the classes of a label.
+    /// The class names of a label.
     pub(crate) fn class_names(self) -> Option<Arc<[String]>> {
         if self.class() != Some("ClassLabel") {
             return None;
@@ -51,7 +51,7 @@ impl<'a> Feature<'a> {
         names.map(|name| Some(name.as_str()?.to_owned())).collect()
     }
 
-    /// The names of the classes of all labels within lists and structs, by the keys that lead there.
+    /// The class names of all labels within lists and structs, with their paths.
     pub(crate) fn inner_class_names(self) -> Vec<(String, Arc<[String]>)> {
         let mut found = Vec::new();
         self.find_class_names(String::new(), &mut found);
@@ -61,7 +61,7 @@ impl<'a> Feature<'a> {
     fn find_class_names(self, key: String, found: &mut Vec<(String, Arc<[String]>)>) {
         match (self.class(), self.0) {
             (Some("ClassLabel"), _) => found.extend(self.class_names().map(|names| (key, names))),
-            // Before lists were classes they were lists of one element.
+            // Older versions described a list as a list of one element.
             (Some("Sequence" | "List" | "LargeList"), _) | (None, Json::Array(_)) => {
                 if let Some(element) = self.element() {
                     element.find_class_names(key, found);
@@ -77,7 +77,7 @@ impl<'a> Feature<'a> {
         }
     }
 
-    /// The shape and the type of an array that is the same in every row.
+    /// Shape and type of an array, if the same in every row.
     pub(crate) fn array(self) -> Option<ArraySpec> {
         let (mut shape, mut inner) = (Vec::new(), self);
         loop {
@@ -88,7 +88,7 @@ impl<'a> Feature<'a> {
                     return spec(shape, inner.0.get("dtype")?.as_str()?);
                 }
                 Some("Sequence" | "List" | "LargeList") => {
-                    // Minus one where every row has its own.
+                    // -1 if it differs between rows.
                     shape.push(inner.0.get("length")?.as_u64()?);
                     inner = Self(inner.0.get("feature")?);
                 }
@@ -106,7 +106,7 @@ impl<'a> Feature<'a> {
             Some("Sequence" | "List" | "LargeList") => self.0.get("feature")?,
             _ => self.0,
         };
-        // Before lists were classes they were lists of one element.
+        // Older versions described a list as a list of one element.
         let structure = structure.get(0).unwrap_or(structure);
         structure.get(name).map(Self)
     }
@@ -152,8 +152,8 @@ fn array_feature(spec: &ArraySpec) -> Json {
     )
 }
 
-/// The shape and the type that an array has in the file: complex numbers are pairs, and a number
-/// alone is a list of one.
+/// Shape and type of an array in the file: complex numbers become pairs, and a scalar a list of one
+/// element.
 pub(crate) fn stored(spec: &ArraySpec) -> (Vec<u64>, &'static str) {
     let mut shape = spec.shape.clone();
     let name = match spec.dtype {
@@ -173,7 +173,7 @@ pub(crate) fn stored(spec: &ArraySpec) -> (Vec<u64>, &'static str) {
     (shape, name)
 }
 
-/// The repetition level of element `number` of an array: how many of its dimensions go on there.
+/// Repetition level of element `number` of an array: the number of dimensions that continue there.
 pub(crate) fn repetition(shape: &[u64], number: u64) -> i16 {
     if number == 0 {
         return 0;

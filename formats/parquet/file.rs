@@ -18,14 +18,13 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Rows that a byte of a file may stand for: far more than in any table that has images.
+/// Limit of rows per byte of a file: far more than in any table with images.
 const ROWS_PER_BYTE: u64 = 256;
-/// Fewer bytes for each row, all columns together, are looked into before the rows are believed.
+/// Below this many bytes per row, all columns together, the row count is checked against the pages.
 const ROW_BYTES: u64 = 64;
-/// Bytes that a value takes once it is decoded, its levels included.
+/// Bytes of a decoded value, with its levels.
 const VALUE_BYTES: u64 = 48;
 
-/// An open file.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: Arc<Path>,
@@ -35,20 +34,19 @@ pub(crate) struct File {
     pub(crate) groups: Vec<Group>,
     pub(crate) n_rows: u64,
     pub(crate) features: Features,
-    /// Columns of lists of a fixed length, which the features need not name.
+    /// Columns of fixed-length lists, which the features may omit.
     pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
     pub(crate) note: Option<Note>,
-    /// Of the footer.
+    /// XXH3 of the footer.
     pub(crate) xxh3: u128,
     pub(crate) created_by: Option<String>,
-    /// The pages of each column of each row group, once they were looked for.
+    /// The pages of each column of each row group, filled on demand.
     tables: Vec<OnceLock<Arc<Table>>>,
 }
 
-/// A row group.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Rows of the file before it.
+    /// Number of rows in the file before it.
     pub(crate) first_row: u64,
     pub(crate) n_rows: u64,
     pub(crate) chunks: Vec<Chunk>,
@@ -59,14 +57,14 @@ pub(crate) struct Group {
 pub(crate) struct Chunk {
     pub(crate) start: u64,
     pub(crate) len: u64,
-    /// Values that it is said to have, nulls among them.
+    /// Claimed number of values, including nulls.
     pub(crate) n_values: u64,
     pub(crate) compression: Compression,
     pub(crate) offset_index: Option<(u64, u64)>,
 }
 
 impl File {
-    /// Opens a file: its end is read. The fields of the names in `dropped` need not be readable.
+    /// Opens a file and reads its footer. The fields in `dropped` may be unreadable.
     pub(crate) fn open(path: &Path, dropped: &[String]) -> Result<Self> {
         Self::new(Blob::open(path)?, path, dropped)
     }
@@ -121,8 +119,8 @@ impl File {
         Ok(file)
     }
 
-    /// Looks for the pages of a column of each row group, where rows take less than images do: whatever
-    /// is done with samples takes time and memory for each row that is claimed.
+    /// Finds the pages of one column in each row group if rows are smaller than images can be:
+    /// every operation on samples takes time and memory for each claimed row.
     fn check_rows(&self, dropped: &[String]) -> Result<()> {
         if self.n_rows <= self.data.len() / ROW_BYTES {
             return Ok(());
@@ -131,13 +129,13 @@ impl File {
             let columns = self.leaves.iter().zip(&group.chunks);
             let readable = columns.filter(|(leaf, _)| !leaf.is_in(dropped));
             let Some((leaf, chunk)) = readable.min_by_key(|(_, chunk)| chunk.len) else { continue };
-            // An offset index says where pages lie, and not what is in them.
+            // An offset index has the places of pages, but not their contents.
             self.walk(group, chunk, leaf)?;
         }
         Ok(())
     }
 
-    /// The index block, of a file of ours; or why it cannot be used.
+    /// The index block of a file of fdconvert; or why it cannot be used.
     pub(crate) fn index(&self) -> Result<Result<Option<Index>, String>> {
         let is_ours = || self.created_by.as_ref().is_some_and(|by| by.starts_with(CREATED_BY));
         let Some(note) = &self.note else {
@@ -156,7 +154,7 @@ impl File {
         Ok(if is_own { Ok(Some(index)) } else { Err("its index block is of another file".into()) })
     }
 
-    /// The row group of a row, and the row in it.
+    /// The row group of a row, and the row's position in it.
     pub(crate) fn group_of(&self, row: u64) -> Option<(usize, u64)> {
         let after = self.groups.partition_point(|group| group.first_row <= row);
         let number = after.checked_sub(1)?;
@@ -188,7 +186,7 @@ impl File {
         Ok(slot.map_or_else(|| table.clone(), |slot| slot.get_or_init(|| table.clone()).clone()))
     }
 
-    /// Returns whether the pages of a column of a row group were found already.
+    /// Returns whether the pages of a column of a row group are already known.
     pub(crate) fn has_table(&self, group: usize, leaf: usize) -> bool {
         let number = group.saturating_mul(self.leaves.len()).saturating_add(leaf);
         self.tables.get(number).is_some_and(|slot| slot.get().is_some())
@@ -210,7 +208,7 @@ impl File {
         self.corrupt(chunk.start, format!("column `{column}`: {what}"))
     }
 
-    /// The pages of a column of a row group, by their headers.
+    /// Finds the pages of a column of a row group by their headers.
     fn walk(&self, group: &Group, chunk: &Chunk, leaf: &Leaf) -> Result<Table> {
         let failed = |what| self.failed(chunk, leaf, what);
         let bytes = self.data.read(chunk.start, chunk.len)?;
@@ -219,7 +217,7 @@ impl File {
         walked(&bytes, chunk, group.n_rows, is_flat).map_err(failed)
     }
 
-    /// The number of the page with a row of a row group, and where its rows begin.
+    /// The number of the page with a row of a row group, and its first row.
     pub(crate) fn page_of(&self, group: usize, leaf: usize, row: u64) -> Result<(usize, u64)> {
         let table = self.table(group, leaf)?;
         let after = table.pages.partition_point(|page| page.first_row <= row);
@@ -227,7 +225,6 @@ impl File {
         page.ok_or_else(|| self.corrupt(0, format!("no page holds row {row}")))
     }
 
-    /// Decodes the rows of a page.
     pub(crate) fn rows(
         &self,
         group: usize,

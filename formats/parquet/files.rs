@@ -1,4 +1,4 @@
-//! Which files of a folder are a dataset, and what the names of files and folders say of their rows.
+//! Finds the files of a dataset in a folder, and derives splits and columns from names.
 use super::layout::{FORMAT, MAGIC};
 use fdconvert_core::{Error, Remark, Result, Shard, split_named, split_of_file};
 use fdconvert_storage::place::{self, Kind as PlaceKind};
@@ -8,20 +8,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Extensions of such files, whatever their case.
+/// File extensions, in any case.
 const EXTENSIONS: [&str; 3] = [FORMAT, "parq", "pq"];
-/// Name of the table of a folder of images, which is not a dataset.
+/// Table of a folder of images, which is not a dataset.
 const METADATA: &str = "metadata.parquet";
-/// Folders that datasets have their files in, beside those that are called after splits.
+/// Names of data folders, beside those of splits.
 const FOLDERS: [&str; 2] = ["data", "default"];
-/// Folders within folders, deeper than datasets are divided.
+/// Limit of nested folders; datasets are not divided more deeply.
 const MAX_DEPTH: usize = 8;
-/// Folders, and entries of each, that are looked at to see whether they are configurations: folders of
-/// classes can have millions of images.
+/// Limit of folders to check for configurations, and of entries in each: folders of classes can
+/// have millions of images.
 const LOOKED_AT: usize = 16;
-/// Folders in which tables of several versions keep which files are theirs.
+/// Folders in which versioned tables record their files.
 const TABLES: [(&str, &str); 2] = [("_delta_log", "Delta Lake"), (".hoodie", "Hudi")];
-/// Starts of names that writers give the pieces of any split.
+/// Common prefixes of the pieces of a split.
 const PIECES: [&str; 5] = ["part", "shard", "chunk", "data", "file"];
 
 /// A file of a dataset.
@@ -29,21 +29,23 @@ const PIECES: [&str; 5] = ["part", "shard", "chunk", "data", "file"];
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
     pub(crate) split: String,
-    /// Columns that its folders tell, `label=cat`, from the outside in.
+    /// Columns from its folder names such as `label=cat`, outermost first.
     pub(crate) partitions: Vec<(String, String)>,
 }
 
 /// Content of a folder.
 #[derive(Debug)]
 pub(crate) enum Listing {
-    /// The files of a dataset; none where there is none. A table that has versions is named.
+    /// The files of a dataset, possibly none, and the name of the table format if it is a versioned
+    /// one.
     Files(Vec<Found>, Option<&'static str>),
-    /// The names of folders that are a dataset each.
+    /// Names of folders with a separate dataset in each.
     Configurations(Vec<String>),
 }
 
 impl Listing {
-    /// The files of a folder, in the order of their names: those in it, else those of its folders.
+    /// Lists the files of a folder, sorted by name: those directly in it, or else those in its
+    /// folders.
     ///
     /// # Errors
     /// `Io`.
@@ -70,7 +72,7 @@ impl Listing {
         })
     }
 
-    /// That files may be of an earlier version of a table.
+    /// Warns that files may belong to an earlier version of a table.
     pub(crate) fn remark(&self) -> Option<Remark> {
         let Self::Files(_, table) = self else { return None };
         table.map(|table| {
@@ -83,7 +85,7 @@ impl Listing {
     }
 
     /// # Errors
-    /// `Unsupported` where the folder has several datasets.
+    /// `Unsupported` if the folder has several datasets.
     pub(crate) fn files(self, folder: &Path) -> Result<Vec<Found>> {
         match self {
             Self::Files(files, _) => Ok(files),
@@ -100,7 +102,7 @@ impl Listing {
     }
 }
 
-/// `column` is told by a folder above, `label=cat`: all that lies below is of the dataset.
+/// `column` is true below a folder such as `label=cat`: everything below belongs to the dataset.
 fn walk(
     entries: &[(PathBuf, PlaceKind)],
     (depth, column): (usize, bool),
@@ -108,7 +110,7 @@ fn walk(
 ) -> Result<()> {
     let before = files.len();
     let of_dataset = |(path, kind): &&(PathBuf, PlaceKind)| {
-        // A table of the images beside it.
+        // The metadata table of the images beside it.
         *kind == PlaceKind::File && is_named(path) && name_of(path) != METADATA
     };
     files.extend(entries.iter().filter(of_dataset).map(|(path, _)| path.clone()));
@@ -116,7 +118,7 @@ fn walk(
         return Ok(());
     }
     for (path, kind) in entries {
-        // Others are classes of images, which need not be looked through.
+        // Other folders are classes of images and need not be searched.
         let is_taken = is_known(&name_of(path)) || (column && !is_hidden(path));
         if *kind == PlaceKind::Folder && is_taken {
             let column = column || partition(&name_of(path)).is_some();
@@ -126,7 +128,7 @@ fn walk(
     Ok(())
 }
 
-/// The folders of a folder that have nothing but a dataset in them, and its files.
+/// The subfolders that contain only a dataset, and its files.
 fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
     let is_url = place::is_url(folder);
     if is_url && !folder.starts_with("hf:") {
@@ -151,7 +153,7 @@ fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
     Ok(found)
 }
 
-/// Returns whether the first entries of a folder are files of a dataset, or folders of such.
+/// Returns whether the first entries of a folder are files of a dataset, or folders of them.
 fn may_be_configuration(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let mut entries = entries.flatten().map(|entry| entry.path()).filter(|path| !is_hidden(path));
@@ -165,7 +167,7 @@ fn found(folder: &Path, paths: Vec<PathBuf>) -> Vec<Found> {
         below.unwrap_or_default()
     };
     let is_split = |(key, value): &(String, String)| key == "split" && split_named(value).is_some();
-    // What else stands beside such folders, as `split=holdout`, are splits, too.
+    // The neighbours of such a folder, such as `split=holdout`, are splits, too.
     let tell_splits = paths.iter().any(|path| {
         let below = parts(path);
         let mut names = below.iter().map(|name| name.to_string_lossy());
@@ -186,7 +188,7 @@ fn found(folder: &Path, paths: Vec<PathBuf>) -> Vec<Found> {
         Found { path, split, partitions }
     };
     let mut files: Vec<Found> = paths.into_iter().map(found).collect();
-    // The samples of a split follow each other, the splits in the order of their first file.
+    // The samples of a split are contiguous; splits are in the order of their first file.
     let mut order: Vec<String> = Vec::new();
     for file in &files {
         if !order.contains(&file.split) {
@@ -201,12 +203,12 @@ fn is_known(folder: &str) -> bool {
     FOLDERS.contains(&folder) || split_of(folder).is_some() || partition(folder).is_some()
 }
 
-/// The split of a folder; of large datasets the Hub converts a part.
+/// The split of a folder. The Hub converts only a part of large datasets, and the name says so.
 fn split_of(folder: &str) -> Option<&'static str> {
     split_named(folder.strip_prefix("partial-").unwrap_or(folder))
 }
 
-/// `label` and `cat` of the folder `label=cat`, in which characters may stand as `%2F`.
+/// Splits the folder name `label=cat` into `label` and `cat`; characters may be escaped as `%2F`.
 fn partition(folder: &str) -> Option<(String, String)> {
     let (key, value) = folder.split_once('=').filter(|(key, _)| !key.is_empty())?;
     Some((unescaped(key), unescaped(value)))
@@ -225,9 +227,9 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `train` of `train-00000-of-00005.parquet`, of `train.parquet` and of `photos-train.parquet`, as
-/// `pack` names the files of several splits. Names that count pieces as Hugging Face does are those of
-/// splits whatever they are; of others a word in them tells, as in `cc.train0.parquet`.
+/// Returns `train` for `train-00000-of-00005.parquet`, `train.parquet` and `photos-train.parquet`
+/// (`pack` names the files of several splits like that). A name with Hugging Face's piece numbers
+/// is always a split; otherwise a word in it decides, as in `cc.train0.parquet`.
 fn of_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let start = stem.split('-').next().unwrap_or_default();
@@ -248,7 +250,7 @@ fn of_name(path: &Path) -> String {
     counted.or_else(by_word).unwrap_or(Shard::DEFAULT_SPLIT).to_owned()
 }
 
-/// Returns whether a path is called as such files are.
+/// Returns whether the file name has one of the extensions.
 pub(crate) fn is_named(path: &Path) -> bool {
     let is_one = |extension: &OsStr| EXTENSIONS.iter().any(|it| extension.eq_ignore_ascii_case(it));
     path.extension().is_some_and(is_one) && !is_hidden(path)
@@ -263,7 +265,7 @@ fn name_of(path: &Path) -> std::borrow::Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
 
-/// Returns whether a file begins as such files do.
+/// Returns whether a file starts like a Parquet file.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     place::read_start(path, MAGIC.len()).is_ok_and(|start| start[..] == MAGIC)
 }

@@ -1,4 +1,4 @@
-//! The end of a file: what it says of schema and row groups, checked before it is believed.
+//! Reads the end of a file, and checks its schema and row groups before they are trusted.
 use super::{
     file::{Chunk, Group},
     layout::{ENCRYPTED, FORMAT, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
@@ -17,10 +17,9 @@ use fdconvert_core::{Error, Result, caught, option};
 use fdconvert_storage::Blob;
 use std::path::Path;
 
-/// The last bytes of a file that are read at once: most footers are shorter.
+/// Bytes at the end of a file to read at once: most footers are shorter.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// The footer of a file.
 pub(super) fn read(data: &Blob, path: &Path) -> Result<Bytes> {
     let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
     let len = data.len();
@@ -64,7 +63,7 @@ pub(super) fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
     }
 }
 
-/// The note of this tool about the file, if it has written it.
+/// fdconvert's note about the file, if it wrote the file.
 pub(super) fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
     let Some(text) = text else { return Ok(None) };
     let version = serde_json::from_str::<serde_json::Value>(text).ok();
@@ -73,7 +72,7 @@ pub(super) fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
         let (format, path) = (FORMAT, path.to_path_buf());
         return Err(Error::Version { format, path, found, supported: "1" });
     }
-    // Another program may have put something of its own there.
+    // Another program may have used the key for something else.
     Ok(serde_json::from_str(text).ok())
 }
 
@@ -88,7 +87,8 @@ pub(super) fn refuse_summary(metadata: &ParquetMetaData, path: &Path) -> Result<
     Err(Error::Unsupported { format: FORMAT, path: path.into(), what: what.into() })
 }
 
-/// A row group, or nothing for one without rows: writers leave the places of its columns open.
+/// A row group; `None` for one without rows, for which writers leave the places of columns
+/// undefined.
 pub(super) fn group_of(
     group: &RowGroupMetaData,
     first_row: u64,
@@ -104,7 +104,7 @@ pub(super) fn group_of(
     }
     let chunk = |(chunk, leaf): (&ColumnChunkMetaData, &Leaf)| {
         let what = |what: &str| format!("column `{}`: {what}", chunk.column_path().string());
-        // Where no list is around a value each row has one, and else one or more.
+        // Outside lists each row has one value; in lists it has one or more.
         let n_values = u64::try_from(chunk.num_values()).unwrap_or(0);
         let is_flat = leaf.descr.max_rep_level() == 0;
         if n_values < n_rows || (is_flat && n_values > n_rows) {
@@ -112,7 +112,7 @@ pub(super) fn group_of(
         }
         let number = |number: i64| u64::try_from(number).map_err(|_| what("a negative place"));
         let data = number(chunk.data_page_offset())?;
-        // Some writers say 0 where there is no dictionary.
+        // Some writers write 0 if there is no dictionary.
         let dictionary = chunk.dictionary_page_offset().map(number).transpose()?;
         let start = dictionary.filter(|&at| at > 0 && at < data).unwrap_or(data);
         let len = number(chunk.compressed_size())?;
@@ -130,7 +130,7 @@ pub(super) fn group_of(
     Ok(Some(Group { first_row, n_rows, chunks }))
 }
 
-/// Refuses columns of which nothing could be read: those of the fields in `dropped` need not be.
+/// Refuses unreadable columns, except those of the fields in `dropped`.
 pub(super) fn refuse_unread(
     footer: &Bytes,
     groups: &[Group],

@@ -55,12 +55,12 @@ impl Format for Parquet {
         Ok(Box::new(parquet))
     }
 
-    /// A file that begins as such files do, or a folder with files that are called so.
+    /// Recognises a file with Parquet's magic, and a folder of files with its extensions.
     fn detect(&self, path: &Path) -> bool {
         match place::look(path) {
             Ok(Some(place::Kind::File)) => is_parquet(path),
             Ok(Some(place::Kind::Folder)) => {
-                // Beside folders of images img2dataset writes tables that are called as they are.
+                // img2dataset writes tables of the same names as folders of images beside those.
                 let is_of_folder = |file: &Path| {
                     matches!(place::look(&file.with_extension("")), Ok(Some(place::Kind::Folder)))
                 };
@@ -103,7 +103,7 @@ impl Format for Parquet {
     }
 }
 
-/// Returns whether a list of sidecars names the only one that there is for such files.
+/// Returns whether a list of sidecars contains the only one supported.
 fn has_croissant(list: &str) -> Result<bool> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     match words[..] {

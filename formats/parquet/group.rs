@@ -1,4 +1,4 @@
-//! A row group: samples that are kept until there are enough, and then become columns.
+//! A row group: collects samples, then writes them as columns.
 use super::{
     features::{repetition, stored},
     sink::Sink,
@@ -18,17 +18,17 @@ use fdconvert_core::{
 };
 use std::ops::Range;
 
-/// More than the header of a page of images and its levels take.
+/// Upper bound for the header and levels of a page of images.
 const HEAD_BYTES: u64 = 96;
 
-/// Writes samples as a row group, and returns where the bytes of its images are, field after field.
+/// Writes samples as a row group, and returns the places of their image bytes, field by field.
 pub(crate) fn write(
     file: &mut SerializedFileWriter<Sink>,
     schema: &Schema,
     samples: &[Sample<Encoded>],
 ) -> Result<Vec<Vec<Range<u64>>>> {
     let mut group = file.next_row_group()?;
-    // The first column of each field of images, and the lengths of the images.
+    // For each image field: its first column, and the lengths of its images.
     let (mut n_columns, mut images) = (0, Vec::new());
     for (at, field) in schema.fields.iter().enumerate() {
         let values: Vec<&Value<Encoded>> =
@@ -96,7 +96,7 @@ fn lost() -> ParquetError {
     ParquetError::General("images are not where they were written".into())
 }
 
-/// Writes the names of images: the first one bears the key.
+/// Writes the names of images: that of the first one is the key.
 pub(crate) fn names(
     column: &mut ColumnWriter<'_>,
     samples: &[Sample<Encoded>],
@@ -111,7 +111,6 @@ pub(crate) fn names(
     Ok(())
 }
 
-/// Writes values that are not images.
 pub(crate) fn plain(
     column: &mut ColumnWriter<'_>,
     field: &FieldSpec,
@@ -155,7 +154,7 @@ fn arrays(
     values: &[&Value<Encoded>],
 ) -> Result<()> {
     let (shape, _) = stored(spec);
-    // Lists are empty from a dimension without elements on.
+    // Lists are empty from the first dimension of size 0 on.
     let depth = shape.iter().position(|&size| size == 0);
     let outer = shape.get(..depth.unwrap_or(shape.len())).unwrap_or_default();
     let n_levels: u64 = outer.iter().product();
@@ -170,7 +169,7 @@ fn arrays(
     Ok(())
 }
 
-/// Levels of definition and of repetition.
+/// Definition and repetition levels.
 type Levels<'a> = (Option<&'a [i16]>, Option<&'a [i16]>);
 
 fn write_array(

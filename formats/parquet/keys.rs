@@ -1,23 +1,23 @@
-//! Keys of samples in files of others: the path beside the image, or the number of the row. The
-//! latter has no extension: that would take a look into every image.
+//! Keys of samples in other tools' files: the path beside the image, or the row number. The latter
+//! has no extension, since finding it would require reading every image.
 use super::{ParquetReader, cell::Cell, columns::How, open::Part};
 use fdconvert_core::{Codec, Kind, Result};
 use std::{collections::BTreeMap, ops::Range};
 
-/// Longer paths are not names.
+/// Longer paths are not used as keys.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// The keys that are not the number of their row.
+/// The keys that are not row numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     by_index: BTreeMap<u64, Box<str>>,
-    /// Samples whose paths could not be read.
+    /// Samples with unreadable paths.
     pub(crate) unread: Vec<Range<u64>>,
 }
 
 impl Keys {
-    /// Reads the paths of all samples. Where one cannot be read, its number stands for it, and
-    /// reading the sample is [an error](Self::check).
+    /// Reads the paths of all samples. A sample with an unreadable path gets its number as key, and
+    /// reading it is [an error](Self::check).
     pub(crate) fn read(reader: &ParquetReader) -> Self {
         let (mut keys, mut taken, mut unread) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for part in &reader.parts {
@@ -33,7 +33,7 @@ impl Keys {
                         index += 1;
                     }
                     Ok(_) => index += 1,
-                    // Its row group is damaged: to try each of its rows would take long.
+                    // Its row group is damaged: trying each of its rows would be slow.
                     Err(_) => {
                         let end = reader.group_end(index);
                         unread.push(index..end);
@@ -43,7 +43,7 @@ impl Keys {
             }
         }
         if keys.len() as u64 != reader.facts.len {
-            // A number could be that of a row that has no name.
+            // A row number must not equal the key of a row without a name.
             let stem = |key: &str| Codec::strip_extension(key).unwrap_or(key).to_owned();
             keys.retain(|_, key| !stem(key).bytes().all(|byte| byte.is_ascii_digit()));
         }
@@ -54,10 +54,10 @@ impl Keys {
         self.by_index.get(&index).map(AsRef::as_ref)
     }
 
-    /// Refuses a sample whose path could not be read: under its number it would be another one.
+    /// Refuses a sample with an unreadable path: its number would be the wrong key.
     ///
     /// # Errors
-    /// What is wrong with the path, or that something was.
+    /// What is wrong with the path, or that something was wrong.
     pub(crate) fn check(&self, reader: &ParquetReader, index: u64) -> Result<()> {
         if !self.unread.iter().any(|range| range.contains(&index)) {
             return Ok(());
@@ -66,7 +66,7 @@ impl Keys {
         if let Some(path) = path_of(part) {
             reader.flat(index, path)?;
         }
-        // A file in a store that was not to be had for a while, or a row behind the damaged one.
+        // The store failed temporarily, or the row follows a damaged one.
         Err(reader.bad(index, "paths of its row group could not be read, so its name is not known"))
     }
 }
@@ -80,7 +80,7 @@ fn path_of(part: &Part) -> Option<usize> {
     }
 }
 
-/// The key that a path is, without what leads elsewhere.
+/// The key for a path, without `.` and `..` parts; `None` if it is no usable key.
 fn safe(path: &str) -> Option<String> {
     let is_name = |part: &&str| !part.is_empty() && !matches!(*part, "." | "..");
     let parts: Vec<&str> = path.split(['/', '\\']).filter(is_name).collect();
@@ -89,8 +89,8 @@ fn safe(path: &str) -> Option<String> {
     is_safe.then_some(key)
 }
 
-/// The key, or the first that no sample has: `a-1.jpg`, `a-2.jpg`. Beside each key that is taken
-/// stands the number to begin with.
+/// The key, or its first unused variant: `a-1.jpg`, `a-2.jpg`. `taken` maps each used key to the
+/// next number to try.
 fn unique(key: String, taken: &mut BTreeMap<String, u64>) -> String {
     let Some(next) = taken.get(&key).copied() else {
         taken.insert(key.clone(), 1);

@@ -1,4 +1,4 @@
-//! The columns of a file that hold values, and how a field is put together from them.
+//! The columns of a file that hold values, and how fields are assembled from them.
 use super::{cell::Cell, values::Rows};
 use ::parquet::{
     basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical},
@@ -7,16 +7,16 @@ use ::parquet::{
 use fdconvert_core::DType;
 use std::sync::Arc;
 
-/// No type of 256 bits has more decimals.
+/// Limit of a 256-bit type.
 pub(crate) const MAX_DECIMALS: u32 = 76;
-/// Deeper columns would let a schema exhaust the stack.
+/// A deeper schema could exhaust the stack.
 const MAX_DEPTH: usize = 32;
 
 /// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeafKind {
     Bool,
-    /// Integers with a sign; times and dates are the integers that are stored.
+    /// Signed integers; times and dates keep their stored integers.
     Int,
     Unsigned,
     Half,
@@ -24,13 +24,13 @@ pub(crate) enum LeafKind {
     Double,
     Text,
     Bytes,
-    /// With so many decimals.
+    /// With this many decimals.
     Decimal(u32),
-    /// Nothing but nulls.
+    /// Only nulls.
     Null,
 }
 
-/// A column that holds values.
+/// A column of values.
 #[derive(Debug, Clone)]
 pub(crate) struct Leaf {
     pub(crate) descr: ColumnDescPtr,
@@ -63,17 +63,17 @@ impl Leaf {
 }
 
 impl Leaf {
-    /// The field that it is a part of.
+    /// The field that contains it.
     pub(crate) fn field(&self) -> &str {
         self.descr.path().parts().first().map_or("", String::as_str)
     }
 
-    /// Returns whether it is a part of one of these fields.
+    /// Returns whether it belongs to one of these fields.
     pub(crate) fn is_in(&self, fields: &[String]) -> bool {
         fields.iter().any(|field| field == self.field())
     }
 
-    /// What its integers count, where they are more than numbers.
+    /// Unit of its integers, if they are not plain numbers.
     pub(crate) fn unit(&self) -> Option<&'static str> {
         let info = self.descr.get_basic_info();
         Some(match (self.descr.physical_type(), info.logical_type_ref()) {
@@ -100,7 +100,7 @@ impl Leaf {
         })
     }
 
-    /// The type of an element, where the values are numbers of one size.
+    /// The element type, if values are numbers of one size.
     pub(crate) fn dtype(&self) -> Option<DType> {
         use ConvertedType::{INT_8, INT_16, UINT_8, UINT_16};
         let is_wide = self.descr.physical_type() == Physical::INT64;
@@ -150,9 +150,9 @@ fn is_text(info: &BasicTypeInfo) -> bool {
 /// Structure of nested values.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    /// Below this definition level it is null; 0 if it is never.
+    /// It is null below this definition level; 0 if it is never null.
     pub(crate) null_below: i16,
-    /// The leaves at and below it.
+    /// First column at or below it.
     first_leaf: usize,
     n_leaves: usize,
     pub(crate) shape: Shape,
@@ -163,14 +163,14 @@ pub(crate) enum Shape {
     /// The number of the column.
     Leaf(usize),
     Struct(Vec<(Arc<str>, Node)>),
-    /// Elements: each begins at a level of this repetition, and there is none below this
-    /// definition level.
+    /// Elements: each starts at this repetition level, and the list is empty below this definition
+    /// level.
     List {
         rep: i16,
         def: i16,
         element: Box<Node>,
     },
-    /// As a list, of structs of a key and a value.
+    /// As a list of structs of a key and a value.
     Map {
         rep: i16,
         def: i16,
@@ -179,7 +179,6 @@ pub(crate) enum Shape {
 }
 
 impl Node {
-    /// The fields of a schema.
     pub(crate) fn roots(schema: &Type) -> Result<Vec<(Arc<str>, Self)>, String> {
         let mut next_leaf = 0;
         let fields = schema.get_fields().iter();
@@ -190,7 +189,7 @@ impl Node {
         fields.map(root).collect()
     }
 
-    /// The number of the only column of values.
+    /// Number of the only column of values.
     pub(crate) fn as_leaf(&self) -> Option<usize> {
         match &self.shape {
             Shape::Leaf(leaf) => Some(*leaf),
@@ -198,7 +197,7 @@ impl Node {
         }
     }
 
-    /// The number of the column of a member of a struct.
+    /// Column number of a member of a struct.
     pub(crate) fn member_leaf(&self, name: &str) -> Option<usize> {
         let Shape::Struct(members) = &self.shape else { return None };
         members.iter().find(|(member, _)| **member == *name)?.1.as_leaf()
@@ -218,7 +217,7 @@ impl Node {
         }
     }
 
-    /// The numbers of the columns at and below it.
+    /// Range of the column numbers at and below it.
     pub(crate) fn leaves(&self) -> std::ops::Range<usize> {
         self.first_leaf..self.first_leaf + self.n_leaves
     }
@@ -252,7 +251,7 @@ fn node(
     }
     let first_leaf = *next_leaf;
     match repetition(ty) {
-        // A list without the groups that the specification has around lists since.
+        // A list without the groups that the specification now requires around lists.
         Repetition::REPEATED => {
             let (def, rep) = (def + 1, rep + 1);
             let element = Box::new(content(ty, 0, def, rep, next_leaf, depth)?);
@@ -264,7 +263,7 @@ fn node(
     }
 }
 
-/// Content of a type, once its own repetition is dealt with.
+/// Content of a type, apart from its repetition.
 fn content(
     ty: &Type,
     null_below: i16,
@@ -305,7 +304,7 @@ fn content(
     Ok(Node { null_below, first_leaf, n_leaves: *next_leaf - first_leaf, shape })
 }
 
-/// The element of a list, by the rules of the specification for lists of other times.
+/// The element of a list, by the specification's rules for backward compatibility.
 fn element(
     list: &Type,
     repeated: &Type,
@@ -329,13 +328,13 @@ trait GroupFields {
 }
 
 impl GroupFields for Type {
-    /// The fields of a group; the library's own call is for groups alone.
+    /// The fields of a group; the library's own call panics for other types.
     fn get_fields_checked(&self) -> Option<&[Arc<Type>]> {
         self.is_group().then(|| self.get_fields())
     }
 }
 
-/// Position in one of the columns of a row that is read.
+/// Position within one column of the row being read.
 pub(crate) struct Cursor<'a> {
     pub(crate) leaf: &'a Leaf,
     pub(crate) rows: &'a Rows,
@@ -353,13 +352,13 @@ impl Cursor<'_> {
 const DISAGREE: &str = "the levels of its columns do not agree";
 
 impl Node {
-    /// Puts together the value at the cursors, which stand for the columns from number `first` on,
-    /// and moves them behind it.
+    /// Assembles the value at the cursors, which start at column number `first`, and moves them
+    /// past it.
     pub(crate) fn read(&self, cursors: &mut [Cursor<'_>], first: usize) -> Result<Cell, String> {
         let lead = self.first_leaf.checked_sub(first).ok_or(DISAGREE)?;
         let peek = |cursors: &[Cursor<'_>]| cursors.get(lead).and_then(Cursor::peek);
         let Some((def, _)) = peek(cursors) else {
-            // A struct without members has no column that could say anything of it.
+            // A struct without members has no column that could tell.
             return if self.n_leaves == 0 { Ok(Cell::Null) } else { Err(DISAGREE.to_owned()) };
         };
         if def < self.null_below {
@@ -404,7 +403,7 @@ impl Node {
         }
     }
 
-    /// Moves all cursors over the one level that says that nothing is here.
+    /// Moves all cursors past the single level of an absent value.
     fn pass(&self, cursors: &mut [Cursor<'_>], first: usize) -> Result<(), String> {
         for leaf in self.leaves() {
             let cursor = leaf.checked_sub(first).and_then(|at| cursors.get_mut(at));

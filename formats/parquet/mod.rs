@@ -1,14 +1,14 @@
 //! Parquet files as Hugging Face `datasets` writes and reads them.
 //!
-//! [`Parquet`] is the format; what it opens is a [`ParquetReader`]. [`spec`] specifies what this
-//! tool writes, and how columns of others become fields.
+//! [`Parquet`] is the format; it opens files as a [`ParquetReader`]. [`spec`] specifies the files
+//! that fdconvert writes, and how columns of other tools become fields.
 //!
-//! Opening reads the end of each file. The page with a sample is found by the page index, or by the
-//! headers of the pages, and decoded by the library `parquet`; in files of ours an index block that
-//! other readers pass over leads to the bytes of each image, which are neither compressed nor
-//! copied.
+//! Opening reads the end of each file. To read a sample, the reader finds its page by the page
+//! index, or by the headers of the pages, and the library `parquet` decodes it. In fdconvert's
+//! files an index block, which other readers skip, has the place of each image's bytes, which are
+//! neither compressed nor copied.
 //!
-//! Deliberately absent: Arrow, whose memory layout nothing here needs.
+//! Deliberately absent: Arrow, because nothing here needs its memory layout.
 
 mod arrow;
 mod beside;

@@ -1,4 +1,4 @@
-//! What is checked before the first sample is read: the footers, and that all files have one schema.
+//! Checks before the first sample is read: the footers, and that all files have one schema.
 use super::{
     ParquetReader, beside,
     cache::Cache,
@@ -22,16 +22,15 @@ use fdconvert_storage::{
 };
 use std::{path::Path, sync::OnceLock};
 
-/// Rows that are looked at for a first value.
+/// Rows to read for a first value.
 const LOOKED_AT: u64 = 16;
-/// Of a column of images at least this many are, for each value that is none.
+/// Minimum number of images in a column per value that is no image.
 const OTHERS_MOST: u64 = 3;
 
-/// A file of a dataset.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) file: File,
-    /// Samples of the dataset before it.
+    /// Number of samples in the dataset before it.
     pub(crate) first: u64,
     pub(crate) split: String,
     pub(crate) columns: Vec<Column>,
@@ -43,13 +42,13 @@ impl ParquetReader {
     /// Opens a file, or all files of a folder.
     ///
     /// # Errors
-    /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
+    /// `Io`; `Version` and `Unsupported` for data that this build does not support; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// As [`open`](Self::open), with this limit for the pages that are decompressed together, and
-    /// without the columns of these names.
+    /// Like [`open`](Self::open), with a limit for the pages decompressed together, and without the
+    /// dropped columns.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -72,7 +71,7 @@ impl ParquetReader {
         Ok(Self { is_stored: true, ..reader })
     }
 
-    /// Opens a file that is in memory; `path` is what messages call it.
+    /// Opens a file in memory; messages call it `path`.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -136,8 +135,8 @@ impl ParquetReader {
         Ok(reader)
     }
 
-    /// Makes columns of bytes whose first value is an image, or that are images in another file, fields
-    /// of images.
+    /// Turns bytes columns into image fields if their first value is an image, or if they are
+    /// images in another file.
     fn recognise_images(&mut self) -> Result<()> {
         for at in 0..self.facts.schema.fields.len() {
             let columns = || self.parts.iter().filter_map(|part| part.columns.get(at));
@@ -162,13 +161,13 @@ impl ParquetReader {
                 self.facts.remarks.push(remark.into());
             }
         }
-        // An error may have asked for them before it was known which columns are images.
+        // An error may have read the keys before the image columns were known.
         self.keys = OnceLock::new();
         Ok(())
     }
 
-    /// Tells of files in lists, beside images that are fields. Where there are none of these, that is
-    /// told of any source.
+    /// Reports files in lists, if there are image fields as well. Without image fields every source
+    /// gives a similar report.
     fn remark_lists(&mut self) {
         let fields = &self.facts.schema.fields;
         if self.facts.schema.first_image().is_none() {
@@ -189,7 +188,7 @@ impl ParquetReader {
         }
     }
 
-    /// Tells of classes that only the schema of the files has names of: values have their numbers.
+    /// Reports class names that only the files' schema has: values have their numbers.
     fn remark_classes(&mut self) {
         let columns = self.parts.first().map_or(&[][..], |part| &part.columns);
         for Column { field, inner, .. } in columns {
@@ -204,8 +203,8 @@ impl ParquetReader {
         }
     }
 
-    /// Returns whether a column of bytes begins with an image, or with a broken one that others
-    /// follow. Where it begins with nulls, values of the whole dataset are looked at.
+    /// Returns whether a bytes column begins with an image, or with a broken one followed by
+    /// images. If it begins with nulls, values of the whole dataset are sampled.
     fn begins_with_image(&self, at: usize) -> Result<bool> {
         let n_looks = self.facts.len.min(LOOKED_AT);
         if let Some(are_images) = self.are_images(at, 0..n_looks)? {
@@ -217,7 +216,7 @@ impl ParquetReader {
     }
 
     /// Returns whether the first of these values of a column is an image, or nearly all are; `None`
-    /// where none is there.
+    /// if there are none.
     fn are_images(&self, at: usize, indices: impl Iterator<Item = u64>) -> Result<Option<bool>> {
         let (mut n_images, mut n_others) = (0, 0);
         for index in indices {
@@ -232,14 +231,14 @@ impl ParquetReader {
                 }
                 Ok(Cell::Bytes(_)) => n_others += 1,
                 Err(error @ Error::Io { .. }) => return Err(error),
-                // A null, or damage that reading the sample will tell.
+                // A null, or damage that reading the sample will report.
                 _ => {}
             }
         }
         Ok((n_others > 0).then_some(n_images > OTHERS_MOST * n_others))
     }
 
-    /// Takes over what the index blocks say of the schema, where all files have one that fits.
+    /// Adopts the schema of the index blocks, if all files have a matching one.
     fn take_indexes(&mut self) {
         for part in &mut self.parts {
             let fits = |index: &Index| {
@@ -252,7 +251,7 @@ impl ParquetReader {
             };
             if part.index.as_ref().is_some_and(|index| !fits(index)) {
                 part.index = None;
-                // The order of another file, whose index this one cannot be read by, or less than it.
+                // The columns are reordered, which the index does not support, or incomplete.
                 if self.facts.dropped_fields.is_empty() && !parts::is_reordered(&part.columns) {
                     part.problem = Some("its index block is about other columns".to_owned());
                 }
@@ -262,7 +261,7 @@ impl ParquetReader {
         let mut schemas = schemas.collect::<Option<Vec<_>>>().unwrap_or_default().into_iter();
         let Some(schema) = schemas.next().cloned() else { return };
         if schemas.all(|other| *other == schema) {
-            // What folders tell stands behind what is stored.
+            // Fields from folder names come after the stored ones.
             for (mine, written) in self.facts.schema.fields.iter_mut().zip(schema.fields) {
                 *mine = written;
             }
@@ -274,13 +273,13 @@ impl ParquetReader {
         }
     }
 
-    /// The keys of files without an index block, read when the first is asked for.
+    /// The keys of files without an index block, read on first use.
     pub(crate) fn keys(&self) -> &Keys {
         self.keys.get_or_init(|| Keys::read(self))
     }
 }
 
-/// Returns whether the values of a field lie in the rows of the index block.
+/// Returns whether the values of a field are in the rows of the index block.
 pub(crate) fn is_cell(kind: &Kind) -> bool {
     matches!(kind, Kind::Int | Kind::Float)
 }

@@ -1,4 +1,4 @@
-//! Where the pages of a column lie, and what their headers claim.
+//! Places of a column's pages, and the claims of their headers.
 use super::{
     file::Chunk,
     thrift::{PageHeader, PageKind},
@@ -13,8 +13,7 @@ pub(crate) struct Table {
     pub(crate) pages: Vec<Page>,
 }
 
-/// Rows that are decoded together: those of a page, or all of them where pages do not say where rows
-/// begin.
+/// Rows decoded together: those of a page, or all of them if pages do not say where rows begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     pub(crate) offset: u64,
@@ -26,14 +25,14 @@ pub(crate) struct Page {
 /// Claims of consecutive pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Claims {
-    /// Bytes once they are decompressed.
+    /// Bytes after decompression.
     pub(crate) raw_bytes: u64,
-    /// Values, nulls among them.
+    /// Including nulls.
     pub(crate) n_values: u64,
 }
 
 impl Claims {
-    /// Adds up what the headers of pages say, before anything is decompressed.
+    /// Adds up the claims of the page headers, before anything is decompressed.
     pub(crate) fn of(bytes: &[u8]) -> Result<Self, String> {
         let (mut at, mut claims) = (0_usize, Self::default());
         let mut has_dictionary = false;
@@ -56,7 +55,7 @@ impl Claims {
     }
 }
 
-/// The pages that an offset index names.
+/// The pages of an offset index.
 pub(crate) fn indexed(bytes: &[u8], chunk: &Chunk, n_rows: u64) -> Result<Table, String> {
     let index = match caught(|| decode_offset_index(bytes)) {
         Ok(Ok(index)) => index,
@@ -92,7 +91,7 @@ pub(crate) fn indexed(bytes: &[u8], chunk: &Chunk, n_rows: u64) -> Result<Table,
     }
 }
 
-/// The pages that follow each other in a column chunk.
+/// The pages of a column chunk, found by their headers.
 pub(crate) fn walked(
     bytes: &[u8],
     chunk: &Chunk,
@@ -127,7 +126,7 @@ pub(crate) fn walked(
             let n_claimed = chunk.n_values;
             return Err(format!("its pages hold {n_values} values, not {n_claimed}"));
         }
-        // Pages do not say where rows begin: all of them are decoded together.
+        // Pages do not say where rows begin, so all of them are decoded together.
         let pages = vec![Page { offset: chunk.start, len: chunk.len, first_row: 0, n_rows }];
         return Ok(Table { dictionary: None, pages });
     }

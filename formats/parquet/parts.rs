@@ -1,4 +1,4 @@
-//! The columns of several files that are one dataset: found by name, and compared.
+//! Matches the columns of several files by name, and compares them.
 use super::{
     columns::{Column, How, columns as of_file},
     file::File,
@@ -11,18 +11,18 @@ use fdconvert_core::{
 };
 use std::{collections::BTreeSet, path::Path};
 
-/// The value of a partition in the place of null.
+/// The name of the null partition.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The cure for classes that are numbered differently.
+/// The cure for classes with different numbers.
 const BY_NAME: &str = "name the files one by one as sources: classes are numbered by name then";
 
-/// The columns of each file without those of the names in `dropped`, in the order of those of the
-/// first; then those that folders tell. Also the names that were left out: files of ours that are
-/// alike keep their columns, as their index blocks are about all of them.
+/// The columns of each file in the order of the first file's columns, then those from folder names;
+/// without the columns in `dropped`. Also returns the names that were left out. fdconvert's files
+/// with equal schemas keep all columns, because their index blocks cover all of them.
 ///
 /// # Errors
-/// `Unsupported` where a file lacks a column of the first, or has another one.
+/// `Unsupported` if a file lacks a column of the first, or has an extra one.
 pub(crate) fn columns(
     files: &[File],
     found: &[Found],
@@ -43,7 +43,6 @@ pub(crate) fn columns(
     Ok((columns, left_out.into_iter().collect()))
 }
 
-/// Returns whether all files have the same fields.
 fn are_alike(all: &[Vec<Column>]) -> bool {
     let fields = |columns: &[Column]| columns.iter().map(|it| it.field.clone()).collect::<Vec<_>>();
     all.windows(2).all(|pair| matches!(pair, [a, b] if fields(a) == fields(b)))
@@ -62,7 +61,7 @@ fn together(
     }
     for (field, values) in partitions(found)? {
         for (columns, value) in all.iter_mut().zip(values) {
-            // What the rows say themselves is at hand, and of a type of its own.
+            // Columns in the file take precedence: they have their own type.
             if columns.iter().all(|column| column.field.name != field.name) {
                 columns.push(Column::constant(field.clone(), value));
             }
@@ -71,8 +70,8 @@ fn together(
     Ok(all)
 }
 
-/// The columns in the order of those of the first file; or the name of one that only one of both has,
-/// and what to say of it.
+/// Arranges the columns in the order of the first file; the error is the name of a column that only
+/// one of both has, and a description.
 fn arranged(first: &[Column], mut columns: Vec<Column>) -> Result<Vec<Column>, (String, String)> {
     let mut arranged = Vec::with_capacity(first.len());
     for Column { field: FieldSpec { name, .. }, .. } in first {
@@ -89,10 +88,10 @@ fn arranged(first: &[Column], mut columns: Vec<Column>) -> Result<Vec<Column>, (
     }
 }
 
-/// Gives all columns of one place the same field, in all files, and returns the fields.
+/// Unifies the fields at each position across all files, and returns them.
 ///
 /// # Errors
-/// `Unsupported` where they differ.
+/// `Unsupported` if they differ.
 pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
     let n_columns = parts.first().map_or(0, |part| part.columns.len());
     let mut fields = Vec::with_capacity(n_columns);
@@ -131,25 +130,25 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
     Ok(fields)
 }
 
-/// Returns whether the fields have another order than the columns of the file.
+/// Returns whether the fields are in another order than the columns of the file.
 pub(crate) fn is_reordered(columns: &[Column]) -> bool {
     !columns.iter().filter_map(Column::first_leaf).is_sorted()
 }
 
-/// The refusal of files whose columns of that name differ.
+/// The error for files with different columns of that name.
 fn unlike(file: &File, first: &File, what: &str, name: &str) -> Error {
     let cure = "write the files again with the same columns, or pack them one by one";
     refused(file, first, what, cure).cure("to leave the column out", option::DROP_FIELDS.with(name))
 }
 
-/// `what` has `{}` in the place of the first file.
+/// `what` has `{}` for the name of the first file.
 fn refused(file: &File, first: &File, what: &str, cure: &str) -> Error {
     let what = what.replace("{}", &first.path.display().to_string());
     unsupported(&file.path, format!("{what}; {cure}"))
 }
 
-/// The fields that folders tell, with the value of each file: numbers, classes where the name is one of
-/// classes, else texts.
+/// The fields from folder names, with the value of each file: numbers; classes if the name is one
+/// of a class column; otherwise texts.
 fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> {
     let Some(first) = found.first() else { return Ok(Vec::new()) };
     let keys = |file: &Found| -> Vec<String> {
@@ -176,7 +175,7 @@ fn partitions(found: &[Found]) -> Result<Vec<(FieldSpec, Vec<Value<Encoded>>)>> 
             }
             texts.push(value);
         }
-        // `007` is another text than `7`, as of a place or of a product.
+        // `007` and `7` are different texts, for example of a place or a product.
         let number =
             |text: &String| text.parse().ok().filter(|number: &i64| number.to_string() == *text);
         let numbers: Option<Vec<i64>> = texts.iter().map(number).collect();

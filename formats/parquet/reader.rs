@@ -18,10 +18,10 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// An open dataset of one file or of several. Many threads may read at the same time.
+/// An open dataset of one or several files. Many threads may read at the same time.
 ///
-/// In a file of ours an index block leads to every image, which is a slice of the map; in files of
-/// others the page with a row is decoded, and kept for the rows beside it.
+/// In fdconvert's files an index block has the place of every image, which is a slice of the map;
+/// in other files the page with a row is decoded, and kept for neighbouring rows.
 #[derive(Debug)]
 pub struct ParquetReader {
     pub(crate) path: Arc<Path>,
@@ -35,7 +35,7 @@ pub struct ParquetReader {
 }
 
 impl ParquetReader {
-    /// The file with a sample, its number, and the row in it.
+    /// The file with a sample: its number, the file, and the row in it.
     pub(crate) fn part_of(&self, index: u64) -> Result<(usize, &Part, u64)> {
         let missing = || {
             let what = format!("sample {index} does not exist, only {} do", self.facts.len);
@@ -50,7 +50,7 @@ impl ParquetReader {
         Ok((number, part, index - part.first))
     }
 
-    /// An error about one sample that says in which file it lies.
+    /// An error about one sample, with its file.
     pub(crate) fn bad(&self, index: u64, what: impl Into<Remark>) -> Error {
         let place = self.part_of(index).map(|(_, part, row)| (part.file.path.clone(), row));
         let key = self.key(index);
@@ -63,12 +63,12 @@ impl ParquetReader {
         }
     }
 
-    /// The rows of the page of a column with a sample, and which of them it is.
+    /// The rows of the page of a column with a sample, and the sample's position among them.
     pub(super) fn rows(&self, index: u64, leaf: usize) -> Result<(Arc<Rows>, usize)> {
         let (number, part, row) = self.part_of(index)?;
         let group = part.file.group_of(row);
         let (group, row) = group.ok_or_else(|| part.file.corrupt(0, "no row group has the row"))?;
-        // No page has this number: it stands for all of them, which could not be found.
+        // No page has this number: it stands for the whole column, if its pages cannot be found.
         let all = (number, group, leaf, usize::MAX);
         if !part.file.has_table(group, leaf) {
             self.cache.check(all)?;
@@ -95,7 +95,7 @@ impl ParquetReader {
         }
     }
 
-    /// The first sample behind the row group of a sample.
+    /// The first sample after the row group of a sample.
     pub(crate) fn group_end(&self, index: u64) -> u64 {
         let end = self.part_of(index).ok().and_then(|(_, part, row)| {
             let (group, _) = part.file.group_of(row)?;
@@ -105,7 +105,7 @@ impl ParquetReader {
         end.unwrap_or(self.facts.len).max(index + 1)
     }
 
-    /// A sample by what its columns say, as other readers read it.
+    /// Reads a sample by its columns, as other readers do.
     pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
         let n_fields = self.facts.schema.fields.len();
         let values = (0..n_fields).map(|field| self.stored_value(index, field));
@@ -114,7 +114,7 @@ impl ParquetReader {
         Ok(Sample { key: self.key(index), values })
     }
 
-    /// Damage of a page costs the samples in it, and not the dataset.
+    /// A damaged page makes its samples unreadable, not the dataset.
     fn of_sample(&self, index: u64, error: Error) -> Error {
         match error {
             Error::Corrupt { what, .. } => self.bad(index, what),
@@ -122,7 +122,7 @@ impl ParquetReader {
         }
     }
 
-    /// A sample by the index block of its file: of an image nothing is looked at.
+    /// Reads a sample by the index block of its file: images need no parsing.
     fn indexed(&self, part: &Part, block: &Index, index: u64) -> Result<Sample<Encoded>> {
         let row = index - part.first;
         let refuse = |what: &str| self.bad(index, what);
@@ -163,7 +163,7 @@ impl ParquetReader {
         Ok(Sample { key: key.to_owned(), values })
     }
 
-    /// Regions of the images of a sample, where an index block has them.
+    /// Regions of a sample's images, if an index block has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (_, part, row) = self.part_of(index).ok()?;
         let block = part.index.as_ref()?;
@@ -214,7 +214,7 @@ impl Source for ParquetReader {
         self.keys().get(index).map_or_else(|| format!("{index:08}"), str::to_owned)
     }
 
-    /// Integers lie in the index block, or alone in a column.
+    /// Integers are in the index block, or the only value of a column.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let schema = &self.facts.schema;
         if schema.fields.get(field).is_none_or(|field| field.kind != Kind::Int) {
@@ -260,7 +260,7 @@ impl Source for ParquetReader {
     fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         for part in &self.parts {
-            // The root stands for every key and every checksum.
+            // The root covers every key and every checksum.
             hash.update(&part.index.as_ref().map_or(0, Index::root).to_le_bytes());
             hash.update(&part.file.xxh3.to_le_bytes());
             hash.update(&part.file.data.len().to_le_bytes());

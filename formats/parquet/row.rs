@@ -1,4 +1,4 @@
-//! The value of a field in a row, put together from its columns.
+//! Assembles the value of a field in a row from its columns.
 use super::{
     ParquetReader,
     cell::{Cell, utf8},
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, Kind, Result, Value};
 
 impl ParquetReader {
-    /// The value of a column in a sample where no list is around it.
+    /// The value of a column in a sample, if it is not inside a list.
     pub(crate) fn flat(&self, index: u64, leaf: usize) -> Result<Cell> {
         let (rows, at) = self.rows(index, leaf)?;
         let (_, part, _) = self.part_of(index)?;
@@ -23,7 +23,7 @@ impl ParquetReader {
         })
     }
 
-    /// A value that is put together from several columns, or from lists.
+    /// A value made from several columns, or from lists.
     fn nested(&self, index: u64, node: &Node) -> Result<Cell> {
         let (_, part, _) = self.part_of(index)?;
         let leaves = node.leaves();

@@ -1,4 +1,4 @@
-//! Where the library writes to: the unfinished file.
+//! The unfinished file that the library writes to.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
 use std::{
@@ -8,18 +8,17 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes that are read back at a time.
+/// Bytes per read.
 const READ_BYTES: u64 = 1 << 16;
 
-/// The unfinished file, written from its start to its end: the library keeps one handle to write to,
-/// and loses the cause of an error.
+/// The unfinished file, written sequentially. Shared, because the library keeps one handle for
+/// writing, and loses the cause of an error.
 #[derive(Clone)]
 pub(crate) struct Sink(Arc<Mutex<State>>);
 
 struct State {
-    /// None once it was taken.
+    /// `None` once it was taken.
     file: Option<Scratch>,
-    /// Bytes so far.
     at: u64,
     failed: Option<Error>,
 }
@@ -33,12 +32,12 @@ impl Sink {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes so far.
+    /// Number of bytes written so far.
     pub(crate) fn len(&self) -> u64 {
         self.state().at
     }
 
-    /// Reads back what was written at `offset`, at most `len` bytes.
+    /// Reads back at most `len` bytes from `offset`.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
         let state = self.state();
         let len = len.min(state.at.saturating_sub(offset));
@@ -49,13 +48,13 @@ impl Sink {
         Ok(bytes)
     }
 
-    /// Writes over what was written at `offset`.
+    /// Overwrites bytes at `offset`.
     pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let state = self.state();
         state.file.as_ref().map_or(Ok(()), |file| file.write_all_at(bytes, offset))
     }
 
-    /// Hands what was written in a range to `take`, piece by piece.
+    /// Reads back a range and passes it to `take`, piece by piece.
     pub(crate) fn read_range(&self, range: Range<u64>, mut take: impl FnMut(&[u8])) -> Result<()> {
         let mut at = range.start;
         while at < range.end {
@@ -69,7 +68,7 @@ impl Sink {
         Ok(())
     }
 
-    /// The checksum of what was written in a range without some pieces of it, which are in order.
+    /// Checksum of a written range except `without`, which is sorted.
     pub(crate) fn hash(&self, range: Range<u64>, without: &[Range<u64>]) -> Result<u64> {
         let mut hash = Xxh3::new();
         let mut at = range.start;
@@ -81,12 +80,12 @@ impl Sink {
         Ok(hash.digest())
     }
 
-    /// Why the last write failed.
+    /// Returns the error of the last failed write.
     pub(crate) fn take_failure(&self) -> Option<Error> {
         self.state().failed.take()
     }
 
-    /// The file, which nothing is written to any more.
+    /// Takes the file, after the last write.
     pub(crate) fn take(&self) -> Option<Scratch> {
         self.state().file.take()
     }

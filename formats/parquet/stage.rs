@@ -1,4 +1,4 @@
-//! What is checked of a sample before it is kept for its row group, and the columns of a schema.
+//! Checks samples before they are kept for their row group, and maps a schema to columns.
 use super::{
     features::stored,
     layout::{CREATED_BY, IMAGE_PAGE_BYTES, MAX_VALUE_BYTES, PAGE_ROWS},
@@ -16,7 +16,7 @@ use fdconvert_core::{
 };
 use std::sync::Arc;
 
-/// The refusal of a sample that cannot be stored.
+/// Checks whether a sample can be stored.
 pub(crate) fn check(schema: &Schema, sample: &Sample<Encoded>) -> Result<()> {
     schema.check(sample)?;
     let mut bytes = sample.key.len() as u64;
@@ -44,7 +44,7 @@ pub(crate) fn check(schema: &Schema, sample: &Sample<Encoded>) -> Result<()> {
     Ok(())
 }
 
-/// Readers tell codec and size by the content: it has to be what it is said to be.
+/// Readers detect codec and size from the content, so these must match.
 fn check_image(image: &Encoded) -> Result<(), String> {
     if image.codec == Codec::Raw {
         return Err("other readers cannot name raw pixels".to_owned());
@@ -55,7 +55,6 @@ fn check_image(image: &Encoded) -> Result<(), String> {
     if said == found { Ok(()) } else { Err(format!("said to be {said:?}, it is {found:?}")) }
 }
 
-/// The schema of a file.
 pub(crate) fn message(schema: &Schema) -> Result<TypePtr, ParquetError> {
     let fields = schema.fields.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?))
@@ -113,7 +112,7 @@ fn group(
         .build()
 }
 
-/// Lists around lists, as many as the array has dimensions.
+/// Nested lists, one per dimension of the array.
 fn array(name: &str, spec: &ArraySpec) -> Result<Type, ParquetError> {
     let (shape, _) = stored(spec);
     let integer = |bits: i8, signed: bool, converted| {
@@ -148,8 +147,8 @@ fn array(name: &str, spec: &ArraySpec) -> Result<Type, ParquetError> {
     Ok(inner)
 }
 
-/// Properties for the writer: images are stored as they are with a page for each, all else in small
-/// pages that Zstandard compresses.
+/// Properties for the writer: images are stored uncompressed with a page each, everything else in
+/// small pages compressed by Zstandard.
 pub(crate) fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)

@@ -1,44 +1,43 @@
-//! The header in front of a page, in Thrift's compact protocol: what has to be known of a page
-//! before it is decompressed.
+//! Parses page headers in Thrift's compact protocol, to learn a page's size before it is
+//! decompressed.
 //!
-//! The library that decodes pages takes the sizes in their headers for granted; here they are read
-//! first, so that a page which would take more memory than it may is refused.
+//! The library that decodes pages trusts the sizes in their headers; this module reads them first,
+//! so that a page that would exceed the memory limit is refused.
 
 use std::collections::BTreeSet;
 
-/// Deeper than the headers of the specification nest, whatever is added to them.
+/// Deeper than the headers of the specification can nest, even with extensions.
 const MAX_DEPTH: u32 = 8;
 
 /// Contents of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
-    /// Values, and the levels that say where they belong.
+    /// Values, and their definition and repetition levels.
     Data,
-    /// The values that data pages name by number.
+    /// The values that data pages refer to by number.
     Dictionary,
-    /// Something that readers pass over.
+    /// Anything else, which readers skip.
     Other,
 }
 
-/// Contents of the header of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     pub(crate) kind: PageKind,
     pub(crate) len: u64,
-    /// Bytes of the page behind it.
+    /// Bytes of the page after the header.
     pub(crate) stored_bytes: u64,
-    /// Bytes of the page once it is decompressed.
+    /// Bytes of the page after decompression.
     pub(crate) raw_bytes: u64,
-    /// Values, nulls among them.
+    /// Including nulls.
     pub(crate) n_values: u64,
-    /// Rows, where that is said.
+    /// `None` if the header does not have it.
     pub(crate) n_rows: Option<u64>,
-    /// Values are numbers of values in the dictionary.
+    /// True if values are indices into the dictionary.
     pub(crate) needs_dictionary: bool,
 }
 
 impl PageHeader {
-    /// Parses the header that `bytes` begin with. `None` for what is none.
+    /// Parses the header at the start of `bytes`; `None` if there is none.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut input = Input { bytes, at: 0 };
         let (mut kind, mut raw, mut stored) = (None, None, None);
@@ -55,8 +54,8 @@ impl PageHeader {
                 }
                 (2, Wire::Int) => raw = Some(input.size()?),
                 (3, Wire::Int) => stored = Some(input.size()?),
-                // The three kinds of pages begin with the number of values; only one of them tells
-                // that of the rows.
+                // All three kinds of pages start with the number of values; only one has the number
+                // of rows.
                 (5 | 7 | 8, Wire::Struct) => {
                     let mut inner = 0;
                     while let Some(wire) = input.field(&mut inner)? {
@@ -84,8 +83,8 @@ impl PageHeader {
     }
 }
 
-/// The numbers of the columns that are encrypted in one of the row groups of a footer, which need not be
-/// encrypted itself. `None` for what is no footer.
+/// Numbers of the columns that are encrypted in any row group. The footer itself need not be
+/// encrypted. `None` if the bytes are no footer.
 pub(crate) fn encrypted_columns(footer: &[u8]) -> Option<BTreeSet<usize>> {
     let mut input = Input { bytes: footer, at: 0 };
     let (mut found, mut field) = (BTreeSet::new(), 0);
@@ -144,12 +143,12 @@ impl Input<'_> {
         Some((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
     }
 
-    /// A size of 32 bits, which is not negative.
+    /// A non-negative 32-bit size.
     fn size(&mut self) -> Option<u64> {
         u64::try_from(i32::try_from(self.int()?).ok()?).ok()
     }
 
-    /// The next field of a struct: its number is put into `field`. `Some(None)` at the end.
+    /// Reads the next field of a struct and sets `field` to its number; `Some(None)` at the end.
     fn field(&mut self, field: &mut i64) -> Option<Option<Wire>> {
         let head = self.byte()?;
         if head == 0 {
@@ -205,7 +204,7 @@ impl Input<'_> {
         Some(())
     }
 
-    /// The length of a list, and what its elements are.
+    /// The length of a list, and the type of its elements.
     fn list(&mut self) -> Option<(u64, Wire)> {
         let head = self.byte()?;
         let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
@@ -234,7 +233,7 @@ impl Input<'_> {
         Some(())
     }
 
-    /// An element takes at least a byte, so that a length is never more than the input's.
+    /// An element takes at least a byte, so no length exceeds that of the input.
     fn element(&mut self, kind: Wire, depth: u32) -> Option<()> {
         match kind {
             Wire::Bool => self.advance(1),

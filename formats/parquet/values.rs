@@ -1,4 +1,4 @@
-//! The values of some rows of one column, decoded, and the levels that say where they belong.
+//! Decoded values of some rows of one column, and their levels.
 use super::{
     cell::Cell,
     leaf::{Leaf, LeafKind},
@@ -14,7 +14,7 @@ use fdconvert_core::caught;
 use half::f16;
 use std::{ops::Range, sync::Arc};
 
-/// Values that are not null, in order.
+/// The non-null values, in order.
 #[derive(Debug)]
 enum Values {
     Bool(Vec<bool>),
@@ -27,26 +27,26 @@ enum Values {
     Fixed(Vec<FixedLenByteArray>),
 }
 
-/// The rows of a page, or of a column chunk whose pages do not say where rows begin.
+/// The rows of a page, or of a column chunk with pages that do not say where rows begin.
 #[derive(Debug)]
 pub(crate) struct Rows {
     n_rows: usize,
     max_def: i16,
     defs: Vec<i16>,
     reps: Vec<i16>,
-    /// For each level the number of its value, if it has one.
+    /// For each level the index of its value, if it has one.
     slots: Vec<u32>,
-    /// Start of the levels of each row, and end of the last; empty where a row has one level.
+    /// Start of the levels of each row, and end of the last; empty if each row has one level.
     starts: Vec<u32>,
     values: Values,
-    /// Bytes of the pages behind it.
+    /// Bytes of the underlying pages.
     bytes: usize,
 }
 
-/// Pages to decode: the dictionary and the data pages, headers in front of each.
+/// Pages to decode: the dictionary and the data pages, each with its header.
 pub(crate) struct Encoded {
     pub(crate) bytes: Bytes,
-    /// Bytes of the dictionary's page at the start.
+    /// Bytes of the dictionary page at the start.
     pub(crate) dictionary: u64,
     pub(crate) compression: Compression,
     pub(crate) n_values: u64,
@@ -54,14 +54,14 @@ pub(crate) struct Encoded {
 }
 
 impl Rows {
-    /// Decodes pages. A panic of the library that does it is an error, too.
+    /// Decodes pages. A panic in the library becomes an error.
     pub(crate) fn decode(leaf: &Leaf, encoded: &Encoded) -> Result<Self, String> {
         caught(|| decode(leaf, encoded)).unwrap_or_else(|_| {
             Err("its decoder fails, which is a fault of the decoder".to_owned())
         })
     }
 
-    /// Bytes it takes, about.
+    /// Approximate memory in bytes.
     pub(crate) fn cost(&self) -> usize {
         let levels = self.defs.len() * 2 + self.reps.len() * 2 + self.slots.len() * 4;
         self.bytes + levels + self.starts.len() * 4 + 64
@@ -84,7 +84,7 @@ impl Rows {
         self.reps.get(level).copied().unwrap_or(0)
     }
 
-    /// The value at a level; null where it has none.
+    /// The value at a level; null if it has none.
     pub(crate) fn cell(&self, leaf: &Leaf, level: usize) -> Result<Cell, String> {
         if self.def(level) < self.max_def {
             return Ok(Cell::Null);
@@ -93,8 +93,8 @@ impl Rows {
         self.values.cell(leaf.kind, at).ok_or_else(|| "a value is missing".to_owned())?
     }
 
-    /// The numbers at all these levels as little-endian elements of `size` bytes each; `None` where
-    /// one is null or of another type.
+    /// The numbers at these levels as little-endian elements of `size` bytes each; `None` if one is
+    /// null or of another type.
     pub(crate) fn numbers(&self, levels: Range<usize>, size: u64) -> Option<Bytes> {
         if levels.clone().any(|level| self.def(level) < self.max_def) {
             return None;
@@ -102,7 +102,7 @@ impl Rows {
         let at = |level: usize| self.slots.get(level).map_or(level, |&slot| slot as usize);
         let range = match levels.is_empty() {
             true => 0..0,
-            // No null is between them.
+            // Without nulls, the values are contiguous.
             false => at(levels.start)..at(levels.end - 1) + 1,
         };
         let size = usize::try_from(size).ok()?;
@@ -162,12 +162,12 @@ impl Values {
     }
 }
 
-/// Why a time cannot be told.
+/// Why a time cannot be converted.
 const FAR: &str = "its time is before the year 1678 or after 2261, and nanoseconds of 64 bits reach \
                    no further; write the column again in microseconds";
 
-/// Nanoseconds since 1970 of a time that is stored as nanoseconds of a day and the day's Julian number;
-/// `None` where 64 bits do not hold them.
+/// Converts a day's Julian number and the nanoseconds of the day to nanoseconds since 1970; `None`
+/// if they do not fit into 64 bits.
 fn nanoseconds(time: &Int96) -> Option<i64> {
     const DAY_OF_1970: i128 = 2_440_588;
     const DAY: i128 = 86_400_000_000_000;
@@ -196,20 +196,20 @@ fn bytes_cell(bytes: Option<Bytes>, kind: LeafKind) -> Result<Cell, String> {
     })
 }
 
-/// The bytes of a value, which are a slice of its page.
+/// The bytes of a value, as a slice of its page.
 fn slice(value: &ByteArray) -> Option<Bytes> {
-    // The library lends them only; what it lends is not freed before its last slice.
+    // The library only lends them, and frees the page after the last slice.
     Some(Bytes::from_owner(value.clone()))
 }
 
-/// `-12.05` of -1205 with two decimals.
+/// Formats -1205 with two decimals as `-12.05`.
 fn decimal(value: i128, scale: u32) -> String {
     point(value < 0, value.unsigned_abs().to_string(), scale)
 }
 
 /// The decimal digits of a number in two's complement, without its sign.
 fn digits(bytes: &[u8], is_negative: bool) -> String {
-    // The lowest first; of a negative number one more than the complement.
+    // Least significant first. For a negative number, add one to the complement.
     let mut digits = vec![0_u8];
     let flip = if is_negative { 0xff } else { 0 };
     for (at, byte) in bytes.iter().enumerate() {
@@ -290,7 +290,7 @@ fn decode(leaf: &Leaf, encoded: &Encoded) -> Result<Rows, String> {
     Ok(Rows { n_rows, max_def, defs, reps, slots, starts, values, bytes })
 }
 
-/// For each level the number of its value.
+/// For each level the index of its value.
 fn slots(defs: &[i16], max_def: i16) -> Vec<u32> {
     let mut next = 0;
     let slot = |&def: &i16| {
@@ -298,7 +298,7 @@ fn slots(defs: &[i16], max_def: i16) -> Vec<u32> {
         next += u32::from(def == max_def);
         slot
     };
-    // Where nothing is null the number is that of the level.
+    // Without nulls, the index is that of the level.
     if defs.iter().all(|&def| def == max_def) {
         Vec::new()
     } else {

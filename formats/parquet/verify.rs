@@ -1,10 +1,10 @@
-//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+//! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
 use super::{ParquetReader, file::File, layout::FORMAT, open::Part};
 use crate::index::{Index, Range};
 use fdconvert_core::{Encoded, Error, Result, Sample, Value};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Problems listed before the rest is left out.
+/// Problems listed before the rest is dropped.
 const MAX_LISTED: usize = 100;
 
 pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
@@ -42,7 +42,7 @@ fn tables(file: &File, dropped: &[String], problems: &mut Vec<Error>) {
     }
 }
 
-/// Checks that the bytes between the images are as written, and that each byte has a checksum.
+/// The bytes between the images match their checksums, and each byte has a checksum.
 fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
     let file = &part.file;
     let mut images = Vec::new();
@@ -83,7 +83,7 @@ fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
     }
 }
 
-/// XXH3 of the bytes of a range that are of no image; `None` where images overlap or leave it.
+/// XXH3 of the bytes of a range outside the images; `None` if images overlap or exceed it.
 fn between(file: &File, range: Range, images: &[(u64, u64)]) -> Result<Option<u64>> {
     let (mut at, end) = (range.offset, range.offset.saturating_add(range.len));
     let mut hash = Xxh3::new();
@@ -96,7 +96,8 @@ fn between(file: &File, range: Range, images: &[(u64, u64)]) -> Result<Option<u6
     Ok((at == end).then(|| hash.digest()))
 }
 
-/// A sample, and of a file of ours its checksums; the header of each image is what is said of it.
+/// Checks a sample, with its checksums in a file of fdconvert, and the header of each image against
+/// its declared codec and size.
 pub(crate) fn sample(reader: &ParquetReader, index: u64) -> Result<()> {
     for value in compared(reader, index)?.values {
         if let Value::Image(image) = value {
@@ -120,7 +121,7 @@ pub(crate) fn compared(reader: &ParquetReader, index: u64) -> Result<Sample<Enco
     if check(block, row, &mut read).is_ok() {
         return Ok(read);
     }
-    // What was decoded earlier may have been damaged for a while only.
+    // Earlier damage may have been temporary.
     reader.cache.clear();
     let mut read = reader.get(index)?;
     check(block, row, &mut read).map_err(|what| reader.bad(index, what))?;

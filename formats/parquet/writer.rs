@@ -35,17 +35,17 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of zeros that stand where the index block will be, written at once.
+/// Zeros to fill the place of the index block, per write.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Keeps the samples of a row group in memory, and per sample its index entries. A run that was
-/// killed begins the file again.
+/// Keeps the samples of a row group in memory, and the index entries of all samples. A killed run
+/// starts the file again.
 pub(crate) struct ParquetWriter {
     out: PathBuf,
     overwrite: bool,
     fingerprint: [u8; 16],
     sink: Sink,
-    /// None once the footer is written.
+    /// `None` once the footer is written.
     file: Option<SerializedFileWriter<Sink>>,
     schema: Schema,
     provenance: Provenance,
@@ -58,7 +58,7 @@ pub(crate) struct ParquetWriter {
     croissant: bool,
     /// A run of the same stamp may have left its description.
     resumes: bool,
-    // After the file, whose unfinished form it stands for.
+    // After the file, because the claim covers its unfinished form.
     claim: Claim,
 }
 
@@ -69,7 +69,7 @@ fn claim_of(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file that this very run has written; what it left when it was killed since goes.
+/// The file that this same run wrote. Removes leftovers of a kill after that.
 pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     if request.overwrite {
         return Ok(None);
@@ -80,7 +80,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     };
     let claim = claim_of(request.out);
     let is_claimed = exists(&partial_path(&claim))?;
-    // One that is being replaced.
+    // The file is being replaced.
     if is_claimed && !is_url(request.out) && exists(&partial_path(request.out))? {
         return Ok(None);
     }
@@ -93,7 +93,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
 }
 
 impl ParquetWriter {
-    /// Starts a file, with a description in Croissant beside it if that is wanted.
+    /// Starts a file, with a Croissant description beside it if `croissant` is set.
     pub(crate) fn create(request: &Create<'_>, croissant: bool) -> Result<Self> {
         if request.shard.of != 1 {
             return Err(Error::usage("shards", "a Parquet file is one file"));
@@ -137,7 +137,7 @@ impl ParquetWriter {
         })
     }
 
-    /// The error of the disk, where that is behind it.
+    /// Returns the error of the disk, if it is the cause.
     fn failed(&self, error: &ParquetError) -> Error {
         let failure = self.sink.take_failure();
         failure.unwrap_or_else(|| failed(&self.out, error))
@@ -171,7 +171,7 @@ impl ParquetWriter {
         Ok(())
     }
 
-    /// Leaves room for the index block, and writes the rest of the file behind it.
+    /// Leaves room for the index block, and writes the rest of the file after it.
     fn write_tail(&mut self) -> Result<(Vec<u8>, Place)> {
         let at = self.group_start.next_multiple_of(8);
         let padding = at - self.group_start;
@@ -182,7 +182,7 @@ impl ParquetWriter {
         }
         let provenance = self.provenance.clone();
         let meta = Meta { schema: self.schema.clone(), provenance, run: None }.to_json();
-        // One range more: that of what is behind the block.
+        // One more range, for the bytes after the block.
         let len = self.index.block_len(&meta, self.ranges.len() + 1);
         let place = Place { offset: at, len };
         let fields = self.schema.fields.iter();
@@ -193,7 +193,7 @@ impl ParquetWriter {
             json: documents.map(|field| field.name.clone()).collect(),
             index: place,
         };
-        // Strings and numbers: nothing that JSON cannot hold.
+        // Strings and numbers always serialise.
         let note = serde_json::to_string(&note).unwrap_or_default();
         let features = Features::text(&self.schema);
         let texts = [(features::KEY, features), (KEY, note)];
@@ -206,7 +206,7 @@ impl ParquetWriter {
             file.into_inner().map(drop)
         });
         written.map_err(|error| self.failed(&error))?;
-        // Also of bytes that the library wrote as it was dropped.
+        // This includes bytes that the library wrote when it was dropped.
         match self.sink.take_failure() {
             Some(failure) => Err(failure),
             None => Ok((meta, place)),
@@ -271,7 +271,7 @@ impl ShardWriter for ParquetWriter {
         let description = described.transpose()?;
         commit(scratch, &out, overwrite, claim).inspect_err(|_| {
             if let Some((path, identity)) = description.filter(|_| !exists(&out).unwrap_or(true)) {
-                // What stays of it is replaced by the next run, or refused by it.
+                // The next run replaces or refuses leftovers.
                 let _ = take_back(&path, identity);
             }
         })?;
@@ -286,8 +286,8 @@ fn sha256(sink: &Sink) -> Result<[u8; 32]> {
     Ok(hash.finalize().into())
 }
 
-/// Writes the description of a file before the file gets its name, so that a file that is there has
-/// all that it is to have. Returns what tells it from others of its name.
+/// Writes the description before the file is renamed, so that a file with its final name is
+/// complete. Returns the identity of the description.
 fn describe(out: &Path, bytes: &[u8], replaces: bool) -> Result<(PathBuf, (u64, u64))> {
     let path = croissant::path_of(out);
     let scratch = write_partial(&path, bytes)?;
@@ -298,14 +298,14 @@ fn describe(out: &Path, bytes: &[u8], replaces: bool) -> Result<(PathBuf, (u64, 
     Ok((path, identity))
 }
 
-/// Gives the file its name.
+/// Renames the file to its final name.
 fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()> {
     let identity = file.identity();
     let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
     if let Err(error) = commit(file, out) {
         let named = fs::symlink_metadata(out);
         if !is_url(out) && named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
-            // Only the sync of the folder failed: the same command finds it complete.
+            // Only the sync of the folder failed: the same command finds the file complete.
             claim.leave();
         }
         return Err(error);
@@ -314,7 +314,7 @@ fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()
     Ok(())
 }
 
-/// Region in the index block of a value that is neither an integer nor a float.
+/// Region in the index block for a value that is neither an integer nor a float.
 fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
     let hashed = |bytes: &[u8]| Region { offset: 0, len: 0, xxh3: xxh3_64(bytes), image: None };
     Some(match value {
@@ -338,7 +338,7 @@ fn failed(out: &Path, error: &ParquetError) -> Error {
     Error::io("write", out)(std::io::Error::other(format!("{FORMAT}: {error}")))
 }
 
-/// An object that another process of the run of that stamp has written is the same.
+/// An object written by another process of the same run (same stamp) is identical.
 fn refuse_existing(request: &Create<'_>) -> Result<()> {
     let out = request.out;
     if !request.overwrite
@@ -350,7 +350,7 @@ fn refuse_existing(request: &Create<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A description that is there is of another file.
+/// An existing description belongs to another file.
 fn refuse_description(request: &Create<'_>) -> Result<()> {
     let path = croissant::path_of(request.out);
     // In a store another process of this run may have written it.

@@ -1,4 +1,4 @@
-//! What is written when all shards are there: sidecars, then the manifest.
+//! Completion of a dataset after its last shard: sidecars, then the manifest.
 use crate::shards::{
     RECORDS, combined,
     existing::{list_if_there, recorded},
@@ -78,7 +78,7 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
     Ok(written)
 }
 
-/// A shard has its record, of this run, and is as long as that says.
+/// The shard has a record of this run, with its length.
 fn check_shard(
     format: &Wds,
     request: &Complete<'_>,
@@ -109,8 +109,8 @@ fn check_shard(
     Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3, index })
 }
 
-/// Readers that take all shards of a split would take those of an earlier run as well. We delete
-/// nothing that this run did not make.
+/// Readers that take all shards of a split would also take those of an earlier run. Only files that
+/// this run made are deleted.
 fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
     let shards: Vec<_> = request.shards.iter().map(|(shard, _)| shard.clone()).collect();
     let leftovers = leftovers(request.out, &shards)?;
@@ -125,8 +125,8 @@ fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
     Err(Error::usage("output", what))
 }
 
-/// Shards in a folder that are none of these: of their splits those of any tool, of other
-/// splits those that a record of ours is about.
+/// Shards in a folder other than `shards`: in the same splits those of any tool, in other splits
+/// only those with a record of fdconvert.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours: HashSet<String> = shards.iter().map(layout::stem).collect::<Result<_>>()?;
     let splits: HashSet<&str> = shards.iter().map(|shard| shard.split.as_str()).collect();
@@ -147,8 +147,8 @@ pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     Ok(leftovers)
 }
 
-/// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted
-/// run has left has the same bytes.
+/// Refuses a file of this name that fdconvert did not write, such as a `README.md`. A file of an
+/// interrupted run has the same bytes and may stay.
 pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
     let is_same = || match file_len(path)? {
         Some(len) if len == bytes.len() as u64 => Ok(read_file(path, len)? == bytes),
@@ -164,7 +164,7 @@ pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
     Err(Error::usage("output", what).cure("to choose others", option::SIDECARS))
 }
 
-/// Files for other readers, with their contents.
+/// Makes the files for other readers.
 fn sidecars(
     format: &Wds,
     request: &Complete<'_>,

@@ -1,4 +1,4 @@
-//! Entry points for shards that are there already, in a new index beside the old bytes.
+//! Adds entry points to existing shards: writes a new index for the unchanged tar.
 use crate::index::{Builder, Index, Meta, Region, seal_all};
 use crate::wds::{
     WdsReader, layout,
@@ -10,24 +10,24 @@ use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, option};
 use fdconvert_jpeg::grid_of;
 use std::{ops::Range, path::PathBuf};
 
-/// Images whose entry points are made at once: enough for many threads.
+/// Images per call of `make`: enough for many threads.
 const BATCH: usize = 1024;
 
-/// Request for entry points of shards that exist.
+/// Request to add entry points to existing shards.
 #[derive(Clone, Copy)]
 pub struct AddEntryPoints<'a> {
-    /// Distance between them, in bits.
+    /// Distance between entry points, in bits.
     pub grid_bits: u32,
-    /// Makes those of each of these JPEGs, in order, `None` for one that has none; by as many
-    /// threads as the caller likes.
+    /// Makes the entry points of each of these JPEGs, in order, on as many threads as the caller
+    /// likes; `None` for a JPEG without any.
     pub make: &'a dyn Fn(&[Bytes]) -> Vec<Option<Bytes>>,
 }
 
 impl AddEntryPoints<'_> {
-    /// Returns whether the index of a shard has what would be made.
+    /// Returns whether the index of a shard already has these entry points.
     ///
     /// # Errors
-    /// `Usage` when it has entry points of another grid, unless these may be replaced.
+    /// `Usage` when it has entry points of another grid, unless they may be replaced.
     pub(crate) fn is_done(&self, shard: &Shard, index: &Index, overwrite: bool) -> Result<bool> {
         let Some(facts) = index.entry_point_facts() else { return Ok(false) };
         let found = facts.first_byte.map(grid_of);
@@ -42,17 +42,17 @@ impl AddEntryPoints<'_> {
         Err(Error::usage(option::JPEG_INDEX, what).cure("to replace them", option::OVERWRITE.on()))
     }
 
-    /// Records in the index how its entry points were made.
+    /// Records the grid of the entry points in the index.
     pub(crate) fn note(&self, meta: &mut Meta) {
         let value = self.grid_bits.to_string();
         meta.provenance.params.insert("jpeg-index".into(), value);
     }
 }
 
-/// Entries in the making: a batch of images, and what is sealed already.
+/// Images of a batch without entries yet, and the entries sealed so far.
 pub(crate) struct Entries<'a> {
     how: AddEntryPoints<'a>,
-    /// Regions of the samples of the batch, and their images.
+    /// Regions of the batch's samples, and their images.
     waiting: Vec<(Vec<Region>, Vec<Option<Bytes>>)>,
     n_images: usize,
     pub(crate) sealed: Vec<u8>,
@@ -63,7 +63,7 @@ impl<'a> Entries<'a> {
         Self { how, waiting: Vec::new(), n_images: 0, sealed: Vec::new() }
     }
 
-    /// Takes a sample that `builder` has already.
+    /// Adds a sample that `builder` has already.
     pub(crate) fn push(
         &mut self,
         values: &[Value<Encoded>],
@@ -86,7 +86,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Makes what is still to be made.
+    /// Makes the entries of the batch.
     pub(crate) fn flush(&mut self, builder: &mut Builder) {
         let jpegs: Vec<Bytes> =
             self.waiting.iter().flat_map(|(_, images)| images.iter().flatten().cloned()).collect();
@@ -104,7 +104,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Writes the index of a shard again, with entry points: what it said stays, but for sections that
+/// Rewrites the index of a shard with entry points. It keeps everything else, except sections that
 /// this version does not know. `samples` are those of the shard.
 pub(crate) fn add(
     how: AddEntryPoints<'_>,

@@ -1,4 +1,4 @@
-//! What is there already: finished shards, those of other runs, and what an interrupted run left.
+//! Existing files: finished shards, those of other runs, and leftovers of an interrupted run.
 use crate::shards::{
     existing::{
         holds_another, is_of_run, is_shared, name_another, record_of_run, remove_records,
@@ -17,7 +17,7 @@ use fdconvert_storage::{
 };
 use std::path::{Path, PathBuf};
 
-/// Which files of a shard that are there may be replaced or removed.
+/// The files of a shard that may be replaced or removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ours {
     pub(crate) tar: bool,
@@ -26,9 +26,10 @@ pub(crate) struct Ours {
     pub(crate) is_shared: bool,
 }
 
-/// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
-/// it without its record, or it is no longer what the record of such a run says; and whatever no
-/// record or claim of ours stands for.
+/// Checks that a shard may be written. Existing files may be replaced when the caller asks for it,
+/// when an interrupted run of the same fingerprint left them without a record, or when they no
+/// longer match the record of such a run. Also refuses an index or partial file that no record or
+/// claim of fdconvert accounts for.
 pub(crate) fn make_way(
     request: &Create<'_>,
     stem: &str,
@@ -68,12 +69,13 @@ pub(crate) fn make_way(
         refuse_foreign_partial(&tar)?;
         refuse_foreign_partial(&index)?;
     }
-    // An object of this run is replaced, too: its mark does not tell what files of the source held.
+    // Replace an object of this run, too: its mark does not cover the contents of the source's
+    // files.
     let tar = overwrite || has_record || claim.resumes() || has_ours;
     Ok(Ours { tar, index: is_known || overwrite || is_shared, is_shared })
 }
 
-/// A manifest goes when the first shard is replaced: only one of our own may.
+/// The manifest is deleted when the first shard is replaced, so it must be one of fdconvert.
 pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     let Some(manifest) = Manifest::read(request.out)? else { return Ok(()) };
     if request.overwrite || manifest.fingerprint == fingerprint_hex(request.fingerprint) {
@@ -82,7 +84,7 @@ pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     holds_another(request.out)
 }
 
-/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+/// Returns whether the manifest of a run of that fingerprint exists; refuses that of another run.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     match Manifest::read(out)? {
         Some(manifest) if manifest.fingerprint != fingerprint_hex(fingerprint) => {
@@ -99,7 +101,7 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     remove_manifest(out)
 }
 
-/// The manifest, and first the sidecars and the combined index that it lists.
+/// Removes the sidecars and the combined index that the manifest lists, then the manifest.
 pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     let Some(manifest) = Manifest::read(out)? else { return Ok(()) };
     manifest.sidecars.iter().try_for_each(|file| remove(&out.join(&file.name)))?;
@@ -116,8 +118,8 @@ fn any_exists(paths: &[PathBuf]) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns whether a dataset has anything of a shard, finished or not, or a manifest that would go
-/// with it.
+/// Returns whether a dataset has any file of a shard, finished or not, or a manifest that would be
+/// removed with it.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
@@ -129,7 +131,7 @@ pub(crate) fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
     any_exists(&paths)
 }
 
-/// Returns whether a dataset has a shard, be it finished or left by an interrupted run.
+/// Returns whether a dataset has a shard, finished or left by an interrupted run.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
@@ -140,7 +142,7 @@ pub(crate) fn has_shard(out: &Path, shard: &Shard) -> Result<bool> {
 }
 
 /// Removes a shard that its dataset no longer has, with its index and record, and the dataset's
-/// manifest with the files that it lists. Whether that is allowed was asked before.
+/// manifest with the files that it lists. The caller has checked that this is allowed.
 ///
 /// # Errors
 /// `Io`; `Corrupt` or `Version` for a manifest that cannot be read.
@@ -153,13 +155,14 @@ pub(crate) fn remove_shard(out: &Path, shard: &Shard) -> Result<()> {
     remove(&tar)
 }
 
-/// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
+/// Returns the shard if its record is of this run: see
+/// [`Format::finished`](fdconvert_core::Format::finished).
 pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<ShardSummary>> {
     let stem = layout::stem(request.shard)?;
     let path = layout::tar_path(request.out, &stem);
     let Some(record) = record_of_run::<Record>(request, &stem, &path)? else { return Ok(None) };
     let is_whole = match record.samples {
-        // All its samples were left out.
+        // All its samples were skipped.
         0 => !exists(&path)?,
         _ => record.agrees(&path, with_index)?,
     };

@@ -1,4 +1,4 @@
-//! Fields of a schema as members of a sample, and back.
+//! Maps fields of a schema to members of a sample, and back.
 use crate::{
     members::npy,
     wds::{
@@ -13,25 +13,25 @@ use fdconvert_core::{
 };
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 
-/// The name of images whose codecs differ, for readers that know one name of a field only.
+/// Name of images with different codecs, for readers that know only one name per field.
 pub(crate) const ANY_IMAGE: &str = "img";
-/// No key needs more than this much of a name to be told from others.
+/// This much of a key always suffices to tell it from others.
 const MIN_KEY_BYTES: usize = 24;
 
-/// Positions of the fields in the order of a sample's members: images, then the rest.
+/// Positions of the fields in member order: images, then the rest.
 pub(crate) fn order(schema: &Schema) -> Vec<usize> {
     let is_image = |&i: &usize| schema.fields[i].kind == Kind::Image;
     let (images, others): (Vec<_>, Vec<_>) = (0..schema.fields.len()).partition(is_image);
     [images, others].concat()
 }
 
-/// Returns whether the index holds the field in its rows, not as a region of the tar.
+/// Returns whether the field is stored in the rows of the index rather than as a region of the tar.
 pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }
 
-/// The names of the members, without key and dot, in schema order: those that the source has, as
-/// long as they can be told apart in what is written, else those that the fields have.
+/// Member names without key and dot, in schema order: the source's names as long as they stay
+/// distinct in the written tar, otherwise those derived from the fields.
 pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Vec<Name>> {
     if !common.members.is_empty()
         && let Ok(names) = all_names(schema, format, common, &common.members)
@@ -41,7 +41,7 @@ pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Ve
     all_names(schema, format, common, &[])
 }
 
-/// Returns how keys are written beside members of these names.
+/// The codec for keys beside members of these names.
 pub(crate) fn key_codec(schema: &Schema, names: &[Name], common: &Common) -> KeyCodec {
     let longest = names.iter().map(Name::max_bytes).max().unwrap_or(0);
     let image = schema.first_image().and_then(|image| names.get(image));
@@ -62,7 +62,7 @@ fn all_names(
 ) -> Result<Vec<Name>> {
     let one_name = ["hf", "card"].iter().any(|kind| format.sidecars.contains(kind));
     let own = |field: usize| members.get(field).and_then(Option::as_deref);
-    // The folders of a mixed set have images of the same names.
+    // The folders of a mixed set have the same names for images.
     let own_image = |field: usize| own(field).filter(|_| !format.one_suffix);
     let first_image = schema.first_image();
     let image = match (&format.image_field, first_image.and_then(own_image), common.codec) {
@@ -100,8 +100,8 @@ fn all_names(
     Ok(names)
 }
 
-/// Returns what the members of a field are called by its name and kind; `None` for images, whose
-/// names say their codecs.
+/// The member name derived from a field's name and kind; `None` for images, which are named by
+/// codec.
 pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<String>> {
     let Some(field) = schema.fields.get(position) else { return Ok(None) };
     let label = schema.label().filter(|&label| schema.fields[label].kind == Kind::Int);
@@ -125,7 +125,7 @@ pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<Stri
     }))
 }
 
-/// Returns what a user should know of names that are not the same for all samples.
+/// Warns about names that differ between samples.
 pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let image = schema.first_image();
@@ -158,7 +158,7 @@ pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Rem
     remarks
 }
 
-/// Refuses names that readers could not tell apart, and those too long to leave room for a key.
+/// Refuses names that readers would confuse, and names too long to leave room for a key.
 fn check(schema: &Schema, names: &[Name]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for (name, field) in names.iter().zip(&schema.fields) {
@@ -180,7 +180,7 @@ fn check(schema: &Schema, names: &[Name]) -> Result<()> {
     Ok(())
 }
 
-/// A field's name without what is not allowed in the name of a member.
+/// Removes the characters of a field's name that a member name may not have.
 pub(crate) fn plain_name(name: &str) -> String {
     let mut plain = String::new();
     for byte in name.bytes() {
@@ -193,7 +193,7 @@ pub(crate) fn plain_name(name: &str) -> String {
     plain
 }
 
-/// The contents of a member: a header, which is not part of the value, and the value.
+/// Contents of a member: the value, after a header that is not part of it.
 pub(crate) struct Contents<'a> {
     pub(crate) header: Vec<u8>,
     pub(crate) bytes: Cow<'a, [u8]>,
@@ -205,7 +205,7 @@ impl Contents<'_> {
     }
 }
 
-/// A value as it is stored.
+/// Encodes a value as stored.
 pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Contents<'a>, String> {
     let bytes: Cow<'_, [u8]> = match value {
         Value::Image(image) if image.codec == fdconvert_core::Codec::Raw => {
@@ -225,13 +225,13 @@ pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Conte
     Ok(Contents { header, bytes })
 }
 
-/// As Python's `json` writes and reads it.
+/// Formats a float as Python's `json` does.
 fn float_text(float: f64) -> String {
     match float {
         _ if float.is_nan() => "NaN".into(),
         f64::INFINITY => "Infinity".into(),
         f64::NEG_INFINITY => "-Infinity".into(),
-        // The shortest text that leads back.
+        // The shortest text that parses to the same float.
         _ => format!("{float:?}"),
     }
 }
@@ -269,7 +269,7 @@ mod tests {
             assert_eq!(names, [&expected[..], &rest].concat());
         };
         check(&wds, Some(Codec::Png), ["cls", "png", "mask.png"]);
-        // Each of its own codec.
+        // A different codec per image.
         check(&wds, Some(Codec::Jpeg), ["cls", "jpg", "mask.png"]);
         check(&wds, None, ["cls", "png", "mask.png"]);
         let named = wds.clone().with_image_field("a.jpg").unwrap();

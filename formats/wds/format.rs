@@ -22,7 +22,7 @@ use std::{
 /// The format's name.
 pub(crate) const FORMAT: &str = "wds";
 
-/// Names of the sidecars that can lie beside the shards: what they are, or for whom.
+/// Names of the sidecars: a file, or the reader it is for.
 pub(crate) const SIDECARS: [&str; 9] =
     ["fdx", "dali", "wids", "timm", "hf", "card", "croissant", "energon", "img2dataset"];
 
@@ -39,9 +39,9 @@ const OPTIONS: &[FormatOption] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wds {
     pub(crate) image_field: Option<String>,
-    /// True if further images have the last part of the first one's name, whatever they are.
+    /// True if further images use the suffix of the first one's name, whatever their codec.
     pub(crate) one_suffix: bool,
-    /// Of [`SIDECARS`], in their order.
+    /// A subset of [`SIDECARS`], in the same order.
     pub(crate) sidecars: Vec<&'static str>,
 }
 
@@ -52,7 +52,7 @@ impl Default for Wds {
 }
 
 impl Wds {
-    /// With these files beside the shards: a comma-separated list, or `none`.
+    /// Selects the files to write beside the shards: a comma-separated list, or `none`.
     ///
     /// # Errors
     /// `Usage` for an unknown name.
@@ -60,23 +60,23 @@ impl Wds {
         Ok(Self { sidecars: parse_sidecars(list)?, ..Self::default() })
     }
 
-    /// With this name of the images in the tar.
+    /// Sets the name of the images in the tar.
     ///
     /// # Errors
-    /// `Usage` for a name that not every reader takes.
+    /// `Usage` for a name that some reader rejects.
     pub fn with_image_field(self, name: &str) -> Result<Self> {
         check_image_field(name)?;
         Ok(Self { image_field: Some(name.to_owned()), ..self })
     }
 
-    /// With further images under the suffix of the first one's name, whatever their codec: for
-    /// sets of several datasets whose readers take the names of all from one.
+    /// Gives further images the suffix of the first one's name, whatever their codec. For mixed
+    /// sets, since their readers take the names for all datasets from one.
     #[must_use]
     pub fn with_one_suffix(self) -> Self {
         Self { one_suffix: true, ..self }
     }
 
-    /// The files beside the shards, by the names of the option.
+    /// Returns the sidecars, by their names in the option.
     #[must_use]
     pub fn sidecars(&self) -> &[&'static str] {
         &self.sidecars
@@ -133,11 +133,11 @@ impl Format for Wds {
         Ok(Box::new(wds))
     }
 
-    /// A folder with a manifest in it, or whose shards hold more samples than it has images; or a shard,
-    /// but not the archive of a folder of images.
+    /// Recognises a folder with a manifest, a folder with more samples in shards than images, and a
+    /// shard that is not an archived folder of images.
     fn detect(&self, path: &Path) -> bool {
         if place::is_folder(path) {
-            // The manifest first: a store lists a thousand objects with each request.
+            // Check the manifest first: a store lists a thousand objects per request.
             return match manifest::format_of(path) {
                 Some(format) => format == FORMAT,
                 None => tarball::in_folder(path).is_ok_and(|shards| {
@@ -158,7 +158,7 @@ impl Format for Wds {
     }
 
     fn holds(&self, header: &ImageHeader) -> bool {
-        // All but raw pixels are files of their own.
+        // Everything but raw pixels is a file.
         header.codec != Codec::Raw
     }
 
@@ -168,7 +168,7 @@ impl Format for Wds {
 
     fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
         let n_images = schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
-        // The padding of the first image is known, that of others is half a block on average.
+        // The padding of the first image is known; for the others assume half a block.
         let images = match n_images as u64 {
             0 => 0,
             n => layout::member_bytes(image_bytes) + (n - 1) * (layout::BLOCK + layout::BLOCK / 2),
@@ -233,7 +233,8 @@ impl Format for Wds {
     }
 }
 
-/// WebDataset takes names for lower case, DALI does not; and a name in `__` is none of a sample.
+/// WebDataset lowers names, DALI does not; and names that start with `__` are no members of a
+/// sample.
 fn check_image_field(name: &str) -> Result<()> {
     let legal = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')

@@ -1,5 +1,5 @@
-//! The schema of shards that say nothing about it: by the names of all members, as the decoders of
-//! WebDataset go by them.
+//! Infers the schema of shards without an index or manifest from all member names, with the rules
+//! of WebDataset's decoders.
 use crate::{
     members::{self, npy},
     wds::{
@@ -12,14 +12,14 @@ use crate::{
 use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
 use std::path::Path;
 
-/// More fields than samples of any dataset have: then parts of keys pass for names of fields.
+/// No dataset has more fields per sample; above this, parts of keys are mistaken for field names.
 const MAX_FIELDS: usize = 1000;
-/// Arrays that are looked at for one that says type and shape.
+/// Arrays to read until one gives type and shape.
 const N_ARRAYS: usize = 16;
-/// Ends of the names of archives, which are no shards within a shard.
+/// Suffixes of archives, which are not valid as members of a shard.
 const ARCHIVES: [&str; 5] = ["tar", "tgz", "tar.gz", "tar.zst", "zip"];
 
-/// Fields and, in the same order, what their members are called, of shards without an index.
+/// Infers the fields, and their member names in the same order, of shards without an index.
 pub(crate) fn infer(shards: &[Shard]) -> Result<(Schema, Vec<Column>)> {
     let scanned = || {
         shards.iter().filter_map(|shard| match &shard.contents {
@@ -55,8 +55,8 @@ pub(crate) fn infer(shards: &[Shard]) -> Result<(Schema, Vec<Column>)> {
     Ok((Schema::new(fields(members))?, columns))
 }
 
-/// The kind of the members of that name. What an array is like its first members say, as far as
-/// they can be read.
+/// Infers the kind of the members of that name. Type and shape of an array come from the first
+/// readable members.
 fn kind_of<'a>(
     name: &'a [u8],
     mut scanned: impl Iterator<Item = (&'a Shard, &'a Scanned)>,
@@ -77,7 +77,7 @@ fn kind_of<'a>(
     spec.map_or(Kind::Bytes, Kind::Array)
 }
 
-/// Names of the fields that members of these names and kinds become.
+/// Names the fields for members of these names and kinds.
 fn fields(members: impl Iterator<Item = (Vec<u8>, Kind)>) -> Vec<FieldSpec> {
     let mut fields: Vec<FieldSpec> = Vec::new();
     let (mut has_image, mut has_label) = (false, false);
@@ -103,7 +103,7 @@ fn fields(members: impl Iterator<Item = (Vec<u8>, Kind)>) -> Vec<FieldSpec> {
     fields
 }
 
-/// A tar of tars, as ImageNet is handed out, has no image that a reader of shards would find.
+/// A tar of tars, as ImageNet is distributed, has no image that a reader of shards would find.
 fn refuse_archives(path: &Path, members: &[(&[u8], Kind)]) -> Result<()> {
     let is_archive = |name: &[u8]| {
         let name = String::from_utf8_lossy(name).to_lowercase();
@@ -139,7 +139,7 @@ fn too_many(path: &Path, members: &[(&[u8], Kind)]) -> Error {
 pub(crate) mod tests {
     use super::*;
 
-    /// Fields and columns of one sample that has members of these names.
+    /// Fields and columns of one sample with members of these names.
     pub(crate) fn of_names(names: &[&str]) -> (Schema, Vec<Column>) {
         let kind = |name: &&str| kind_of(name.as_bytes(), std::iter::empty());
         let members: Vec<_> =

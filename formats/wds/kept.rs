@@ -1,14 +1,14 @@
-//! Names of members that shards of others have, kept when their samples are packed again: what
-//! reads them asks for `txt`, not for `txt.txt`.
+//! Keeps member names of other tools' shards when their samples are packed again: their readers
+//! expect `txt`, not `txt.txt`.
 use crate::wds::{
     fields::{ANY_IMAGE, fixed_name, plain_name},
     names::{Column, Name, stem_of_image},
 };
 use fdconvert_core::{Codec, Common, Schema};
 
-/// Returns what the members of a field are called in a source, where
-/// [`names`](crate::wds::fields::names) would call them otherwise. Names that we would not write
-/// are none: see `SPEC.md`, "Fields".
+/// The source's member name for a field, if it differs from the one that
+/// [`names`](crate::wds::fields::names) would choose. Ignores names that fdconvert would not write:
+/// see `SPEC.md`, "Fields".
 pub(crate) fn of_source(schema: &Schema, field: usize, column: &Column) -> Option<String> {
     let name = std::str::from_utf8(column.first()).ok().filter(|name| is_plain(name))?;
     let usual = match fixed_name(schema, field).ok()? {
@@ -18,7 +18,7 @@ pub(crate) fn of_source(schema: &Schema, field: usize, column: &Column) -> Optio
     (!usual).then(|| name.to_owned())
 }
 
-/// `jpg` for the first image, `mask.jpg` for the field `mask`.
+/// Accepts `jpg` for the first image, `mask.jpg` for the field `mask`.
 fn is_usual_image(schema: &Schema, field: usize, name: &str) -> bool {
     let stem = match schema.first_image() {
         Some(first) if first == field => String::new(),
@@ -34,7 +34,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(legal) && !dots
 }
 
-/// The name of the first image, which the source calls `own`.
+/// Name of the first image; `own` is its name in the source.
 pub(crate) fn first_image(own: &str, common: &Common, one_name: bool) -> Name {
     let Some((stem, extension)) = split_image(own) else { return Name::Fixed(own.to_owned()) };
     match common.codec {
@@ -51,16 +51,16 @@ pub(crate) fn first_image(own: &str, common: &Common, one_name: bool) -> Name {
     }
 }
 
-/// The name of a further image, which the source calls `own`.
+/// Name of a further image; `own` is its name in the source.
 pub(crate) fn further_image(own: &str) -> Name {
     match split_image(own) {
         Some((stem, _)) if !stem.is_empty() => Name::ByCodec(stem.to_owned()),
-        // Beside a `jpg`, a `png` of its own has nothing but its extension to be told by.
+        // Beside a `jpg`, a bare `png` is distinguished only by its extension.
         _ => Name::Fixed(own.to_owned()),
     }
 }
 
-/// Returns what stands before the extension of an image, the dot included, and the extension.
+/// Splits a name into the part up to and including the dot, and the extension of an image.
 fn split_image(name: &str) -> Option<(&str, &str)> {
     name.split_at_checked(stem_of_image(name.as_bytes())?.len())
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::wds::{Wds, fields::names, infer::tests::of_names};
 
-    /// The names that the members of a foreign sample keep.
+    /// Names that the members of a sample of another tool keep.
     fn kept(members: &[&str], codec: Option<Codec>, extension: Option<&str>) -> Vec<Name> {
         let (schema, columns) = of_names(members);
         let own = columns.iter().enumerate().map(|(field, it)| of_source(&schema, field, it));
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(kept(names, jpeg, Some("jpg")), fixed(names));
         }
         assert_eq!(kept(&["jpeg", "TXT"], jpeg, Some("jpeg")), fixed(&["jpeg", "TXT"]));
-        // Only the first sample is called so; the images become PNGs.
+        // Only the first sample has this name; the images become PNGs.
         assert_eq!(kept(&["jpeg", "txt"], jpeg, None), fixed(&["jpg", "txt"]));
         assert_eq!(kept(&["jpeg", "txt"], png, Some("jpeg")), fixed(&["png", "txt"]));
         assert_eq!(kept(&["left.jpg"], png, Some("left.jpg")), fixed(&["left.png"]));

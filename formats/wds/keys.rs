@@ -1,46 +1,46 @@
-//! Keys as names in a tar, and back.
+//! Encodes keys as names in a tar, and decodes them.
 //!
 //! Other readers split a name at the first dot of its last part, list names separated by blanks,
-//! and take some names for something else. So all but ASCII letters, digits and the marks that no
-//! reader and no file system stumbles over are written as `%XX`, and a slash only stands between
-//! two parts that are not empty.
+//! and give some names a special meaning. So only ASCII letters, digits and the marks that every
+//! reader and file system accepts are written literally, and a slash only between two parts that
+//! are not empty; everything else becomes `%XX`.
 use fdconvert_core::Codec;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Encoding of the keys of one dataset.
+/// Encodes the keys of one dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyCodec {
     pub(crate) omitted: Omitted,
-    /// Bytes that a name may take at most.
+    /// Maximum bytes of a name.
     pub(crate) max_bytes: usize,
 }
 
-/// The extension that the names of keys lack.
+/// The extension that is omitted from the names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Omitted {
-    /// This one, without its dot; empty for none.
+    /// This extension, without its dot; empty if names are complete.
     One(String),
-    /// That of any image: no two keys of the dataset differ in nothing else.
+    /// That of any image: no two keys of the dataset differ only in it.
     AnyImage,
 }
 
-/// Characters that are written as they are, beside letters, digits, `_` and `-`.
+/// Characters written literally, beside letters, digits, `_` and `-`.
 const MARKS: &[u8] = b"!#$&'()+,;=@[]^`{}";
 
-/// `~` and the hash of the key, at the end of names that would be too long.
+/// Bytes of `~` and the hash of the key, which end the names of long keys.
 pub(crate) const HASH_BYTES: usize = 17;
 
 impl KeyCodec {
-    /// The name of a key, without dot and field. Two keys have the same only if one is the other
-    /// with the extension, or by a collision of 64-bit hashes.
+    /// Encodes a key as a name, without dot and field. Two keys get the same name only if they
+    /// differ in the omitted extension alone, or if their 64-bit hashes collide.
     pub(crate) fn encode(&self, key: &str) -> String {
         let encoded = encode(self.strip(key));
         if encoded.len() <= self.max_bytes {
             return encoded;
         }
         let mut end = self.max_bytes.saturating_sub(HASH_BYTES);
-        // Not through the middle of `%XX`, and no slash at the end.
+        // Neither inside a `%XX` nor right after a slash.
         let cuts = |end: usize| {
             let head = &encoded.as_bytes()[..end];
             head.ends_with(b"/") || head.iter().rev().take(2).any(|&byte| byte == b'%')
@@ -57,7 +57,7 @@ impl KeyCodec {
             Omitted::One(extension) => key
                 .strip_suffix(extension.as_str())
                 .and_then(|stem| stem.strip_suffix('.'))
-                // A file that is all extension keeps it.
+                // A file name that is only an extension keeps it.
                 .filter(|stem| !extension.is_empty() && !stem.is_empty() && !stem.ends_with('/')),
         };
         stem.unwrap_or(key)
@@ -66,7 +66,7 @@ impl KeyCodec {
 
 fn encode(key: &str) -> String {
     let mut name = String::with_capacity(key.len());
-    // Names in `__` are about the archive for some readers, not samples.
+    // Some readers take names that start with `__` for metadata of the archive, not samples.
     let first_part = key.split('/').next().unwrap_or_default();
     let is_meta = first_part.starts_with("__") && first_part.ends_with("__");
     let bytes = key.as_bytes();
@@ -87,12 +87,12 @@ fn encode(key: &str) -> String {
             let _ = write!(name, "%{byte:02X}");
         }
     }
-    // No name at all is none for a file.
+    // An empty name is not valid for a file.
     if name.is_empty() { "%".to_owned() } else { name }
 }
 
-/// The key of a name, if [`encode`] has made it; else the name itself, as for shards that another
-/// program has written.
+/// Decodes a name that [`encode`] has made; returns other names, as other programs write them,
+/// unchanged.
 pub(crate) fn decode(name: &[u8]) -> String {
     let as_it_is = || String::from_utf8_lossy(name).into_owned();
     if !name.contains(&b'%') {

@@ -1,18 +1,18 @@
-//! Names of files, and the blocks of a tar.
+//! File names, and the blocks of a tar.
 use crate::wds::format::FORMAT;
 use fdconvert_core::{Error, Ignored, Result, Shard};
 use std::path::{Path, PathBuf};
 
-/// Everything in a tar is a multiple of this.
+/// Block size: everything in a tar is a multiple of this.
 pub(crate) const BLOCK: u64 = 512;
-/// Names of this length and below need no `prefix`, which not every reader knows.
+/// Longest name without `prefix`, which not every reader supports.
 pub(crate) const MAX_NAME_BYTES: usize = 99;
 /// Largest size that eleven octal digits hold.
 pub(crate) const MAX_MEMBER_BYTES: u64 = (1 << 33) - 1;
-/// Two blocks of zeros end a tar.
+/// The two blocks of zeros that end a tar.
 pub(crate) const END: [u8; 1024] = [0; 1024];
 
-/// The name of a shard's files without their extension.
+/// Name of a shard's files without their extension.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
@@ -28,17 +28,15 @@ pub(crate) fn stem(shard: &Shard) -> Result<String> {
     Ok(format!("{split}-{:06}", shard.number))
 }
 
-/// Returns where a shard lies.
 pub(crate) fn tar_path(out: &Path, stem: &str) -> PathBuf {
     out.join(format!("{stem}.tar"))
 }
 
-/// The index of the shard at `tar`.
 pub(crate) fn index_path(tar: &Path) -> PathBuf {
     tar.with_extension("fdx")
 }
 
-/// The header block of a member: plain USTAR, the same for the same name and size.
+/// The header block of a member: plain USTAR, and a function of name and size alone.
 #[cfg(feature = "write")]
 pub(crate) fn header(name: &str, len: u64) -> Result<[u8; BLOCK as usize]> {
     let mut header = tar::Header::new_ustar();

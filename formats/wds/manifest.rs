@@ -1,4 +1,4 @@
-//! `fdconvert.json`: what the dataset is, written when all of it is there.
+//! `fdconvert.json`: describes the dataset, written once the dataset is complete.
 use crate::shards::{
     combined::Combined,
     manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed, VERSION},
@@ -16,13 +16,13 @@ pub(crate) struct Manifest {
     pub(crate) fingerprint: String,
     pub(crate) samples: u64,
     pub(crate) schema: Schema,
-    /// Names of the members in the order of the schema's fields.
+    /// Member names in the order of the schema's fields.
     pub(crate) members: Vec<String>,
     pub(crate) common: CommonFacts,
     pub(crate) provenance: Provenance,
     pub(crate) shards: Vec<ShardFacts>,
     pub(crate) sidecars: Vec<FileFacts>,
-    /// The indexes of all shards in one file, where there are many.
+    /// The indexes of all shards in one file, if there are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) combined: Option<Combined>,
 }
@@ -72,7 +72,7 @@ impl Manifest {
         manifest::to_json(self, b"\n")
     }
 
-    /// The manifest of a folder, if it has one and it is of this format.
+    /// Reads the manifest of a folder, if it has one of this format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(NAME);
         let Some(text) = read_if_there(&path, MAX_BYTES)? else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! WebDataset tar shards: written with checksums and an index, and read without copying.
 //!
-//! [`Wds`] is the format with its options; what it opens is a [`WdsReader`]. [`spec`]
-//! specifies the names and bytes, and what of other readers' behaviour shaped them.
+//! [`Wds`] is the format with its options; it opens datasets as a [`WdsReader`]. [`spec`] specifies
+//! the names and bytes, and explains which behaviour of other readers shaped them.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -39,8 +39,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately absent: pixels, and threads. A shard is written by the one who calls, in order;
-//! several shards may be written at the same time.
+//! Deliberately absent: pixels, and threads. The caller's thread writes a shard, in order; several
+//! shards may be written at the same time.
 
 #[cfg(feature = "write")]
 mod complete;
@@ -78,7 +78,7 @@ pub use entry_points::AddEntryPoints;
 pub use format::Wds;
 pub use reader::WdsReader;
 
-// For mixed sets, whose images lie in datasets of this format.
+// For mixed sets, with images in datasets of this format.
 #[cfg(feature = "write")]
 pub(crate) use complete::leftovers;
 #[cfg(feature = "write")]

@@ -1,4 +1,4 @@
-//! Names of members: those that are written, and those that a field of a shard may have.
+//! Member names: those to write, and those that a field may have in a shard.
 use crate::wds::{fields::order, scan::Member};
 #[cfg(feature = "write")]
 use crate::wds::{
@@ -8,17 +8,17 @@ use crate::wds::{
 use fdconvert_core::{Codec, Encoded, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
-/// Name of a field's members in what is written, without key and dot.
+/// Name that the writer gives a field's members, without key and dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// The same in every sample.
     Fixed(String),
-    /// These bytes, then the extension of the image's own codec.
+    /// A stem, followed by the extension of the image's codec.
     ByCodec(String),
 }
 
 impl Name {
-    /// The name of this value.
+    /// The name for this value.
     pub(crate) fn of(&self, value: &Value<Encoded>) -> Cow<'_, str> {
         match value {
             Value::Image(image) => self.of_codec(Some(image.codec)),
@@ -26,7 +26,7 @@ impl Name {
         }
     }
 
-    /// The name of an image of that codec, or of another value.
+    /// The name for an image of that codec, or for another value.
     pub(crate) fn of_codec(&self, codec: Option<Codec>) -> Cow<'_, str> {
         match (self, codec) {
             (Self::ByCodec(prefix), Some(codec)) => {
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    /// Every name that a value may get.
+    /// Every possible name.
     pub(crate) fn all(&self) -> Vec<String> {
         match self {
             Self::Fixed(name) => vec![name.clone()],
@@ -47,42 +47,41 @@ impl Name {
         }
     }
 
-    /// Bytes of the longest of them.
+    /// Bytes of the longest possible name.
     pub(crate) fn max_bytes(&self) -> usize {
         self.all().iter().map(String::len).max().unwrap_or(0)
     }
 }
 
-/// The names that the members of a field may have in shards that are read.
+/// Names that a field's members may have in the shards to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
-    /// Known names, at least one.
+    /// At least one.
     names: Vec<Vec<u8>>,
-    /// True if an extension of another image in place of the last part is the same field.
+    /// True if the name with the extension of any other image format is the same field.
     any_image: bool,
 }
 
 impl Column {
-    /// Returns what a manifest lists: names with `;` between them, as WebDataset's `to_tuple` takes
-    /// them.
+    /// Parses the names of a manifest: separated by `;`, as in WebDataset's `to_tuple`.
     pub(crate) fn parse(text: &str) -> Self {
         let names = text.split(';').map(|name| name.as_bytes().to_vec()).collect();
         Self { names, any_image: false }
     }
 
-    /// A field of that kind that is so called in one sample; images may be called otherwise in
-    /// others.
+    /// A field of that kind with this name in one sample; other samples may use other names for
+    /// images.
     pub(crate) fn seen(name: &[u8], kind: &Kind) -> Self {
         let any_image = *kind == Kind::Image && stem_of_image(name).is_some();
         Self { names: vec![name.to_vec()], any_image }
     }
 
-    /// Returns whether the name is a known one. WebDataset takes all for lower case.
+    /// Returns whether the name is a known one. WebDataset lowers all names.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the name is one of this field's, unless it is the known one of another.
+    /// Returns whether the name belongs to this field, unless it is a known name of another field.
     pub(crate) fn takes(&self, name: &[u8]) -> bool {
         let is_like = || {
             let stem = stem_of_image(name);
@@ -91,35 +90,34 @@ impl Column {
         self.has(name) || is_like()
     }
 
-    /// The name to call it by.
     pub(crate) fn first(&self) -> &[u8] {
         self.names.first().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns whether samples may differ in it.
+    /// Returns whether the name may vary between samples.
     pub(crate) fn is_open(&self) -> bool {
         self.any_image || self.names.len() > 1
     }
 
-    /// As [`parse`](Self::parse) takes it.
+    /// Formats the names for [`parse`](Self::parse).
     pub(crate) fn text(&self) -> String {
         let names = self.names.iter().map(|name| String::from_utf8_lossy(name));
         names.collect::<Vec<_>>().join(";")
     }
 }
 
-/// Returns what stands before the extension of an image, the dot included.
+/// Returns the part of an image's name before its extension, including the dot.
 pub(crate) fn stem_of_image(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.').map_or(0, |dot| dot + 1);
     let (stem, extension) = name.split_at_checked(dot)?;
     Codec::from_extension(std::str::from_utf8(extension).ok()?).map(|_| stem)
 }
 
-/// The names that the members of each field have in these shards, as
-/// [`parse`](Column::parse) takes them. Shards are only looked at where names may differ.
+/// Member names of each field in these shards, in the syntax of [`parse`](Column::parse). Shards
+/// are read only if names may vary.
 ///
 /// # Errors
-/// Those of [`each_sample`]; `Corrupt` for a sample that has a member twice.
+/// Those of [`each_sample`]; `Corrupt` for a sample with a duplicate member.
 #[cfg(feature = "write")]
 pub(crate) fn found<'a>(
     shards: impl Iterator<Item = &'a Path>,
@@ -147,7 +145,7 @@ pub(crate) fn found<'a>(
     }
     for (text, names) in texts.iter_mut().zip(names) {
         let mut names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
-        // In the order of the codecs, however they are written.
+        // In the order of the codecs, whatever their spelling.
         names.sort_by_key(|name| Codec::from_extension(name.rsplit('.').next().unwrap_or(name)));
         if !names.is_empty() {
             *text = names.join(";");
@@ -156,8 +154,8 @@ pub(crate) fn found<'a>(
     Ok(texts)
 }
 
-/// Which member of a sample belongs to each field: known names first, so that an image beside the
-/// field's own does not take its place.
+/// Matches the members of a sample to the fields: known names first, so that another image does not
+/// take the place of the field's own one.
 pub(crate) fn places(members: &[impl AsRef<[u8]>], columns: &[Column]) -> Vec<Option<usize>> {
     let mut places = vec![None; columns.len()];
     for takes in [Column::has, Column::takes] {
@@ -177,7 +175,7 @@ pub(crate) fn places(members: &[impl AsRef<[u8]>], columns: &[Column]) -> Vec<Op
     places
 }
 
-/// The fields of members that lie in the order in which we write them.
+/// The fields of members that are in the order of fdconvert's writer.
 pub(crate) fn in_our_order(members: &[Member], schema: &Schema) -> Option<Vec<Column>> {
     let order = order(schema);
     let mut columns = vec![None; order.len()];

@@ -1,4 +1,4 @@
-//! Finding and opening shards, and deciding what their fields are.
+//! Finds and opens shards, and determines their fields.
 use crate::index::Index;
 use crate::shards::{
     among::{self, Among},
@@ -28,7 +28,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// The shards of a folder that has not as many images.
+/// The shards of a folder; an error if it has so many images that they may be the dataset.
 fn shards_among_images(folder: &Path) -> Result<Vec<PathBuf>> {
     let shards = tarball::in_folder(folder)?;
     let Among::Both { n_images, n_samples } =
@@ -47,21 +47,21 @@ fn shards_among_images(folder: &Path) -> Result<Vec<PathBuf>> {
     Err(Error::usage("source", what))
 }
 
-/// A shard whose samples are not found yet.
+/// A shard before its samples have been found.
 struct Unscanned {
     path: PathBuf,
     archive: Blob,
-    /// True if the archive is the file or object itself, not made from it.
+    /// True if the archive is the file or object itself rather than made from it.
     is_stored: bool,
     index: Option<Index>,
     problem: Option<IndexProblem>,
 }
 
 impl WdsReader {
-    /// Opens a folder of shards (those its manifest lists, else all), or a single one.
+    /// Opens a folder of shards (those in its manifest, otherwise all), or a single shard.
     ///
-    /// A shard with an index is opened in constant time. Of another one all headers are read, and
-    /// a compressed one is decompressed into a temporary file.
+    /// A shard with an index opens in constant time. Without an index all headers are read, and a
+    /// compressed shard is decompressed into a temporary file.
     ///
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
@@ -110,7 +110,7 @@ impl WdsReader {
         Ok(reader.told(n_images_beside))
     }
 
-    /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
+    /// Opens a single shard in memory, without an index; messages call it `path`.
     #[doc(hidden)]
     pub fn from_archive(archive: Bytes, path: &Path) -> Result<Self> {
         let path = path.to_path_buf();
@@ -138,7 +138,7 @@ impl WdsReader {
         assign(&mut shards, &schema, &columns);
         let extra = extra(&shards);
         let mut dropped_fields = Vec::new();
-        // Of what an index describes each sample has all fields.
+        // With an index, each sample has all fields.
         if shards.iter().all(|shard| matches!(shard.contents, Contents::Scanned(_))) {
             let fields = schema.fields.iter().map(|field| &field.name);
             dropped_fields = fields.filter(|name| dropped.contains(name)).cloned().collect();
@@ -191,7 +191,7 @@ impl Unscanned {
         Ok(Shard { path: path.into(), archive, is_stored, contents, index_problem })
     }
 
-    /// The whole archive. Of an object a copy is walked through, and read from then on.
+    /// Returns the whole archive. An object is copied for the walk, and later reads use the copy.
     fn walkable(&mut self) -> Result<Bytes> {
         let whole = self.archive.whole()?;
         if self.archive.here().is_none() {
@@ -201,28 +201,27 @@ impl Unscanned {
         Ok(whole)
     }
 
-    /// Returns what the first sample's members are called, in the order of the fields they belong
-    /// to.
+    /// Member names of the first sample, in the order of its fields.
     fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
         let start = self.first_samples().ok()?;
         let (_, members) = samples(&start).next()?.ok()?;
         names::in_our_order(&members, schema)
     }
 
-    /// The archive at least up to the end of its first sample.
+    /// The archive, at least up to the end of its first sample.
     fn first_samples(&self) -> Result<Bytes> {
         if let Some(archive) = self.archive.here() {
             return Ok(archive.clone());
         }
-        // The first sample ends where the second one begins, whose headers are needed to see that.
+        // The first sample ends at the headers of the second one, so include those.
         let third = self.index.as_ref().and_then(|index| index.region(2, 0).ok());
         let end = third.map_or(self.archive.len(), |region| region.offset);
         Ok(self.archive.read(0, end)?.unwrap_or_default())
     }
 }
 
-/// Schema and names of members: as the manifest says, else the first index. Indexes that say
-/// otherwise are not used. `None` where the members of all samples have to tell.
+/// Schema and member names from the manifest, otherwise from the first index. Indexes that disagree
+/// are ignored. `None` if they must be inferred from all members.
 fn given(
     shards: &mut [Unscanned],
     manifest: Option<&Manifest>,
@@ -248,7 +247,7 @@ fn given(
     Ok(given)
 }
 
-/// The fields but those that are left out.
+/// Removes the dropped fields.
 fn without(
     schema: Schema,
     columns: Vec<Column>,
@@ -263,7 +262,7 @@ fn without(
     Ok((Schema::new(fields)?, columns))
 }
 
-/// Tells the shards without an index which members are fields.
+/// Assigns members to fields in the shards without an index.
 fn assign(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
     for shard in shards {
         if let Contents::Scanned(scanned) = &mut shard.contents {
@@ -272,7 +271,7 @@ fn assign(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
     }
 }
 
-/// Members that belong to no field, with their number.
+/// Counts the members that belong to no field, by name.
 fn extra(shards: &[Shard]) -> BTreeMap<Vec<u8>, u64> {
     let mut extra: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
     for shard in shards {
@@ -284,7 +283,7 @@ fn extra(shards: &[Shard]) -> BTreeMap<Vec<u8>, u64> {
     extra
 }
 
-/// Counts the samples that lack fields, for what is said of each of them.
+/// Counts the samples that lack fields, for their error messages.
 fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
     let n_samples = shards.iter().map(Shard::len).sum();
     let mut n_without = vec![0; columns.len()];
@@ -302,15 +301,14 @@ fn note_missing(shards: &mut [Shard], schema: &Schema, columns: &[Column]) {
     }
 }
 
-/// A shard before it is opened.
 struct ShardFile {
     path: PathBuf,
-    /// Its length, where a manifest tells it: our shards, which are not compressed.
+    /// Its length, if a manifest has it: then fdconvert wrote the shard, uncompressed.
     len: Option<u64>,
     number: usize,
 }
 
-/// A shard and the index beside it, as far as there is one.
+/// A shard and its index, if it has one.
 struct Opened {
     file: Blob,
     index: Option<Result<Index, String>>,
@@ -325,7 +323,7 @@ impl ShardFile {
         Self { path, len: None, number: 0 }
     }
 
-    /// `combined` is the combined index, if there is one, and the fields that its blocks must have.
+    /// `combined` is the combined index, if any, and the fields that its blocks must have.
     fn open(&self, combined: Option<(&Blocks, &Schema)>) -> Result<Opened> {
         let file = match self.len {
             Some(len) => Blob::open_with_len(&self.path, len)?,
@@ -345,7 +343,7 @@ impl ShardFile {
         Ok(Opened { file, index })
     }
 
-    /// `budget` is what this shard and those after it may take decompressed.
+    /// `budget` is the limit of decompressed bytes for this shard and those after it.
     fn load(&self, opened: Opened, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
         let Opened { file, index } = opened;
         let path = self.path.clone();
@@ -370,7 +368,7 @@ impl ShardFile {
     }
 }
 
-/// Returns what the indexes of all shards say together.
+/// Merges the provenance of all indexes.
 fn merged_provenance(shards: &[Shard]) -> Option<Provenance> {
     let mut merged: Option<Provenance> = None;
     for shard in shards {

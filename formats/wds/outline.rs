@@ -1,5 +1,5 @@
-//! The members of a shard of ours by its index alone, for shards that lie in a store: reading all of
-//! a tar for its headers would fetch the dataset once more.
+//! Derives the members of fdconvert's shards from their indexes, for shards in a store: reading a
+//! whole tar for its headers would download the dataset.
 use crate::tar::{Entry, Group, groups};
 use crate::wds::{
     Wds, fields,
@@ -16,11 +16,11 @@ use fdconvert_storage::{
 };
 use std::{borrow::Cow, path::Path};
 
-/// Calls `visit` with every sample of the shard at `path`; returns how many there were, and the bytes
-/// of the shard. One in a store is walked by its index, where there is an outline for it.
+/// Calls `visit` with every sample of the shard at `path`; returns the number of samples and of
+/// bytes of the shard. Walks a shard in a store by its index if there is an outline.
 ///
 /// # Errors
-/// `Io`; `Corrupt` where the index does not fit the shard, or that is damaged; those of `visit`.
+/// `Io`; `Corrupt` if the index does not fit the shard, or the shard is damaged; those of `visit`.
 pub(crate) fn each_sample(
     path: &Path,
     outline: Option<&Outline>,
@@ -39,8 +39,8 @@ pub(crate) fn each_sample(
     Ok((n_samples, archive.len() as u64))
 }
 
-/// Mapping of samples to members: the counterpart of what the writer does, which is compared with
-/// the places that the index has.
+/// Maps samples to members, as the writer does. The result is compared with the places in the
+/// index.
 #[derive(Debug)]
 pub(crate) struct Outline {
     schema: Schema,
@@ -50,7 +50,7 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// That of the shards of a dataset; `None` where they have no indexes.
+    /// The outline for the shards of a dataset; `None` if they have no indexes.
     ///
     /// # Errors
     /// Those of [`fields::names`].
@@ -84,7 +84,7 @@ impl Outline {
         Ok((index.n_samples(), bytes))
     }
 
-    /// The members of a sample that begins at `end`, which becomes where the next one begins.
+    /// The members of a sample that begins at `end`. Sets `end` to the start of the next one.
     fn group(&self, index: &Index, sample: u64, end: &mut u64) -> Result<Group<'static>, String> {
         let key = index.key(sample).map_err(|error| error.to_string())?;
         let key = self.keys.encode(key.ok_or("it has no keys")?);

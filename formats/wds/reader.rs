@@ -20,35 +20,35 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
+/// Open shards as one dataset, in the order of the manifest or sorted by name. Nothing is copied:
 /// values are slices of the maps. Many threads may read at the same time.
 #[derive(Debug)]
 pub struct WdsReader {
     pub(crate) path: PathBuf,
     pub(crate) facts: SourceFacts,
     pub(crate) slots: Vec<Slot>,
-    /// Names of the members, in schema order.
+    /// Member names, in schema order.
     pub(crate) columns: Vec<Column>,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) provenance: Option<Provenance>,
     pub(crate) shards: Vec<Shard>,
     /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
-    /// Members that belong to no field, with their number, in shards without an index.
+    /// Counts of members that belong to no field, in shards without an index.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
-    /// Why blocks of the combined index are not used: the shards' own indexes are.
+    /// Why blocks of the combined index are ignored in favour of the shards' own indexes.
     pub(crate) combined_problem: Option<String>,
 }
 
 impl WdsReader {
-    /// Returns whether a manifest says which shards there are and in which order.
+    /// Returns whether a manifest lists the shards in order.
     #[must_use]
     pub fn has_manifest(&self) -> bool {
         self.manifest.is_some()
     }
 
-    /// Returns what the indexes say about entry points, all together; `None` where none has any.
+    /// Returns the entry-point facts of all indexes together; `None` if no index has entry points.
     #[must_use]
     pub fn entry_point_facts(&self) -> Option<EntryPointFacts> {
         let found = self.shards.iter().filter_map(|shard| match &shard.contents {
@@ -58,8 +58,8 @@ impl WdsReader {
         found.reduce(EntryPointFacts::and)
     }
 
-    /// The number of the shard of a sample, which may be one behind the last, and the sample's
-    /// position there.
+    /// The number of the sample's shard (one past the last if out of range), and its position
+    /// there.
     fn place(&self, index: u64) -> (usize, u64) {
         let number = self.ends.partition_point(|&end| end <= index);
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
@@ -94,7 +94,7 @@ impl WdsReader {
         }
     }
 
-    /// Returns what the first image of a sample is called; none where there is none.
+    /// Member name of the first image of a sample, if it has one.
     fn image_name<'a>(&'a self, shard: &'a Shard, sample: u64) -> Option<&'a [u8]> {
         let column = self.columns.get(self.facts.schema.first_image()?)?.first();
         let name = match &shard.contents {
@@ -104,7 +104,7 @@ impl WdsReader {
         Some(name).filter(|name| !name.is_empty())
     }
 
-    /// The extension that the name in the tar lacks: files are unpacked by it.
+    /// Appends the extension that the name in the tar lacks: files are unpacked under it.
     fn with_extension(&self, mut key: String, shard: &Shard, sample: u64) -> String {
         let last_part = key.rsplit('/').next().unwrap_or(&key);
         let known = last_part.rsplit_once('.').and_then(|(_, e)| Codec::from_extension(e));
@@ -118,8 +118,8 @@ impl WdsReader {
         key
     }
 
-    /// Returns whether samples are nothing but images, and what they lie in may be their classes:
-    /// folders, or tars each of another name.
+    /// Returns whether samples consist of images only and their containers may be their classes:
+    /// folders, or tars with different names.
     fn may_be_classes(&self) -> bool {
         let is_only = matches!(&self.facts.schema.fields[..], [field] if field.kind == Kind::Image);
         let is_bare = |shard: &Shard| matches!(shard.contents, Contents::Scanned(_));
@@ -138,8 +138,8 @@ impl WdsReader {
         self.shards.iter().any(has_folders) || is_each_another && splits::named(self).is_none()
     }
 
-    /// With what the shards tell of the dataset, now that all are open, and the number of images that
-    /// lie in their folder, or in folders there, as far as it was looked at.
+    /// Adds the facts that need all shards open. `n_images_beside` counts the images in their
+    /// folder and its subfolders, as far as those were listed.
     pub(crate) fn told(mut self, n_images_beside: u64) -> Self {
         let mut facts = self.facts.clone();
         let fields = facts.fields.iter_mut().zip(&self.columns).enumerate();
@@ -224,7 +224,7 @@ impl WdsReader {
         })
     }
 
-    /// An error about one sample that says in which shard it is.
+    /// An error about one sample, with its shard.
     pub(crate) fn bad_sample(&self, index: u64, what: impl Into<Remark>) -> Error {
         let place = self.locate(index).map_or_else(
             |_| String::new(),
@@ -241,7 +241,7 @@ impl Source for WdsReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let (shard, _) = self.locate(index)?;
-        // Tars that were copied without their indexes are sources like those of others.
+        // Tars that were copied without their indexes are read like those of other tools.
         if !matches!(shard.index_problem, Some(IndexProblem::Missing(_))) {
             self.verify_row(index)?;
         }
@@ -267,7 +267,7 @@ impl Source for WdsReader {
         key.unwrap_or_else(|| format!("#{index}"))
     }
 
-    /// Of integers and floats in a shard with an index its row has it.
+    /// In a shard with an index, integers and floats are in the row.
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (shard, sample) = self.locate(index)?;
         if let (Contents::Indexed(block), Some(&Slot::Cell(at))) =
@@ -307,7 +307,7 @@ impl Source for WdsReader {
                 hash.update(&[0]);
                 hash.update(&shard.archive.len().to_le_bytes());
                 match &shard.contents {
-                    // The root stands for every key and every checksum.
+                    // The root covers every key and every checksum.
                     Contents::Indexed(index) => hash.update(&index.root().to_le_bytes()),
                     Contents::Scanned(scanned) => scanned.update(|bytes| hash.update(bytes)),
                 }

@@ -14,7 +14,7 @@ pub(crate) struct Record {
     pub(crate) version: u64,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
-    /// Of the whole shard.
+    /// Hash of the whole shard.
     pub(crate) xxh3: String,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -37,7 +37,7 @@ impl Record {
         Self { fingerprint, version: VERSION, samples, bytes, xxh3, skipped: Vec::new() }
     }
 
-    /// Returns whether the shard is, byte for byte, what the record says, and its index sound.
+    /// Returns whether the shard matches the record byte for byte, and its index is sound.
     pub(crate) fn agrees(&self, tar: &Path, with_index: bool) -> Result<bool> {
         let index = layout::index_path(tar);
         let is_marked = match with_index {

@@ -1,4 +1,4 @@
-//! Index and sidecars for shards that are there already, the one who wrote them.
+//! Makes index and sidecars for existing shards of any writer.
 use crate::index::{Builder, ImageFacts, Meta, Region};
 use crate::shards::{
     combined::{self, Combined},
@@ -28,21 +28,21 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Wds {
-    /// Makes the files of [`Wds`]'s sidecars for existing shards; an index that is there and fits
-    /// its shard stays. The shards themselves are only read. Returns what was written.
+    /// Makes the files of [`Wds`]'s sidecars for existing shards, and keeps an index that fits its
+    /// shard. The shards themselves are only read. Returns the paths of the files written.
     ///
     /// # Errors
-    /// `Usage` when a file of another content is in the way (unless `overwrite`), or shards are
+    /// `Usage` when a file with other content is in the way (unless `overwrite`), or shards are
     /// compressed; those of reading.
     pub fn index(&self, path: &Path, overwrite: bool) -> Result<Vec<PathBuf>> {
         self.index_with(path, overwrite, None)
     }
 
-    /// As [`index`](Self::index), and the indexes get entry points of the JPEGs. An index that has
-    /// none is written again, and one with entry points of another grid if `overwrite`.
+    /// Like [`index`](Self::index), with entry points of the JPEGs in the indexes. Rewrites an
+    /// index without entry points, and with `overwrite` also one with entry points of another grid.
     ///
     /// # Errors
-    /// As for [`index`](Self::index); `Usage` when there is no index among the sidecars.
+    /// As for [`index`](Self::index); `Usage` when the sidecars include no index.
     pub fn index_with(
         &self,
         path: &Path,
@@ -153,8 +153,8 @@ impl Wds {
         Ok(path)
     }
 
-    /// Returns where a value's bytes lie in the shard. Arrays and images view it; what was parsed
-    /// (text) is its whole member.
+    /// Place of a value's bytes in the shard. Arrays and images are slices of it; parsed values
+    /// (text) take their whole member.
     fn place(
         &self,
         reader: &WdsReader,
@@ -197,7 +197,7 @@ impl Wds {
                 bytes: shard.archive.len(),
             })
             .collect();
-        // A look that failed must not put the files beside the dataset.
+        // A failed check must not put the files beside the dataset.
         let is_folder =
             fs::metadata(&reader.path).map_err(Error::io("access", &reader.path))?.is_dir();
         let out = if is_folder {
@@ -216,8 +216,8 @@ impl Wds {
     }
 }
 
-/// Makes the combined index of a dataset of ours be that of its indexes, and the manifest name it.
-/// Between the two a reader finds blocks of other lengths, and reads the indexes of the shards.
+/// Rebuilds the combined index of a dataset of fdconvert from its indexes, and then updates the
+/// manifest. In between, a reader finds blocks of other lengths and reads the shards' own indexes.
 fn combine(reader: &WdsReader) -> Result<Vec<PathBuf>> {
     let Some(manifest) = &reader.manifest else { return Ok(Vec::new()) };
     let is_named = manifest.shards.iter().all(|shard| shard.index.is_some());
@@ -243,7 +243,7 @@ fn combine(reader: &WdsReader) -> Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The run that objects are marked with; files bear no marks.
+/// The run that marks objects; files have no marks.
 fn fingerprint_of_hex(hex: &str) -> [u8; 16] {
     u128::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes()
 }
@@ -260,12 +260,12 @@ fn region(
         _ => None,
     };
     let (offset, len) = (place.start as u64, place.len() as u64);
-    // Shards that were walked through are here.
+    // Shards that were walked are in memory.
     let bytes = shard.archive.here().map(|archive| archive.slice(place)).unwrap_or_default();
     Region { offset, len, xxh3: xxh3_64(&bytes), image }
 }
 
-/// Returns where a slice lies in the bytes that it was cut from.
+/// Returns the range of a slice in the bytes that contain it.
 fn within(whole: &Bytes, part: &Bytes) -> Option<std::ops::Range<usize>> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start.checked_add(part.len())?;

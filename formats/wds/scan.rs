@@ -1,4 +1,4 @@
-//! Samples of a shard found by walking its headers, where there is no index.
+//! Finds the samples of a shard without an index by walking its headers.
 use crate::tar::{Entry, Group, SORT, TarError, groups, groups_and_rest, split_key};
 use crate::wds::{
     layout,
@@ -10,7 +10,7 @@ use std::{
     ops::Range,
 };
 
-/// A sample has no more members: what has, is no sample.
+/// Maximum members of a sample; a larger group is no sample.
 const MAX_MEMBERS: usize = 1000;
 
 /// A member of one sample.
@@ -26,15 +26,15 @@ pub(crate) struct Member {
 impl Member {
     /// Its bytes in the archive.
     pub(crate) fn range(&self) -> Range<usize> {
-        // Entries lie within an archive that is in memory.
+        // The archive is in memory, so entries fit.
         self.data as usize..(self.data + self.len) as usize
     }
 }
 
-/// One sample: its key as stored, and its members.
+/// A sample: its key as stored, and its members.
 pub(crate) type Stored = (Vec<u8>, Vec<Member>);
 
-/// The samples of an archive, in order, without those that are about the archive itself.
+/// The samples of an archive, in order, without archive metadata.
 pub(crate) fn samples(archive: &[u8]) -> impl Iterator<Item = Result<Stored, TarError>> {
     groups(archive).filter_map(|group| match group {
         Ok(group) if is_meta(&group.key) => None,
@@ -43,16 +43,16 @@ pub(crate) fn samples(archive: &[u8]) -> impl Iterator<Item = Result<Stored, Tar
     })
 }
 
-/// WebDataset passes over `__name__`; here also over what lies in a folder called so.
+/// WebDataset skips `__name__`; this also skips files in such a folder.
 fn is_meta(key: &[u8]) -> bool {
     let first_part = key.split(|&byte| byte == b'/').next().unwrap_or_default();
     first_part.starts_with(b"__") && first_part.ends_with(b"__")
 }
 
-/// The members of a sample, none of them twice.
+/// The members of a sample, all distinct.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the sample.
 pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
     if group.entries.len() > MAX_MEMBERS {
         return Err(too_many(group));
@@ -73,12 +73,12 @@ pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
     Ok(members)
 }
 
-/// The members of a sample by their names, in order. Most samples of a shard have the same.
+/// The member names of a sample, in order. Most samples of a shard share one shape.
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) n_samples: u64,
-    /// The member of each field, if the samples have it.
+    /// The member of each field, if any.
     members: Vec<Option<usize>>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Scanned {
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
     starts: Vec<usize>,
-    /// The number of each sample's shape.
+    /// Index of each sample's shape.
     shape: Vec<u32>,
     shapes: Vec<Shape>,
     pub(crate) ignored: Ignored,
@@ -99,7 +99,7 @@ pub(crate) struct Scanned {
 }
 
 impl Scanned {
-    /// Walks an archive. The members are no fields before [`assign`](Self::assign) says so.
+    /// Walks an archive. Members become fields only with [`assign`](Self::assign).
     pub(crate) fn new(archive: &[u8]) -> Result<Self, TarError> {
         let mut scanned = Self::default();
         let mut ignored = Ignored::default();
@@ -118,7 +118,7 @@ impl Scanned {
                 Some(&last) if scanned.has_shape(last, &group) => last,
                 _ => {
                     let names: Vec<_> = members(&group)?.into_iter().map(|it| it.name).collect();
-                    // A tar has fewer samples than 2^32 in any file system.
+                    // No file system holds a tar of 2^32 samples.
                     let next = u32::try_from(scanned.shapes.len()).unwrap_or(u32::MAX);
                     *known.entry(names).or_insert_with_key(|names| {
                         let (names, members) = (names.clone(), Vec::new());
@@ -136,7 +136,7 @@ impl Scanned {
         Ok(scanned)
     }
 
-    /// Returns whether a sample has these members. What has been a shape has no member twice.
+    /// Returns whether a sample has these members. A shape never has duplicates.
     fn has_shape(&self, number: u32, group: &Group<'_>) -> bool {
         self.shapes.get(number as usize).is_some_and(|shape| {
             shape.names.len() == group.entries.len()
@@ -146,13 +146,13 @@ impl Scanned {
         })
     }
 
-    /// The shapes of the samples, in the order of the first of each.
+    /// The shapes of the samples, in order of first appearance.
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// Leaves out the samples of these shapes and counts their files: if there are at most so many,
-    /// less than of the others, and none has the key of another sample.
+    /// Drops the samples of these shapes and counts their files, if there are at most `at_most`,
+    /// fewer than the others, and none shares the key of another sample.
     pub(crate) fn leave_out(&mut self, shapes: &[bool], at_most: usize) {
         let is_of = |shape: &u32| shapes.get(*shape as usize) == Some(&true);
         let n_strange = self.shape.iter().filter(|shape| is_of(shape)).count();
@@ -194,7 +194,7 @@ impl Scanned {
         *self = kept;
     }
 
-    /// Makes fields of the members of these columns.
+    /// Assigns members to the fields of these columns.
     pub(crate) fn assign(&mut self, schema: &Schema, columns: &[Column]) {
         for shape in &mut self.shapes {
             shape.members = places(&shape.names, columns);
@@ -208,7 +208,7 @@ impl Scanned {
         self.shapes.iter().filter(without).map(|shape| shape.n_samples).sum()
     }
 
-    /// Members that are no field, with their number.
+    /// Counts of members that are no field, by name.
     pub(crate) fn extra(&self) -> BTreeMap<&[u8], u64> {
         let mut extra: BTreeMap<&[u8], u64> = BTreeMap::new();
         for shape in &self.shapes {
@@ -221,7 +221,7 @@ impl Scanned {
         extra
     }
 
-    /// Notes for each field what is wrong with samples that lack it: `n_without` of `n_samples` of
+    /// Notes for each field what is wrong with samples that lack it: `n_without` of `n_samples` in
     /// the dataset do.
     pub(crate) fn note_missing(
         &mut self,
@@ -248,7 +248,7 @@ impl Scanned {
                      all{dots}{folders}"
                 ));
                 let what = match self.image.and_then(|image| schema.fields.get(image)) {
-                    // Without its images a dataset is none.
+                    // A dataset needs its images.
                     Some(image) if image.name == field.name => what,
                     _ => what
                         .cure("to pack without the field", option::DROP_FIELDS.with(&field.name)),
@@ -259,7 +259,7 @@ impl Scanned {
         self.missing = missing.collect();
     }
 
-    /// What else a tar may be whose keys have folders.
+    /// Suggests what else a tar may be if its keys have folders.
     fn of_folders(&self) -> &'static str {
         let key = self.key(0).unwrap_or_default();
         match key.strip_prefix(b"./").unwrap_or(key).contains(&b'/') {
@@ -268,7 +268,7 @@ impl Scanned {
         }
     }
 
-    /// A key of several samples that have different members.
+    /// Finds a key that several samples with different members share.
     fn apart(&self) -> Option<&[u8]> {
         let mut shapes = BTreeMap::new();
         let mut keys = (0..self.len()).filter_map(|sample| self.key(sample)).zip(&self.shape);
@@ -280,7 +280,7 @@ impl Scanned {
         self.missing.get(field).cloned().unwrap_or_default()
     }
 
-    /// Returns what the first image of a sample is called; empty where it has none.
+    /// Member name of the first image of a sample; empty if it has none.
     pub(crate) fn image_name(&self, sample: u64) -> Option<&[u8]> {
         let shape = self.shape_of(usize::try_from(sample).ok()?)?;
         let member = shape.member_of(self.image?);
@@ -323,7 +323,7 @@ impl Scanned {
         })
     }
 
-    /// Keys and places, to tell shards apart.
+    /// Feeds keys and places to a hash that identifies the shard.
     pub(crate) fn update(&self, mut update: impl FnMut(&[u8])) {
         update(&self.keys);
         for &(data, len) in &self.places {
@@ -339,7 +339,7 @@ impl Shape {
     }
 }
 
-/// The rule that who has dots in keys does not know, where the name of a member looks like that.
+/// Explains the rule about dots in keys, if the member name looks like a violation of it.
 fn of_dots(member: &[u8]) -> String {
     let is_of_key = member.first().is_some_and(u8::is_ascii_digit) && member.contains(&b'.');
     if !is_of_key {

@@ -10,13 +10,12 @@ use fdconvert_core::{
 use fdconvert_storage::{Blob, place};
 use std::{io, path::Path, sync::Arc};
 
-/// An open shard.
 #[derive(Debug)]
 pub(crate) struct Shard {
     pub(crate) path: Arc<Path>,
-    /// The tar, decompressed if need be.
+    /// The tar, decompressed if necessary.
     pub(crate) archive: Blob,
-    /// True if the archive is the file or object itself, not made from it.
+    /// True if the archive is the file or object itself rather than made from it.
     pub(crate) is_stored: bool,
     pub(crate) contents: Contents,
     pub(crate) index_problem: Option<IndexProblem>,
@@ -25,14 +24,13 @@ pub(crate) struct Shard {
 /// Why the index that a shard should have is not used.
 #[derive(Debug)]
 pub(crate) enum IndexProblem {
-    /// It is not there, as where only the tars were copied.
+    /// It does not exist, for instance because only the tars were copied.
     Missing(String),
-    /// It is damaged, or of another shard.
+    /// It is damaged, or describes another shard.
     Unusable(String),
 }
 
 impl IndexProblem {
-    /// In words.
     pub(crate) fn what(&self) -> &str {
         match self {
             Self::Missing(what) | Self::Unusable(what) => what,
@@ -40,21 +38,21 @@ impl IndexProblem {
     }
 }
 
-/// Way in which samples are found.
+/// How samples are found.
 #[derive(Debug)]
 pub(crate) enum Contents {
     /// By the index beside the tar.
     Indexed(Box<Index>),
-    /// By what a walk over the headers found.
+    /// By a walk over the headers.
     Scanned(Box<Scanned>),
 }
 
-/// Place of a field in the index.
+/// Where a field is stored, according to the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Eight bytes from here in the row.
+    /// Eight bytes of the row, from this offset.
     Cell(usize),
-    /// That region of the sample.
+    /// A region of the sample.
     Region(u32),
 }
 
@@ -63,7 +61,7 @@ pub(crate) enum Slot {
 pub(crate) enum Refusal {
     /// Something is wrong with this sample.
     Sample(Remark),
-    /// Its bytes could not be read, which may pass.
+    /// Its bytes could not be read, which may be temporary.
     Storage(Error),
 }
 
@@ -75,7 +73,7 @@ impl Refusal {
         }
     }
 
-    /// The error, of a sample whose error `about` makes.
+    /// Converts to an error; `about` makes the error of the sample.
     pub(crate) fn into_error(self, about: impl FnOnce(Remark) -> Error) -> Error {
         match self {
             Self::Sample(what) => about(what),
@@ -105,8 +103,8 @@ pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
     schema.fields.iter().map(slot).collect()
 }
 
-/// The index of the shard at `path`, an archive of that many bytes, if there is one; the inner error
-/// says why one that is there cannot be used.
+/// Reads the index of the shard at `path`, an archive of `archive_len` bytes, if it has one; the
+/// inner error says why it cannot be used.
 pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<Index, String>>> {
     if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("tar")) {
         return Ok(None);
@@ -121,7 +119,8 @@ pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<
     Ok(Some(usable(block, archive_len)))
 }
 
-/// The index that a block is, of an archive of that many bytes; or why it cannot be used.
+/// Parses a block as the index of an archive of `archive_len` bytes; the error says why it cannot
+/// be used.
 pub(crate) fn usable(block: Bytes, archive_len: u64) -> Result<Index, String> {
     let index = Index::parse(block).map_err(|error| error.to_string())?;
     let schema = &index.meta().schema;
@@ -170,8 +169,8 @@ impl Shard {
         }
     }
 
-    /// Returns where the bytes of a field lie, by the index alone. Without an index what an image
-    /// is shows only in its bytes, so a reader has to look at them the one who else reads them.
+    /// Place of the bytes of a field, by the index alone. Without an index the kind of an image
+    /// shows only in its bytes, so their reader has to examine them.
     pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
         let (Contents::Indexed(index), Slot::Region(number), true) =
             (&self.contents, slot, self.is_stored)

@@ -1,9 +1,9 @@
-//! Which samples of shards are in which split.
+//! Finds the splits of a dataset.
 use crate::{tarball, wds::WdsReader};
 use fdconvert_core::{Remark, Source as _, Splits, packed_splits, split_word, splits_of_files};
 use std::{collections::BTreeSet, path::Path};
 
-/// As the manifest says. Without one by the names of the shards, if all tell one.
+/// The splits of the manifest; without one, those in the shard names, if all have one.
 pub(crate) fn of(reader: &WdsReader) -> Splits {
     let starts = std::iter::once(0).chain(reader.ends.iter().copied());
     let lens = reader.ends.iter().zip(starts).map(|(end, start)| end - start);
@@ -16,12 +16,12 @@ pub(crate) fn of(reader: &WdsReader) -> Splits {
     }
 }
 
-/// The splits that the names of the shards tell.
+/// The splits in the names of the shards.
 pub(crate) fn named(reader: &WdsReader) -> Option<Vec<&'static str>> {
     splits_of_files(reader.shards.iter().map(|shard| tarball::stem(&shard.path)))
 }
 
-/// Returns what a user should know where names look like those of splits, and are not taken.
+/// Warns about names that look like splits but are not used as such.
 pub(crate) fn remarks(reader: &WdsReader) -> Vec<Remark> {
     let words = reader.shards.iter().filter_map(|shard| split_word(tarball::stem(&shard.path)));
     let words: Vec<&str> = words.collect();
@@ -43,15 +43,15 @@ pub(crate) fn remarks(reader: &WdsReader) -> Vec<Remark> {
     vec![what.into()]
 }
 
-/// `train` of `train-000017.tar` and of `train-00017-of-00020.tar`; the whole stem where no number
-/// ends it.
+/// Returns `train` for `train-000017.tar` and `train-00017-of-00020.tar`; the whole stem if it does
+/// not end in a number.
 pub(crate) fn split_of(path: &Path) -> String {
     let stem = tarball::stem(path);
     let numbered = before_number(stem);
     let all = numbered.and_then(|it| it.strip_suffix("-of").or_else(|| it.strip_suffix("_of")));
     match all.and_then(before_number).or(numbered) {
         Some(split) => split.to_owned(),
-        // img2dataset's shards are numbers alone.
+        // Names of img2dataset's shards are only numbers.
         None if is_number(stem) => "train".to_owned(),
         None => stem.to_owned(),
     }

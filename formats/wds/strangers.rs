@@ -1,15 +1,16 @@
-//! Files that lie among samples and are none: a `README.md`, a `classes.csv`.
+//! Files among samples that are not part of one: a `README.md`, a `classes.csv`.
 use crate::wds::{
     names::stem_of_image,
     shard::{Contents, Shard},
 };
 use std::collections::BTreeSet;
 
-/// More of them in one shard are samples.
+/// Above this number in one shard, they are samples.
 const MAX_STRANGERS: usize = 16;
 
-/// Leaves out and counts what has no image and no field of those that have one, as long as these are
-/// few and share no key with them: else nearly all samples would lack the fields of one `README.md`.
+/// Drops and counts groups that have neither an image nor a field of the samples with images, as
+/// long as there are few and they share no key with those samples. Otherwise one `README.md` would
+/// make nearly all samples incomplete.
 pub(crate) fn leave_out(shards: &mut [Shard]) {
     let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
     for shard in &*shards {

@@ -1,4 +1,4 @@
-//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+//! Checks of every rule of `SPEC.md`, on a whole dataset or on one sample.
 use crate::index::Index;
 use crate::members;
 use crate::shards::{combined, manifest::FileFacts, record::read, record_path};
@@ -16,10 +16,9 @@ use fdconvert_storage::place;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Problems listed of one shard before the rest is only counted.
+/// Problems listed per shard before the rest is only counted.
 const MAX_LISTED: usize = 100;
 
-/// Problems of one shard.
 struct Problems<'a> {
     path: &'a Path,
     listed: Vec<Error>,
@@ -100,14 +99,15 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             all.extend(combined::verify(FORMAT, &reader.path, combined, &indexes));
         }
     } else if place::is_folder(&reader.path.join(crate::shards::RECORDS)) {
-        // The one who made done-records has also made a manifest in the end.
+        // A writer of done-records also writes a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";
         all.push(Error::corrupt(FORMAT, reader.path.join(crate::shards::manifest::NAME), 0, what));
     }
     all
 }
 
-/// A tar and its index, which agree on every sample: what other readers get is what we do.
+/// Checks that a tar and its index agree on every sample, so that other readers see the same
+/// samples.
 struct Framing<'a> {
     reader: &'a WdsReader,
     shard: &'a Shard,
@@ -194,7 +194,7 @@ impl Framing<'_> {
     }
 }
 
-/// The done-record, if there is one, is about this file.
+/// The done-record, if any, describes this file.
 fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>) {
     let (Some(folder), Some(stem)) = (shard.path.parent(), shard.path.file_stem()) else { return };
     let Some(stem) = stem.to_str() else { return };
@@ -223,8 +223,8 @@ fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
     }
 }
 
-/// Bounds and kinds by reading the sample, checksums where there is an index, and the headers of
-/// its images.
+/// Checks bounds and kinds by reading the sample, checksums if there is an index, and the headers
+/// of its images.
 pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
     let read = compared(reader, number)?;
     for (field, value) in reader.facts.schema.fields.iter().zip(&read.values) {
@@ -237,14 +237,14 @@ pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// Reads a sample and compares its values with the checksums that the index has.
+/// Reads a sample and compares its values with the checksums of the index.
 pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded>> {
     let (shard, local) = reader.locate(number)?;
     let mut read = reader.get(number)?;
     let Contents::Indexed(index) = &shard.contents else { return Ok(read) };
     for (column, value) in read.values.iter_mut().enumerate() {
         let Slot::Region(region) = reader.slots[column] else { continue };
-        // What was just read, and not once more what may have to be fetched.
+        // Use the bytes just read: fetching them again may be expensive.
         let read = match &*value {
             Value::Image(image) => Some(&image.bytes),
             _ => None,

@@ -24,10 +24,10 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BUFFER_BYTES: usize = 4 << 20;
 
-/// Appends samples to a shard. Keeps the shard's index in memory, entry points included (1.6 MB in
+/// Appends samples to a shard. Keeps the shard's index in memory, including entry points (1.6 MB in
 /// a shard of 256 MiB), and 16 bytes per key.
 pub(crate) struct Writer {
     out: PathBuf,
@@ -36,23 +36,22 @@ pub(crate) struct Writer {
     fingerprint: [u8; 16],
     schema: Schema,
     provenance: Provenance,
-    /// Names of the members, and their order.
+    /// Member names, and their order.
     names: Vec<Name>,
     order: Vec<usize>,
     keys: KeyCodec,
     seen: HashSet<u128>,
     index: Builder,
-    /// Sealed entry points; `None` where none are stored.
+    /// Sealed entry points; `None` if none are stored.
     entries: Option<Vec<u8>>,
     tar: Archive,
     ours: Ours,
-    // After the files that it stands for.
+    // Dropped after the files that it stands for.
     claim: Claim,
-    // Last, so that what lies in them is gone before they are dropped.
+    // Last, so that folders are empty before they are dropped.
     folders: Folders,
 }
 
-/// The tar itself.
 struct Archive {
     file: Appended,
     buffer: Vec<u8>,
@@ -81,7 +80,7 @@ impl Writer {
         folders.stamp(source)?;
         claim.hold()?;
         if claim.resumes() && !ours.is_shared && !exists(&record_path)? {
-            // What an interrupted run has committed without its record.
+            // Left by an interrupted run that had no record yet.
             remove(&layout::index_path(&tar))?;
             remove(&tar)?;
         }
@@ -90,7 +89,7 @@ impl Writer {
             drop(Scratch::start(&partial_path(&layout::index_path(&tar)), true)?);
         }
         let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
-        // More fields than 32 bits count do not fit into memory.
+        // More than 2^32 fields do not fit into memory.
         let index = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
         let stores = request.entry_points && format.capabilities().entry_points;
         let index = if stores { index.with_entry_points() } else { index };
@@ -187,7 +186,7 @@ impl ShardWriter for Writer {
     }
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
-        // The folders first, so that they go last.
+        // Folders first, so that they are dropped last.
         let Self { mut folders, claim, out, stem, mut tar, mut provenance, index, ours, .. } =
             *self;
         let samples = index.n_samples();
@@ -200,8 +199,8 @@ impl ShardWriter for Writer {
         let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
         done.skipped.clone_from(&provenance.skipped);
 
-        // What describes the shard that is being replaced must not outlive it, nor must the
-        // manifest of a dataset that is no more.
+        // The description of the replaced shard must not outlive it, nor the manifest of the
+        // dataset that it belonged to.
         let path = layout::tar_path(&out, &stem);
         if !ours.is_shared {
             remove_manifest(&out)?;
@@ -211,7 +210,7 @@ impl ShardWriter for Writer {
             }
         }
         if samples == 0 {
-            // Readers of shards stumble over empty ones: only the record is there.
+            // Readers fail on empty shards, so write only the record.
             if ours.tar {
                 remove(&path)?;
             }
@@ -229,7 +228,7 @@ impl ShardWriter for Writer {
         let tar_file = tar.file.identity();
         let undo_tar = || take_back(&path, tar_file);
         if let Err(error) = tar.file.commit(ours.tar) {
-            // Also where it has its name, and only the sync of the folder failed.
+            // Also when it has been renamed and only the sync of the folder failed.
             if !undo_tar() {
                 claim.leave();
             }
@@ -289,7 +288,7 @@ impl Archive {
     }
 }
 
-/// Eight bytes of an integer or float.
+/// Encodes an integer or float in eight bytes.
 pub(crate) fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
     match value {
         Value::Int(int) => Some(int.to_le_bytes()),
@@ -298,7 +297,7 @@ pub(crate) fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
     }
 }
 
-/// The block of an index as one piece: what it is made of is in memory as well.
+/// Encodes the index block in one piece: its parts are in memory as well.
 fn index_block(index: &Builder, entries: &[u8], meta: &[u8], data_len: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     index.emit_with(meta, data_len, &[], entries, |part| {

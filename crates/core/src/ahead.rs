@@ -1,5 +1,4 @@
-//! Reading ahead: what will be read soon is announced to where it comes from, in time and within a
-//! budget.
+//! Reading ahead: announces upcoming reads to their storage, in time and within a budget.
 use std::{
     collections::VecDeque,
     fmt,
@@ -9,17 +8,17 @@ use std::{
     },
 };
 
-/// Data that was announced to be read soon. It is kept ready until this is dropped.
+/// Data that was announced for reading soon. It is kept ready until this is dropped.
 #[derive(Default)]
 pub struct Ahead(Vec<Box<dyn Send + Sync>>);
 
 impl Ahead {
-    /// Adds what is to be dropped with it.
+    /// Adds a value to be dropped together with this.
     pub fn hold(&mut self, held: impl Send + Sync + 'static) {
         self.0.push(Box::new(held));
     }
 
-    /// Adds what was announced elsewhere.
+    /// Merges another announcement into this one.
     pub fn add(&mut self, other: Self) {
         self.0.extend(other.0);
     }
@@ -37,30 +36,30 @@ impl fmt::Debug for Ahead {
     }
 }
 
-/// Blocks into which a budget is cut: one is announced when another has been read.
+/// Number of blocks in a budget: one is announced when another has been read.
 const BLOCKS: usize = 8;
-/// Reads of a block, however small they are.
+/// Maximum number of reads in a block, however small they are.
 const MAX_READS: usize = 8192;
 
-/// A read that will come.
+/// An upcoming read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coming<T> {
-    /// The data to read; `None` for a read that asks no one.
+    /// The data to read; `None` for a read that needs no storage.
     pub what: Option<T>,
-    /// About how many bytes that is.
+    /// Estimated size in bytes.
     pub bytes: u64,
 }
 
-/// Announces reads in the order in which they come, as far ahead as a budget allows.
+/// Announces reads in their order, as far ahead as a budget allows.
 ///
-/// The reads are numbered from 0. Who reads says so before and after each, from any thread, in
-/// about that order. A thread that is about to read what is not announced yet announces it, and one
-/// that finds room in the budget announces the next block on its way; so no thread is needed, and
-/// none waits for another but at the start.
+/// Reads are numbered from 0. Readers call [`before`](Self::before) and [`after`](Self::after)
+/// around each read, from any thread, in about that order. A thread that is about to read data not
+/// announced yet announces it, and one that finds room in the budget announces the next block; so
+/// no extra thread is needed, and threads wait for each other only at the start.
 pub struct Window<'a, T> {
-    /// Announced, and not read yet.
+    /// Limit of bytes announced and not read yet.
     budget: u64,
-    /// The number after the last read that was announced.
+    /// One past the last announced read.
     end: AtomicU64,
     held: AtomicU64,
     plan: Mutex<Plan<'a, T>>,
@@ -76,16 +75,16 @@ struct Plan<'a, T> {
 }
 
 struct Block {
-    /// The numbers of its reads end here; they begin where those of the block before end.
+    /// One past the last of its reads; they start at the end of the block before.
     end: u64,
     n_left: u64,
     bytes: u64,
-    /// Given up with the block.
+    /// Dropped with the block.
     _ahead: Ahead,
 }
 
 impl<'a, T> Window<'a, T> {
-    /// A window over these reads, within `budget` bytes.
+    /// Creates a window over these reads, within `budget` bytes.
     pub fn new(
         budget: u64,
         reads: impl Iterator<Item = Coming<T>> + Send + 'a,
@@ -101,7 +100,7 @@ impl<'a, T> Window<'a, T> {
         }
     }
 
-    /// Read `number` is about to begin.
+    /// Reports that read `number` is about to begin.
     pub fn before(&self, number: u64) {
         if number >= self.end.load(Ordering::Acquire) {
             let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +119,7 @@ impl<'a, T> Window<'a, T> {
         }
     }
 
-    /// Read `number` has ended, however.
+    /// Reports that read `number` has ended, successfully or not.
     pub fn after(&self, number: u64) {
         let mut blocks = self.blocks();
         let at = blocks.partition_point(|block| block.end <= number);
@@ -132,7 +131,7 @@ impl<'a, T> Window<'a, T> {
         let read = blocks.remove(at);
         self.held.fetch_sub(read.as_ref().map_or(0, |block| block.bytes), Ordering::Relaxed);
         drop(blocks);
-        // Much memory may go with it.
+        // Outside the lock: freeing much memory takes time.
         drop(read);
     }
 
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// Counts how many reads are announced and not given up.
+    /// Counts the announced reads that have not been dropped.
     struct Held(Arc<AtomicU64>, u64);
 
     impl Drop for Held {
@@ -187,7 +186,7 @@ mod tests {
         }
     }
 
-    /// A window of reads of ten bytes; of every third number nothing is announced.
+    /// A window of reads of ten bytes; every third one needs no announcement.
     fn window(n_reads: u64, budget: u64) -> (Window<'static, u64>, Arc<AtomicU64>) {
         let held = Arc::new(AtomicU64::new(0));
         let reads = (0..n_reads).map(|number| match number % 3 {

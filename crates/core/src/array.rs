@@ -54,7 +54,7 @@ impl DType {
         Self::C128,
     ];
 
-    /// The type's plain name, as NumPy, torch and others have it: `float32`.
+    /// Returns the plain name, as in NumPy and torch: `float32`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl DType {
         }
     }
 
-    /// NumPy's name of the type.
+    /// Returns NumPy's type string: `<f4`.
     #[must_use]
     pub fn numpy(self) -> &'static str {
         match self {
@@ -96,13 +96,13 @@ impl DType {
         }
     }
 
-    /// The type of that NumPy name, if it is one we know.
+    /// Parses NumPy's type string; `None` if it is not supported.
     #[must_use]
     pub fn from_numpy(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dtype| dtype.numpy() == name)
     }
 
-    /// Bytes per element.
+    /// Returns the bytes per element.
     #[must_use]
     pub fn size(self) -> u64 {
         match self {
@@ -130,19 +130,19 @@ impl TryFrom<String> for DType {
     }
 }
 
-/// Shape and element type that every value of an array field shares.
+/// Shape and element type of every value of an array field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ArraySpec {
     /// Element type.
     pub dtype: DType,
     /// Sizes of the dimensions, outermost first; row-major.
     pub shape: Vec<u64>,
-    /// True if readers should hand it out as a torch tensor (FFCV's type 6) or an ndarray.
+    /// True if readers should return a torch tensor (FFCV's type 6) instead of an ndarray.
     pub torch: bool,
 }
 
 impl ArraySpec {
-    /// Bytes of one value; `None` when that overflows.
+    /// Returns the bytes of one value; `None` on overflow.
     #[must_use]
     pub fn byte_len(&self) -> Option<u64> {
         self.shape.iter().try_fold(self.dtype.size(), |bytes, &dim| bytes.checked_mul(dim))

@@ -1,50 +1,50 @@
-//! Integers out of bytes that come from outside: `None` where they end too early.
+//! Reads integers from untrusted bytes: `None` if they end too early.
 //!
-//! Little endian, as all layouts of ours are, unless a name says otherwise.
+//! Little endian, like all of fdconvert's layouts, unless the name says otherwise.
 
-/// `N` bytes from `at` on.
+/// Returns `N` bytes from `at` on.
 #[must_use]
 #[inline]
 pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// The `u16` at `at`.
+/// Returns the `u16` at `at`.
 #[must_use]
 #[inline]
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     array_at(bytes, at).map(u16::from_le_bytes)
 }
 
-/// The `u32` at `at`.
+/// Returns the `u32` at `at`.
 #[must_use]
 #[inline]
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     array_at(bytes, at).map(u32::from_le_bytes)
 }
 
-/// The `u64` at `at`.
+/// Returns the `u64` at `at`.
 #[must_use]
 #[inline]
 pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array_at(bytes, at).map(u64::from_le_bytes)
 }
 
-/// The `i32` at `at`.
+/// Returns the `i32` at `at`.
 #[must_use]
 #[inline]
 pub fn i32_at(bytes: &[u8], at: usize) -> Option<i32> {
     array_at(bytes, at).map(i32::from_le_bytes)
 }
 
-/// The `u16` at `at`, big endian.
+/// Returns the `u16` at `at`, big endian.
 #[must_use]
 #[inline]
 pub fn u16_be_at(bytes: &[u8], at: usize) -> Option<u16> {
     array_at(bytes, at).map(u16::from_be_bytes)
 }
 
-/// The `u32` at `at`, big endian.
+/// Returns the `u32` at `at`, big endian.
 #[must_use]
 #[inline]
 pub fn u32_be_at(bytes: &[u8], at: usize) -> Option<u32> {

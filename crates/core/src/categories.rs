@@ -1,4 +1,4 @@
-//! Numbers of the categories of objects in several datasets, which have to mean the same.
+//! Category numbers of objects, which must mean the same in several datasets.
 use crate::{
     Error, Result,
     objects::{ClassLists, ObjectClasses},
@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The categories that documents have told so far, each with the dataset that was the first.
+/// Categories of the documents so far, each with its first dataset.
 #[derive(Debug, Default)]
 pub struct Categories(Mutex<Known>);
 
@@ -16,7 +16,7 @@ pub struct Categories(Mutex<Known>);
 struct Known {
     names: BTreeMap<i64, (String, u32)>,
     numbers: BTreeMap<String, (i64, u32)>,
-    /// The first datasets with a class that has a name, and with one that has a number alone.
+    /// The first dataset with named classes, and the first with only numbers.
     first: [Option<u32>; 2],
 }
 
@@ -25,7 +25,7 @@ impl Categories {
     /// datasets.
     ///
     /// # Errors
-    /// `Sample`, naming both meanings of a number, or both numbers of a name, and for numbers without
+    /// `Sample`, with both meanings of a number or both numbers of a name, and for numbers without
     /// names beside a dataset with names; `name_of` names datasets.
     pub fn check(
         &self,
@@ -34,7 +34,7 @@ impl Categories {
         dataset: u32,
         name_of: impl Fn(u32) -> String,
     ) -> Result<()> {
-        // What cannot be read is refused with all of its reasons when the objects are.
+        // Checking the objects refuses unreadable documents, with all reasons.
         let Some(lists) = ClassLists::of(json) else { return Ok(()) };
         let Ok(ObjectClasses { numbers: Some(numbers), names, .. }) = lists.classes() else {
             return Ok(());
@@ -104,7 +104,7 @@ mod tests {
             };
             let cats = format!("\"{key}\": [0, -1], \"category_name\": [\"cat\", null]");
             assert_eq!(check(0, &boxed(2, &cats)), Ok(()));
-            // A dataset may say of itself what it likes.
+            // Within a dataset, categories need not be consistent.
             assert_eq!(check(0, &named("0", "lynx")), Ok(()));
             for json in
                 ["", "null", "[]", "{}", &boxed(0, &format!("\"{key}\": []")), &boxed(2, &cats)]

@@ -1,16 +1,16 @@
-//! Lists of names of classes, of several datasets that are taken together.
+//! Class name lists of several datasets that are combined.
 use crate::objects::is_class_key;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-/// Joins the lists of names of several datasets: one that they share stays as it is, and of
-/// different ones the names are sorted. `None` when none of them has a list.
+/// Joins the class names of several datasets: a list shared by all stays unchanged, otherwise all
+/// names are sorted. `None` when no dataset has a list.
 ///
 /// # Errors
-/// The positions of a list and of a dataset without one: its numbers stand for classes that no one
-/// knows.
+/// The positions of a dataset with a list and of one without: the numbers of the latter have no
+/// known meaning.
 pub fn join_class_names<'a>(
     lists: impl IntoIterator<Item = Option<&'a Arc<[String]>>>,
 ) -> Result<Option<Arc<[String]>>, (usize, usize)> {
@@ -32,25 +32,25 @@ pub fn join_class_names<'a>(
     Ok(Some(if is_shared { first.clone() } else { names.into_iter().cloned().collect() }))
 }
 
-/// Names of the classes that numbers within a field stand for: in lists, documents or arrays.
+/// Class names of the numbers inside a field: in lists, documents or arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InnerClasses {
-    /// The key of the numbers in documents, `parts.kind` of nested ones; empty where the field has no
-    /// keys.
+    /// The key of the numbers in documents, such as `parts.kind` for nested ones; empty if the
+    /// field has no keys.
     pub key: String,
-    /// The names in the order of the numbers.
+    /// Names, by number.
     pub names: Arc<[String]>,
-    /// Each document tells the names, too, beside its numbers.
+    /// True if each document has the names, too, beside its numbers.
     pub are_told: bool,
 }
 
-/// The lists of each key, and whose they are.
+/// The lists of each key, with their sources.
 type Lists<S> = BTreeMap<String, Vec<(S, Arc<[String]>)>>;
 
-/// Finds a number within a field that stands for another class in a later source than in an earlier
-/// one: the two, and what it is in the later one and in the earlier one. Numbers of objects that
-/// documents tell the names of are left to [`Categories`](crate::Categories). One list may go on where
-/// another one ends.
+/// Finds a number inside a field with a different class in a later source than in an earlier one;
+/// returns the key and number, and the classes in the later and the earlier one. Ignores numbers of
+/// objects with names in their documents, which [`Categories`](crate::Categories) compares. A list
+/// may be longer than another.
 pub fn other_inner_class<S>(
     sources: impl IntoIterator<Item = (S, Vec<InnerClasses>)>,
 ) -> Option<((S, String), (S, String))>
@@ -78,7 +78,7 @@ where
     None
 }
 
-/// Finds the number in `to` of each class of `from`, `None` of those that are not in it.
+/// Finds the position in `to` of each class of `from`; `None` if it is missing.
 #[must_use]
 pub fn renumber_classes(from: &[String], to: &[String]) -> Vec<Option<i64>> {
     let mut numbers = BTreeMap::new();
@@ -88,8 +88,8 @@ pub fn renumber_classes(from: &[String], to: &[String]) -> Vec<Option<i64>> {
     from.iter().map(|name| numbers.get(name).copied()).collect()
 }
 
-/// A number that is one class by its place in a list, and the name of another one: the number, and the
-/// name in its place. Numbers without names could mean either.
+/// Finds a name that looks like the number of another class: returns the number, and the name at
+/// that position. Numbers without names would be ambiguous.
 #[must_use]
 pub fn misread_number(names: &[String]) -> Option<(usize, &str)> {
     names.iter().enumerate().find_map(|(place, name)| {

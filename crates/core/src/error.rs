@@ -8,23 +8,23 @@ use std::{
 /// Shorthand used across the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, named by who has to act.
+/// All errors, grouped by who has to act.
 ///
-/// Messages read on one line, name file, sample or offset where there is one, and end without a
-/// full stop. Names from outside cannot break that: all text is [`Shown`]. The cause is in
-/// [`source`](std::error::Error::source), not twice in the text. An option that the error is about
-/// comes before the text, and those that are a cure behind it: [`spelled`](Error::spelled) is for
-/// those who have other names for options than the library.
+/// Messages fit on one line, name file, sample or offset if known, and end without a full stop.
+/// Untrusted names cannot break that: all text is [`Shown`]. The cause is in
+/// [`source`](std::error::Error::source), not repeated in the text. The option that an error is
+/// about comes before the text, and cures after it: [`spelled`](Error::spelled) is for callers with
+/// other names for options than the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system reported a failure.
     Io {
         /// Verb phrase: "open", "write", "list the folder".
         action: &'static str,
-        /// Path that the call was about.
+        /// Path of the failed call.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// A packed file breaks its own specification.
@@ -35,10 +35,10 @@ pub enum Error {
         path: PathBuf,
         /// Offset in bytes from the start of the file.
         offset: u64,
-        /// Problem: what was expected and what was found.
+        /// Expected and found values.
         what: Remark,
     },
-    /// A packed file is of a version this build does not read.
+    /// A packed file has a version that this build does not support.
     Version {
         /// Format name.
         format: &'static str,
@@ -46,30 +46,30 @@ pub enum Error {
         path: PathBuf,
         /// Version in the file.
         found: u64,
-        /// Versions this build reads, for people.
+        /// Supported versions, for messages.
         supported: &'static str,
     },
-    /// A packed file is sound but holds something this build cannot read.
+    /// A packed file is sound but uses a feature that this build does not support.
     Unsupported {
         /// Format name.
         format: &'static str,
         /// File.
         path: PathBuf,
-        /// Problem, and the cure when known.
+        /// Problem, and the cure if known.
         what: Remark,
     },
     /// One sample cannot be read, decoded, encoded or stored.
     Sample {
         /// Sample key; for a file, its path.
         key: String,
-        /// Problem, and the cure when known.
+        /// Problem, and the cure if known.
         what: Remark,
     },
-    /// A limit that protects the machine was hit. Every limit can be raised by its name.
+    /// A limit that protects the machine was exceeded. Every limit can be raised by its option.
     Limit {
-        /// Quantity that was too big, and of which file or sample.
+        /// The excessive quantity, and its file or sample.
         what: String,
-        /// Value that was asked for.
+        /// Requested value.
         asked: u64,
         /// The limit.
         most: u64,
@@ -83,18 +83,18 @@ pub enum Error {
         /// Problem and cure.
         what: Remark,
     },
-    /// A GPU or its driver refused, or there is none.
+    /// A GPU or its driver failed, or there is none.
     Device {
         /// Verb phrase: "open", "decode on".
         action: &'static str,
-        /// Why.
+        /// Cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The work was cancelled before it was complete.
     Cancelled,
 }
 
-/// Class of errors by who has to act on them.
+/// Class of an error, by the action it requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Fix the command line or config.
@@ -103,12 +103,12 @@ pub enum Class {
     Data,
     /// Fix the machine: disk, permissions.
     System,
-    /// No one: the user asked to stop.
+    /// None: the user asked to stop.
     Cancelled,
 }
 
 impl Error {
-    /// Returns who has to act.
+    /// Returns the class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -123,36 +123,38 @@ impl Error {
         }
     }
 
-    /// For `map_err` on operating system calls: `File::open(&p).map_err(Error::io("open", &p))`.
+    /// Returns a closure for `map_err` on operating system calls:
+    /// `File::open(&p).map_err(Error::io("open", &p))`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
 
-    /// For `map_err` on calls of a GPU's driver: `Gpu::open(..).map_err(Error::device("open"))`.
+    /// Returns a closure for `map_err` on GPU driver calls:
+    /// `Gpu::open(..).map_err(Error::device("open"))`.
     pub fn device<E: std::error::Error + Send + Sync + 'static>(
         action: &'static str,
     ) -> impl FnOnce(E) -> Self {
         move |source| Self::Device { action, source: Box::new(source) }
     }
 
-    /// A problem with one sample.
+    /// Creates an error about one sample.
     pub fn sample(key: impl Into<String>, what: impl Into<Remark>) -> Self {
         Self::Sample { key: key.into(), what: what.into() }
     }
 
-    /// A problem with the request.
+    /// Creates an error about the request.
     pub fn usage(option: impl Into<OptionRef>, what: impl Into<Remark>) -> Self {
         Self::Usage { option: option.into(), what: what.into() }
     }
 
-    /// The refusal of an output that exists, with the cure.
+    /// Creates the error for an output that exists, with the cure.
     pub fn exists(option: impl Into<OptionRef>, path: &Path) -> Self {
         Self::usage(option, format!("{} exists", path.display()))
             .cure("to replace it", option::OVERWRITE.on())
     }
 
-    /// Damage in a packed file.
+    /// Creates an error about damage in a packed file.
     pub fn corrupt(
         format: &'static str,
         path: impl Into<PathBuf>,
@@ -162,7 +164,7 @@ impl Error {
         Self::Corrupt { format, path: path.into(), offset, what: what.into() }
     }
 
-    /// With an option that helps. Errors of the system have none.
+    /// Adds an option that helps. Ignored for system errors.
     #[must_use]
     pub fn cure(mut self, purpose: &'static str, option: impl Into<OptionRef>) -> Self {
         if let Self::Corrupt { what, .. }
@@ -175,32 +177,32 @@ impl Error {
         self
     }
 
-    /// The whole chain on one line, cause after cause, for logs and skip lists.
+    /// Returns the whole chain of causes on one line, for logs and skip lists.
     #[must_use]
     pub fn chain(&self) -> String {
         self.spelled(OptionRef::to_string)
     }
 
-    /// As [`chain`](Self::chain), with options as they are spelled where it is printed.
+    /// Like [`chain`](Self::chain), with options spelled by `spell`.
     pub fn spelled(&self, spell: impl Fn(&OptionRef) -> String) -> String {
         let said = self.without_heading().spelled(&spell);
         Shown(self.heading().map(|option| spell(option) + ": ").unwrap_or_default() + &said)
             .to_string()
     }
 
-    /// As [`chain`](Self::chain), to be part of another text, with the cures of this error.
+    /// Like [`chain`](Self::chain), as part of another text, with the cures of this error.
     #[must_use]
     pub fn remark(&self) -> Remark {
         let heading = self.heading().map(|option| format!("{option}: ")).unwrap_or_default();
         self.without_heading().reworded(|text| Shown(heading + text).to_string())
     }
 
-    /// The option that it is about.
+    /// The option that the error is about.
     fn heading(&self) -> Option<&OptionRef> {
         if let Self::Usage { option, .. } = self { Some(option) } else { None }
     }
 
-    /// The chain, apart from the option that it is about.
+    /// The chain, without the option that the error is about.
     fn without_heading(&self) -> Remark {
         let mut remark = self.itself();
         let mut cause = std::error::Error::source(self);
@@ -211,7 +213,7 @@ impl Error {
         remark
     }
 
-    /// What it says itself, apart from its causes and the option that it is about.
+    /// The error's own text, without causes and without the option that it is about.
     fn itself(&self) -> Remark {
         match self {
             Self::Io { action, path, .. } => format!("cannot {action} {}", path.display()).into(),
@@ -241,7 +243,7 @@ impl Error {
     }
 }
 
-/// The library's own text, without causes.
+/// The library's text, without causes.
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(option) = self.heading() {

@@ -3,41 +3,41 @@ use std::{fmt, sync::Arc};
 
 /// Properties of a [`Source`](crate::Source) as a whole, known without reading a sample.
 ///
-/// What wraps a source has its facts but for those that it changes:
+/// A wrapper of a source copies its facts except those it changes:
 /// `SourceFacts { schema, ..inner.facts().clone() }`.
 #[derive(Debug, Clone)]
 pub struct SourceFacts {
-    /// A short name for people and for the record of how a dataset was made: the last part of a
-    /// path, never the whole (the bytes written must not depend on where the source lies).
+    /// A short name for people and for the provenance of datasets: the last part of a path, never
+    /// the whole (the bytes written must not depend on the place of the source).
     pub name: String,
     /// Fields of every sample.
     pub schema: Schema,
-    /// Properties of each field; of those behind the last, what the default says.
+    /// Properties of each field; fields beyond the end have the default.
     pub fields: Vec<FieldFacts>,
-    /// Names of fields that it has and leaves out because that was asked for when it was
+    /// Names of fields that were dropped on request when the source was
     /// [opened](crate::OpenOptions::drop_fields).
     pub dropped_fields: Vec<String>,
-    /// Number of samples; of an [open](Self::is_open) source only a bound of it.
+    /// Number of samples; an upper bound for an [open](Self::is_open) source.
     pub len: u64,
-    /// Of an [open](Self::is_open) source the number of samples, from the first on, that can be read
-    /// before the plan is made, which looks at no others. `None` for all other sources.
+    /// For an [open](Self::is_open) source, the number of samples from the first on that can be
+    /// read before the plan is made; planning reads no others. `None` for all other sources.
     pub n_given: Option<u64>,
-    /// True where samples are read sooner that are [announced](crate::Source::read_ahead).
+    /// True if [announcing](crate::Source::read_ahead) samples makes reads faster.
     pub reads_ahead: bool,
-    /// Parts that the source itself has, such as its folders or its shards `train` and `val`. Empty
-    /// for none.
+    /// Splits of the source itself, such as its folders or shards `train` and `val`. Empty if there
+    /// are none.
     pub splits: Splits,
-    /// Sentences of what a user should know of how the source was taken: for the summary.
+    /// Remarks for the user on how the source was interpreted: for the summary.
     pub remarks: Remarks,
-    /// Origin of the labels, or why there are none, as the end of a sentence: `from folders`. `None`
-    /// where the samples have them as fields.
+    /// Origin of the labels, or why there are none, as the end of a sentence: `from folders`.
+    /// `None` if the samples have them as fields.
     pub label_origin: Option<String>,
-    /// Content of the source that is no sample, so that nothing is left out in silence.
+    /// Contents of the source that are not samples, so that nothing is skipped silently.
     pub ignored: Ignored,
 }
 
 impl SourceFacts {
-    /// A source with nothing to tell but these.
+    /// Creates facts with defaults for everything else.
     pub fn new(name: impl Into<String>, schema: Schema, len: u64) -> Self {
         Self {
             name: name.into(),
@@ -54,7 +54,7 @@ impl SourceFacts {
         }
     }
 
-    /// With these fields as [labels](FieldFacts::keeps_pixels).
+    /// Marks these fields as [labels](FieldFacts::keeps_pixels).
     #[must_use]
     pub fn keep_pixels(mut self, fields: &[usize]) -> Self {
         for (at, field) in self.fields.iter_mut().enumerate() {
@@ -63,7 +63,7 @@ impl SourceFacts {
         self
     }
 
-    /// Properties of a field.
+    /// Returns the properties of a field.
     #[must_use]
     pub fn field(&self, field: usize) -> &FieldFacts {
         const PLAIN: &FieldFacts =
@@ -71,14 +71,14 @@ impl SourceFacts {
         self.fields.get(field).unwrap_or(PLAIN)
     }
 
-    /// Returns whether [`len`](Self::len) is only a bound: how many samples there are turns out when
-    /// they are read, one after another.
+    /// Returns whether [`len`](Self::len) is only an upper bound: the number of samples becomes
+    /// known by reading them in sequence.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.n_given.is_some()
     }
 
-    /// Number of samples, from the first on, that can be read before the plan is made.
+    /// Returns the number of samples, from the first on, that can be read before the plan is made.
     #[must_use]
     pub fn n_ready(&self) -> u64 {
         self.n_given.unwrap_or(self.len)
@@ -88,20 +88,21 @@ impl SourceFacts {
 /// Properties of a field of a [`Source`](crate::Source).
 #[derive(Debug, Clone, Default)]
 pub struct FieldFacts {
-    /// True where the images are labels, such as masks, whose pixels must stay what they are whatever
-    /// becomes of other images.
+    /// True if the images are labels, such as masks, with pixels that must not change whatever
+    /// happens to other images.
     pub keeps_pixels: bool,
-    /// True where a [value](crate::Source::value) is known without reading the sample.
+    /// True if a [value](crate::Source::value) is known without reading the sample.
     pub is_known: bool,
-    /// Names of the classes that numbers within the field stand for, where the dataset has such
-    /// beside those of its schema. They are compared where sources are taken together.
+    /// Class names of the numbers inside the field, if the dataset has any besides those of its
+    /// schema. They are compared when sources are combined.
     pub inner: Vec<InnerClasses>,
-    /// Name of the field in the source's own files, where a dataset of the same kind would not call
-    /// it so by itself: `txt`, not `txt.txt`, in the shards of others. Packing into that kind keeps it.
+    /// Name of the field in the source's own files, if it differs from the default of that kind of
+    /// dataset: `txt`, not `txt.txt`, in shards of other tools. Packing into the same kind keeps
+    /// it.
     pub member: Option<String>,
 }
 
-/// Sentences for the user about how a source was taken. Some are found only as samples are read.
+/// Remarks for the user on how a source was interpreted. Some only arise while samples are read.
 #[derive(Clone, Default)]
 pub struct Remarks(Vec<Entry>);
 
@@ -112,22 +113,22 @@ enum Entry {
 }
 
 impl Remarks {
-    /// Adds one.
+    /// Adds a remark.
     pub fn push(&mut self, remark: Remark) {
         self.0.push(Entry::Known(remark));
     }
 
-    /// Adds what reading finds: `found` is called whenever someone asks.
+    /// Adds remarks that arise from reading: `found` is called for every list.
     pub fn push_found(&mut self, found: impl Fn() -> Vec<Remark> + Send + Sync + 'static) {
         self.0.push(Entry::Found(Arc::new(found)));
     }
 
-    /// Adds those of another source.
+    /// Adds the remarks of another source.
     pub fn append(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
     }
 
-    /// All of them, with what was found so far.
+    /// Returns all remarks so far.
     #[must_use]
     pub fn list(&self) -> Vec<Remark> {
         let one = |entry: &Entry| match entry {

@@ -15,72 +15,71 @@ pub struct Shard {
     pub number: usize,
     /// Number of shards.
     pub of: usize,
-    /// Positions in the plan's order; at most this many samples will be written.
+    /// Range in the plan's order; the shard gets at most this many samples.
     pub samples: Range<u64>,
-    /// Part of the dataset it belongs to, e.g. `train`; begins the file names of sharded formats.
+    /// Its split, e.g. `train`; file names of sharded formats begin with it.
     pub split: String,
 }
 
 impl Shard {
-    /// All of a dataset of that many samples in one file.
+    /// Creates the only shard of a dataset with that many samples.
     #[must_use]
     pub fn whole(n_samples: u64) -> Self {
         Self { number: 0, of: 1, samples: 0..n_samples, split: Self::DEFAULT_SPLIT.into() }
     }
 
-    /// The split of a dataset that was not split.
+    /// The split of a dataset without splits.
     pub const DEFAULT_SPLIT: &str = "train";
 }
 
-/// Properties that all planned samples share, known before the first is written. Formats that name
-/// fields and keys for the dataset as a whole need them; they must not depend on threads or parts.
+/// Properties that all planned samples share, known before the first is written. Formats with
+/// dataset-wide names of fields and keys need them; they must not depend on threads or parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Common {
-    /// The codec of all images, where one is expected for all. Single images may turn out to be
-    /// of another: file names lie.
+    /// The expected codec of all images. Single images may turn out to have another one, because
+    /// file names can be wrong.
     pub codec: Option<Codec>,
-    /// The extension of all keys, without the dot and as written, where it is one.
+    /// The common extension of all keys, as written but without the dot.
     pub extension: Option<String>,
-    /// True if the keys stay different when each loses the extension of an image that it ends in,
-    /// where extensions differ. False also where this was not looked at.
+    /// True if keys with different extensions stay distinct without their image extensions. Also
+    /// false if this was not checked.
     pub distinct_stems: bool,
     /// Names of the fields in the source's own files, in schema order: [`Source::member_name`].
-    /// Empty where they say nothing.
+    /// Empty if unknown.
     ///
     /// [`Source::member_name`]: crate::Source::member_name
     pub members: Vec<Option<String>>,
-    /// Positions of the fields of images that are stored as files of their own, such as the PNGs of
-    /// masks, by a format that holds others as pixels; only for formats that
-    /// [can](Capabilities::whole_images).
+    /// Positions of image fields to store as files, such as the PNGs of masks, in a format that
+    /// stores other images as pixels; only for formats that [can](Capabilities::whole_images).
     pub whole_images: Vec<usize>,
 }
 
-/// Everything a format needs to know before the first sample of a shard.
+/// All parameters of a new shard.
 #[derive(Debug, Clone)]
 pub struct Create<'a> {
     /// Path of the dataset: the file itself for single-file formats, else the folder.
     pub out: &'a Path,
     /// Fields of every sample.
     pub schema: &'a Schema,
-    /// Which part of the dataset this is.
+    /// Part of the dataset to write.
     pub shard: &'a Shard,
     /// Properties that all samples of the dataset share.
     pub common: &'a Common,
-    /// Provenance of the dataset; recorded where the format can.
+    /// Provenance of the dataset; recorded if the format can.
     pub provenance: &'a Provenance,
     /// Identity of the whole run (source listing, plan, policy, options, tool version). An
-    /// unfinished file of the same fingerprint may be continued, any other must not be.
+    /// unfinished file may be continued only with the same fingerprint.
     pub fingerprint: [u8; 16],
-    /// The same identity, and with it when the files of the source were written last: what an
-    /// unfinished output is compared with before a run continues with it. It must not get into a
-    /// finished one, whose bytes do not depend on times.
+    /// The fingerprint combined with the modification times of the source's files: an unfinished
+    /// output is continued only if this is equal. It must not reach a finished output, because the
+    /// bytes do not depend on times.
     pub stamp: [u8; 16],
-    /// Replace an existing output, and an unfinished one of another run.
+    /// True to replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
-    /// True if the [entry points](Encoded::entry_points) that images come with are to be stored;
-    /// only for formats that [can](Capabilities::entry_points).
+    /// True to store the [entry points](Encoded::entry_points) of images; only for formats that
+    /// [can](Capabilities::entry_points).
     pub entry_points: bool,
-    /// True if the shard's samples end where those of the source do, which is not known yet
+    /// True if the shard ends with the source, at a number of samples that is still unknown
     /// ([`Source::is_open`](crate::Source::is_open)); only for formats that
     /// [can](Capabilities::counts_last).
     pub is_open: bool,
@@ -89,13 +88,12 @@ pub struct Create<'a> {
 /// State of the output before a run that overwrites it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// At most what an interrupted run of the same kind has left, from files that were not written
-    /// to since: its finished shards are not written again.
+    /// At most leftovers of an interrupted run of the same kind, with unchanged source files: its
+    /// finished shards are kept.
     Resumable,
-    /// At most shards of which that is not known. Nothing of it counts.
+    /// At most shards that do not meet these conditions. They are all replaced.
     Unfinished,
-    /// A complete dataset. Nothing of it counts, and it can be read until the first shard of the
-    /// run is written.
+    /// A complete dataset. It is replaced, and stays readable until the run writes its first shard.
     Complete,
 }
 
@@ -104,15 +102,15 @@ pub enum Existing {
 pub struct ShardSummary {
     /// Final path.
     pub path: PathBuf,
-    /// Samples in it.
+    /// Number of samples.
     pub samples: u64,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
-    /// Samples that were left out of it.
+    /// Skipped samples of the shard.
     pub skipped: Vec<Skipped>,
 }
 
-/// Everything a format needs to know to complete a dataset whose shards are all there.
+/// All parameters for completing a dataset after its last shard.
 #[derive(Debug, Clone)]
 pub struct Complete<'a> {
     /// Path of the dataset.
@@ -132,7 +130,7 @@ pub struct Complete<'a> {
 /// Form of a format's datasets on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// One file; a plan has one shard for each output.
+    /// A single file; a plan has one shard per output.
     #[default]
     File,
     /// A folder with a file for each image.
@@ -141,27 +139,28 @@ pub enum Layout {
     Shards,
 }
 
-/// Capabilities of a format, with the options that it has. Who packs asks for these, and never for
-/// the name of a format.
+/// Capabilities of a format with its options. Packing depends on these, and never on the name of a
+/// format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// Form of a dataset on disk.
     pub layout: Layout,
-    /// Shards are named after the split that they belong to.
+    /// True if shards are named after their split.
     pub names_splits: bool,
-    /// Images of several codecs lie in one dataset, at a ratio.
+    /// True if a dataset may contain images of several codecs, at a ratio.
     pub mixes_codecs: bool,
-    /// Bytes that a sample may take at most as it is stored.
+    /// Maximum stored bytes of a sample.
     pub max_sample_bytes: Option<u64>,
-    /// [Entry points](Encoded::entry_points) of JPEGs are stored beside the images.
+    /// True if [entry points](Encoded::entry_points) of JPEGs can be stored beside the images.
     pub entry_points: bool,
-    /// Fields named by [`Common::whole_images`] keep their encoded bytes (a PNG of a mask, say),
-    /// although the format stores other images in another way.
+    /// True if fields in [`Common::whole_images`] keep their encoded bytes (such as a PNG of a
+    /// mask), although the format stores other images differently.
     pub whole_images: bool,
-    /// Not samples, only what they are made by: [`create`](Format::create) refuses.
+    /// True if the format stores formulas instead of samples: [`create`](Format::create) fails.
     pub formulas_only: bool,
-    /// How many samples a file has may turn out with the last one, and the bytes are those of a plan
-    /// that knew: it does not begin with their number, or with what it takes room for.
+    /// True if the number of samples may stay unknown until the last one, with the same bytes as if
+    /// it had been known: the file neither begins with the number nor with space that depends on
+    /// it.
     pub counts_last: bool,
 }
 
@@ -170,62 +169,62 @@ pub trait Format: Send + Sync {
     /// The name used by `--format`, and the file extension of single-file formats.
     fn name(&self) -> &'static str;
 
-    /// Returns what others call it; `--format` takes these names, too.
+    /// Returns alternative names; `--format` takes these, too.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// One line for the help.
+    /// Returns one line for the help.
     fn about(&self) -> &'static str;
 
-    /// Options of this layout, from which the command line and its help are made.
+    /// Returns the options of this layout; the command line and its help derive from them.
     fn options(&self) -> &'static [FormatOption] {
         &[]
     }
 
-    /// The same format with these options set; options that are absent keep their defaults.
+    /// Returns the format with these options; absent options keep their defaults.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the option.
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>>;
 
     /// Returns whether `path` looks like this format. Reads a few bytes at most.
     fn detect(&self, path: &Path) -> bool;
 
-    /// Returns whether a text in the place of a path is a recipe, of which the format makes a dataset
-    /// without a file. Looks at the text alone.
+    /// Returns whether a text in place of a path is a recipe for a dataset without a file. Checks
+    /// only the text.
     fn is_recipe(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Returns whether `path`, which need not exist, is how one would name an output of this
+    /// Returns whether `path`, which need not exist, is a typical name for an output of this
     /// format.
     fn suits(&self, path: &Path) -> bool;
 
-    /// Returns whether an image with this header can be stored as it is, byte for byte.
+    /// Returns whether an image with this header can be stored unchanged, byte for byte.
     fn holds(&self, header: &ImageHeader) -> bool;
 
-    /// Returns what an image becomes, without loss, when it cannot be stored as it is.
+    /// Returns the lossless codec for images that cannot be stored unchanged.
     fn fallback(&self) -> Codec;
 
-    /// Returns what the format can do. The default is one file, and nothing special.
+    /// Returns the format's capabilities. The default is a single file, and nothing special.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
 
-    /// Returns what a user should know of how such samples will be stored, each on one line: for
-    /// the summary.
+    /// Returns remarks for the user on how such samples will be stored, one line each: for the
+    /// summary.
     fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Remark> {
         Vec::new()
     }
 
-    /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
-    /// leaves an unfinished file under another name, which the same run continues.
+    /// Starts a shard. Dropping the writer unfinished leaves no files; a killed process leaves an
+    /// unfinished file under another name, and the same run resumes it.
     ///
     /// # Errors
     /// `Usage` when the schema does not fit, when the output exists (unless `overwrite`), or when
-    /// an unfinished output belongs to another run; `Io` when the system refuses. The default
-    /// refuses: not every format, nor every build of one, writes.
+    /// an unfinished output belongs to another run; `Io` when the system fails. The default fails:
+    /// some formats, and some builds, only read.
     fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let what = format!("{} is only read by this build, not written", self.name());
         Err(Error::usage("format", what))
@@ -236,14 +235,14 @@ pub trait Format: Send + Sync {
         self.capabilities().layout == Layout::Shards
     }
 
-    /// Bytes that a sample takes in a shard when its images take `image_bytes`, framing included:
-    /// for plans by size. What is not known before reading (text, JSON) counts as small.
+    /// Returns the bytes of a sample in a shard with `image_bytes` of images, including framing:
+    /// for plans by size. Values of unknown size (text, JSON) count as small.
     fn sample_bytes(&self, _schema: &Schema, image_bytes: u64) -> u64 {
         image_bytes
     }
 
-    /// The shard, if a run of the same fingerprint has committed it already. Never trusts a file
-    /// without its done-record.
+    /// Returns the shard if a run of the same fingerprint has already committed it. Never trusts a
+    /// file without its done-record.
     ///
     /// # Errors
     /// `Usage` when a finished shard of another run is in the way (unless `overwrite`), `Io`.
@@ -251,15 +250,15 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
-    /// [`finished`](Self::finished) of the first of these shards, and of as many of the following as
-    /// are known in the same time: where each look is a request, they are made at once. The default
+    /// Calls [`finished`](Self::finished) for the first of these shards, and for as many of the
+    /// next as take no extra time: if each check is a request, they run concurrently. The default
     /// is for files.
     fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
         requests.first().map(|request| self.finished(request)).into_iter().collect()
     }
 
-    /// Returns the state in which a run that overwrites finds its output. The default is for
-    /// datasets of one file, which [`finished`](Self::finished) knows alone.
+    /// Returns the state in which an overwriting run finds its output. The default is for datasets
+    /// of one file, for which [`finished`](Self::finished) suffices.
     ///
     /// # Errors
     /// `Io`.
@@ -267,8 +266,8 @@ pub trait Format: Send + Sync {
         Ok(Existing::Resumable)
     }
 
-    /// Removes what says that these shards and their dataset are finished: the records first, the
-    /// manifest last, so that a manifest stays where this is interrupted.
+    /// Removes the proofs that these shards and their dataset are finished: records first, the
+    /// manifest last, so that it survives an interruption.
     ///
     /// # Errors
     /// `Io`; `Usage` for a split that cannot be part of a name.
@@ -276,8 +275,8 @@ pub trait Format: Send + Sync {
         Ok(())
     }
 
-    /// Finished shards at the output that are none of these, which are all that the dataset is to
-    /// have. Those who read what is there would read them as well.
+    /// Lists finished shards at the output other than `shards`, the complete list of the dataset.
+    /// Readers of the folder would read them as well.
     ///
     /// # Errors
     /// `Io`; `Usage` for a split that cannot be part of a name.
@@ -285,21 +284,20 @@ pub trait Format: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Completes a dataset whose shards are all committed: sidecars, then the manifest, last.
-    /// Returns what it wrote. May be called again and then writes the same bytes.
+    /// Completes a dataset with all shards committed: writes sidecars, then the manifest. Returns
+    /// the paths of the files written. Repeated calls write the same bytes.
     ///
     /// # Errors
-    /// `Io`; `Corrupt` when a shard is not what its record says.
+    /// `Io`; `Corrupt` when a shard does not match its record.
     fn complete(&self, _request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }
 
-    /// Returns whether a run of that fingerprint has completed the dataset: by its manifest alone,
-    /// nothing is compared. The default has no manifest.
+    /// Returns whether a run of that fingerprint has completed the dataset, from its manifest
+    /// alone. The default has no manifest.
     ///
     /// # Errors
-    /// `Usage` for the manifest of another run; `Corrupt` or `Version` for one that cannot be read;
-    /// `Io`.
+    /// `Usage` for the manifest of another run; `Corrupt` or `Version` for an unreadable one; `Io`.
     fn completed(&self, _out: &Path, _fingerprint: [u8; 16]) -> Result<bool> {
         Ok(false)
     }
@@ -312,7 +310,7 @@ pub trait Format: Send + Sync {
         self.open_with(path, &OpenOptions::default())
     }
 
-    /// Opens a dataset with all its splits: choosing among them is the caller's part.
+    /// Opens a dataset with all its splits; the caller selects among them.
     ///
     /// # Errors
     /// `Corrupt`, `Version`, `Io` or `Limit`.
@@ -322,13 +320,13 @@ pub trait Format: Send + Sync {
 /// Options for opening a dataset.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Limit for what is compressed.
+    /// Limit for decompressed data.
     pub max_decompressed: MaxDecompressed,
-    /// Splits that are taken.
+    /// Splits to open.
     pub splits: SplitChoice,
-    /// Fields that are left out, in formats in which a field may keep others from being read: they need
-    /// not be readable, nor be in every sample. What was left out is then among the
-    /// [dropped fields](crate::Source::dropped_fields).
+    /// Fields to drop, in formats where one field may make others unreadable: they need not be
+    /// readable, nor present in every sample. The source lists them as [dropped
+    /// fields](crate::Source::dropped_fields).
     pub drop_fields: Vec<String>,
 }
 
@@ -339,13 +337,13 @@ impl OpenOptions {
         Self { splits, ..self }
     }
 
-    /// Sets the fields to leave out.
+    /// Sets the fields to drop.
     #[must_use]
     pub fn drop_fields(self, drop_fields: Vec<String>) -> Self {
         Self { drop_fields, ..self }
     }
 
-    /// Sets the limit for decompressed bytes; `None` is the default limit.
+    /// Sets the limit of decompressed bytes; `None` is the default limit.
     #[must_use]
     pub fn max_decompressed(self, bytes: Option<u64>) -> Self {
         Self { max_decompressed: MaxDecompressed(bytes), ..self }
@@ -354,14 +352,14 @@ impl OpenOptions {
 
 /// Receives one shard's samples, in order, from one thread.
 pub trait ShardWriter: Send {
-    /// Returns how many samples of the shard (written and skipped together) an interrupted run of
+    /// Returns the number of samples of the shard (written and skipped) that an interrupted run of
     /// the same fingerprint has already stored. The caller continues after them.
     fn resumed(&self) -> u64 {
         0
     }
 
-    /// Returns how many of the samples that were written and skipped it has only compared, as a
-    /// finished output holds them.
+    /// Returns the number of samples, written and skipped, that were only compared because a
+    /// finished output contains them.
     fn found(&self) -> u64 {
         0
     }
@@ -369,19 +367,19 @@ pub trait ShardWriter: Send {
     /// Appends a sample.
     ///
     /// # Errors
-    /// `Sample` when the format cannot hold this one; the writer stays usable and the sample
-    /// counts as not written. `Io` when the system refuses; then the writer must be dropped.
+    /// `Sample` when the format cannot store it; the writer stays usable and the sample counts as
+    /// not written. `Io` when the system fails; then drop the writer.
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()>;
 
-    /// Notes that the next sample of the shard is left out, and why.
+    /// Records that the next sample of the shard is skipped, and why.
     ///
     /// # Errors
-    /// `Io` when the system refuses.
+    /// `Io` when the system fails.
     fn skip(&mut self, skipped: Skipped) -> Result<()>;
 
-    /// Commits the shard under its final name: synced, renamed, folder synced.
+    /// Commits the shard under its final name: syncs and renames the file, then syncs the folder.
     ///
     /// # Errors
-    /// `Usage` when there is no sample at all, `Io` when the system refuses. Nothing is left then.
+    /// `Usage` when there is no sample at all, `Io` when the system fails. No files remain then.
     fn finish(self: Box<Self>) -> Result<ShardSummary>;
 }

@@ -2,35 +2,35 @@ use crate::probe::Foreign;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
-/// Kinds of other files that are told apart.
+/// Number of extensions to count separately.
 const MAX_EXTENSIONS: usize = 8;
-/// Longer extensions are none that a person knows.
+/// Longer extensions are unlikely to be real.
 const MAX_EXTENSION_BYTES: usize = 16;
-/// Names that a text has one by one.
+/// Number of names to list in a text.
 const MAX_NAMES: usize = 3;
-/// Files whose extension is not among those that are told apart.
+/// Files with extensions that are not counted separately.
 const REST: &str = "others";
 
-/// Contents of a source that it does not give as samples.
+/// Contents of a source that are not samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ignored {
-    /// Files whose extension is not one of an image, and things that are no files.
+    /// Files without an image extension, and entries that are not files.
     pub others: u64,
-    /// Files and folders whose name starts with a dot.
+    /// Files and folders with names that start with a dot.
     pub hidden: u64,
-    /// Symbolic links that were not followed: they lead nowhere, out of the folder, or in a circle.
+    /// Symbolic links that were not followed: broken, cyclic, or leading out of the folder.
     pub links: u64,
-    /// Some of these links, and what they lead to.
+    /// Some of these links, with their targets.
     pub link_names: Vec<String>,
-    /// Folders that were reached again, by a link or behind one; the images in them are taken once,
-    /// under the name that comes first.
+    /// Folders reached a second time, through a link; their images are read once, under the name
+    /// that comes first.
     pub repeats: u64,
-    /// Folders called `__MACOSX`, which archives made on macOS leave beside their content.
+    /// Folders called `__MACOSX`, which macOS adds to archives.
     pub macosx: u64,
-    /// Folders without any image where the others are classes or splits.
+    /// Folders without images among classes or splits.
     pub folders: Vec<String>,
-    /// The most frequent extensions among `others`, and how often each was seen.
+    /// The most frequent extensions among `others`, with their counts.
     pub extensions: BTreeMap<String, u64>,
     /// Tables of samples beside the images, such as `metadata.csv`, that were not read.
     pub tables: Vec<String>,
@@ -44,14 +44,14 @@ impl Ignored {
         *self.extensions.entry(known).or_default() += 1;
     }
 
-    /// Counts a link that is not followed, and what it leads to.
+    /// Counts a link that is not followed, with its target.
     pub fn count_link(&mut self, path: &str, target: &str) {
         self.links += 1;
         self.link_names.push(format!("{path} to {target}"));
         self.shorten_links();
     }
 
-    /// Keeps the first names, the same ones in whatever order links were met.
+    /// Keeps the first names, independent of the order of the links.
     fn shorten_links(&mut self) {
         self.link_names.sort();
         self.link_names.truncate(MAX_NAMES);
@@ -61,7 +61,7 @@ impl Ignored {
     pub fn uncount(&mut self, extension: &str, n_files: u64) {
         let n_files = n_files.min(self.others);
         self.others -= n_files;
-        // Kinds that are not told apart are counted together.
+        // Extensions without an entry are counted together.
         let known = if self.extensions.contains_key(extension) { extension } else { REST };
         if let Some(n) = self.extensions.get_mut(known) {
             *n = n.saturating_sub(n_files);
@@ -69,7 +69,7 @@ impl Ignored {
         self.extensions.retain(|_, n| *n > 0);
     }
 
-    /// Keeps the most frequent extensions, the same ones in whatever order files were counted.
+    /// Keeps the most frequent extensions, independent of the order of the files.
     pub fn shorten(&mut self) {
         if self.extensions.len() <= MAX_EXTENSIONS {
             return;
@@ -84,7 +84,7 @@ impl Ignored {
         *self.extensions.entry(REST.to_owned()).or_default() += rest;
     }
 
-    /// Adds what another source holds.
+    /// Adds the counts of another source.
     pub fn add(&mut self, other: Self) {
         self.others += other.others;
         self.hidden += other.hidden;
@@ -101,7 +101,7 @@ impl Ignored {
         self.shorten();
     }
 
-    /// Kinds of images among the files that are not read, as far as their extensions are told apart.
+    /// Returns the unsupported kinds of images among the files, if their extensions are counted.
     #[must_use]
     pub fn foreign(&self) -> Vec<Foreign> {
         let mut kinds = Vec::new();
@@ -161,7 +161,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// The first of these names, in brackets.
+/// Lists the first of these names, in brackets.
 fn names(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
     let more = if names.len() > MAX_NAMES { ", ..." } else { "" };
     let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();

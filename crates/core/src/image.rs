@@ -20,8 +20,8 @@ pub enum Codec {
     Tiff,
     /// GIF (its first frame).
     Gif,
-    /// Interleaved 8-bit samples, row-major, no header, no padding. One or three channels, told
-    /// apart by the length: `width * height * channels` bytes.
+    /// Interleaved 8-bit samples, row-major, without header or padding. One or three channels,
+    /// determined by the length: `width * height * channels` bytes.
     Raw,
 }
 
@@ -30,7 +30,7 @@ impl Codec {
     pub const ALL: [Self; 7] =
         [Self::Jpeg, Self::Png, Self::Bmp, Self::Webp, Self::Tiff, Self::Gif, Self::Raw];
 
-    /// The usual file extension, which is also the name on the command line and in reports.
+    /// Returns the usual file extension, which is also the name on the command line and in reports.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// The codec that a file extension stands for, in any case; none for raw pixels.
+    /// Returns the codec for a file extension in any case; never raw pixels.
     #[must_use]
     pub fn from_extension(extension: &str) -> Option<Self> {
         Some(match extension.to_ascii_lowercase().as_str() {
@@ -58,8 +58,8 @@ impl Codec {
         })
     }
 
-    /// A key without its dot and extension, where that is one of an image. A last part that is all
-    /// extension has none.
+    /// Removes the dot and image extension of a key; `None` if it has none. A file name that is
+    /// only an extension counts as having none.
     #[must_use]
     pub fn strip_extension(key: &str) -> Option<&str> {
         let (stem, extension) = key.rsplit_once('.')?;
@@ -68,7 +68,7 @@ impl Codec {
     }
 }
 
-/// Meaning of the channels of an image. A palette counts as what its entries are.
+/// Meaning of an image's channels. A palette counts as the colour type of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Color {
@@ -85,7 +85,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// Channels per pixel.
+    /// Returns the channels per pixel.
     #[must_use]
     pub fn channels(self) -> u8 {
         match self {
@@ -103,7 +103,7 @@ impl Color {
     }
 }
 
-/// Claims that the first bytes of an image make about it, not proven by decoding.
+/// Claims of an image's first bytes, not proven by decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageHeader {
     /// Codec of the image.
@@ -116,14 +116,14 @@ pub struct ImageHeader {
     pub color: Color,
     /// Bits per channel: 1, 2, 4, 8, 12 or 16.
     pub bits: u8,
-    /// EXIF orientation, 1 to 8; 1 is upright. The one who decodes has to apply it.
+    /// EXIF orientation, 1 to 8; 1 is upright. Decoders have to apply it.
     pub orientation: u8,
-    /// A JPEG that is not baseline or extended Huffman coded in one pass (SOF2 and above).
+    /// True for a JPEG that is not baseline or extended Huffman coded in one pass (SOF2 and above).
     pub progressive: bool,
 }
 
 impl ImageHeader {
-    /// The header of raw pixels.
+    /// Creates the header of raw pixels.
     #[must_use]
     pub fn raw(width: u32, height: u32, channels: u8) -> Self {
         let color = if channels == 1 { Color::Gray } else { Color::Rgb };
@@ -138,7 +138,7 @@ impl ImageHeader {
         }
     }
 
-    /// Pixels, without overflow.
+    /// Returns the number of pixels, without overflow.
     #[must_use]
     pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
@@ -159,15 +159,15 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Bytes that an image of this shape takes, without overflow on 64-bit machines.
+    /// Returns the bytes of an image of this shape, without overflow on 64-bit machines.
     #[must_use]
     pub fn byte_len(width: u32, height: u32, channels: u8) -> u64 {
         u64::from(width) * u64::from(height) * u64::from(channels)
     }
 }
 
-/// An image in its stored form. `bytes` may view a memory map; cloning is cheap. `{:?}` tells how
-/// many bytes there are and shows the first.
+/// An image in its stored form. `bytes` may be a slice of a memory map; cloning is cheap. `{:?}`
+/// prints the number of bytes and the first few.
 #[derive(Clone)]
 pub struct Encoded {
     /// Codec of `bytes`.
@@ -178,32 +178,31 @@ pub struct Encoded {
     pub height: u32,
     /// The stored bytes.
     pub bytes: Bytes,
-    /// XXH3 (64 bits, seed 0) of `bytes`, where it was compared with the one that a dataset has, or
-    /// was made when they came: who stores the bytes need not compute it again, and who changes them
-    /// takes it away.
+    /// XXH3 (64 bits, seed 0) of `bytes`, if it was computed, or compared with the dataset's. Saves
+    /// writers from computing it again; code that changes the bytes must clear it.
     pub xxh3: Option<u64>,
-    /// Points where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format
-    /// that can stores them beside the image, and who changes `bytes` takes them away. A
-    /// [`Reader`](crate::Reader) gives them apart from the image, as most who read images do not want
-    /// them: [`Reader::entry_points`](crate::Reader::entry_points).
+    /// Points where a decoder may start inside this JPEG, made by `fdconvert-jpeg`. Formats with
+    /// support for them store them beside the image; code that changes `bytes` must clear them. A
+    /// [`Reader`](crate::Reader) returns them separately, since most callers do not need them:
+    /// [`Reader::entry_points`](crate::Reader::entry_points).
     pub entry_points: Option<Bytes>,
 }
 
 impl Encoded {
-    /// An image with nothing beside it.
+    /// Creates an image without checksum and entry points.
     #[must_use]
     pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
         Self { codec, width, height, bytes, xxh3: None, entry_points: None }
     }
 
-    /// The same with these entry points, or none, beside it.
+    /// Sets or clears the entry points.
     #[must_use]
     pub fn with_entry_points(self, entry_points: Option<Bytes>) -> Self {
         Self { entry_points, ..self }
     }
 }
 
-/// Compares all but what is known of the bytes.
+/// Ignores checksum and entry points.
 impl PartialEq for Encoded {
     fn eq(&self, other: &Self) -> bool {
         (self.codec, self.width, self.height, &self.bytes, &self.entry_points)
@@ -224,7 +223,7 @@ impl fmt::Debug for Encoded {
     }
 }
 
-/// Bytes for `{:?}`: a reader of a printed sample wants to see what it is, not a screen of escapes.
+/// Bytes for `{:?}`: a preview, not a screen of escapes.
 pub(crate) struct Abbreviated<'a>(pub(crate) &'a Bytes);
 
 impl fmt::Debug for Abbreviated<'_> {
@@ -239,13 +238,13 @@ impl fmt::Debug for Abbreviated<'_> {
     }
 }
 
-/// Image that a source yields.
+/// Image from a source.
 #[derive(Debug, Clone)]
 pub enum Image {
-    /// Bytes that are already in some stored form; no one has decoded them yet.
+    /// Bytes in some stored form, not decoded.
     Encoded(Encoded),
-    /// Freshly made pixels.
+    /// Newly made pixels.
     Pixels(Pixels),
-    /// Freshly made pixels of two gray levels.
+    /// Newly made pixels of two gray levels.
     Bilevel(Bilevel),
 }

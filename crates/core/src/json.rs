@@ -1,13 +1,13 @@
-//! Documents in JSON, as Python's `json` takes them.
+//! JSON as Python's `json` accepts it.
 use serde::de::IgnoredAny;
 
-/// Words that Python writes for numbers that JSON has not.
+/// Python's spelling of numbers that JSON lacks.
 const NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// Checks that a text is one JSON document in UTF-8. `NaN` and `Infinity` count as numbers, as for
-/// Python, and a byte order mark is passed over.
+/// Checks that a text is one JSON document in UTF-8. Accepts `NaN` and `Infinity` as numbers, like
+/// Python, and skips a byte order mark.
 ///
-/// The error says what is wrong, as the end of a sentence such as "the field ...".
+/// The error completes a sentence such as "the field ...".
 ///
 /// ```
 /// use fdconvert_core::check_json;
@@ -33,9 +33,9 @@ pub fn check_json(text: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A text in JSON with `null` in the place of each of these words where it stands outside of texts,
-/// and how often that is; `None` where it does not. They are `NaN`, `Infinity` and `-Infinity`, which
-/// Python writes for numbers.
+/// Replaces each of these words by `null` outside strings of a JSON text, and returns the number of
+/// replacements; `None` if there are none. The words are `NaN`, `Infinity` and `-Infinity`,
+/// Python's spelling of numbers.
 ///
 /// ```
 /// use fdconvert_core::with_null_for;

@@ -1,9 +1,9 @@
-/// An image of the sampler `lanes64-v1` before it is drawn: all numbers that its pixels follow
-/// from, for those who draw it elsewhere, such as on a GPU.
+/// An image of the sampler `lanes64-v1` before it is drawn: all numbers that determine its pixels,
+/// so that a GPU, for example, can draw it.
 ///
-/// The sampler is defined in `fdconvert-fractal`. Points are drawn on a square bitmap; where
-/// `patches` says so, patches of coin tosses take the place of the points. The image is the bitmap
-/// turned over, with one gray for its bits.
+/// `fdconvert-fractal` defines the sampler. It draws points on a square bitmap, or patches of coin
+/// tosses in place of the points if `patches` is set. The image is the bitmap after flipping, with
+/// one gray level for set bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LanesImage {
     /// Parameter `k` of the map in slot `j` is `[k][j]`.
@@ -12,21 +12,21 @@ pub struct LanesImage {
     pub words: [u32; 8],
     /// The words of the image's key.
     pub key: (u32, u32),
-    /// Columns, which are as many as the rows.
+    /// Columns and rows.
     pub side: u32,
-    /// Free pixels on every side.
+    /// Empty pixels on every side.
     pub pad: u32,
-    /// Points of an image.
+    /// Number of points.
     pub points: u32,
     /// True if points become patches.
     pub patches: bool,
-    /// Pixels that the points have to cover. An image with less is drawn with other numbers, which
-    /// the dataset alone knows.
+    /// Minimum number of covered pixels. An image with fewer is drawn again with other numbers,
+    /// which only the dataset knows.
     pub least: u32,
-    /// True if the image is the bitmap turned left to right.
+    /// True if the image is the bitmap flipped left to right.
     pub mirror: bool,
-    /// True if it is the bitmap turned top to bottom.
+    /// True if the image is the bitmap flipped top to bottom.
     pub turn: bool,
-    /// The gray of what is lit; all else is 0.
+    /// Gray level of set pixels; others are 0.
     pub level: u8,
 }

@@ -1,10 +1,10 @@
-//! The vocabulary every other crate speaks: samples, schemas, images, sources, formats, errors.
+//! The types that all other crates share: samples, schemas, images, sources, formats, errors.
 //!
 //! Data flows one way. A [`Source`] yields `Sample<Image>`; a policy (in `fdconvert-codec`) turns
 //! every [`Image`] into an [`Encoded`] one; a [`ShardWriter`] of some [`Format`] stores
-//! `Sample<Encoded>`. Two sample types make "a format never sees pixels" a compile error.
-//! A [`Reader`] of a stored dataset is again a [`Source`], so that repacking, conversion and
-//! unpacking need no code of their own.
+//! `Sample<Encoded>`. Because of the two sample types, a format that handles pixels does not
+//! compile. A [`Reader`] of a stored dataset is again a [`Source`], so that repacking, conversion
+//! and unpacking need no extra code.
 //!
 //! ```
 //! use fdconvert_core::{FieldSpec, Kind, Schema};
@@ -17,7 +17,8 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Deliberately absent: files, threads and codecs. Nothing here opens, decodes or spawns.
+//! Deliberately absent: files, threads and codecs. Nothing here opens files, decodes images or
+//! spawns threads.
 #![forbid(unsafe_code)]
 
 mod ahead;

@@ -1,8 +1,7 @@
 use crate::{Error, ImageHeader, Result, option};
 use std::path::Path;
 
-/// Bounds that keep hostile or broken input from taking the machine down. Each is an
-/// option and can be raised.
+/// Limits that protect the machine from hostile or broken input. Each can be raised by its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// `max_pixels`: width times height of one image.
@@ -15,10 +14,10 @@ impl Limits {
     /// 100 megapixels: the largest medium-format photos pass, decompression bombs do not.
     pub const DEFAULT: Self = Self { max_pixels: 100_000_000, max_file_bytes: 1 << 30 };
 
-    /// Refuses an image whose header claims no pixels or more than the limit.
+    /// Refuses an image with a header that claims no pixels or more than the limit.
     ///
     /// # Errors
-    /// `Sample` for an empty image, `Limit` for too large a one, both naming `key`.
+    /// `Sample` for an empty image, `Limit` for too large a one, both with `key`.
     pub fn check(&self, key: &str, header: &ImageHeader) -> Result<()> {
         let (width, height) = (header.width, header.height);
         if width == 0 || height == 0 {
@@ -42,32 +41,32 @@ impl Default for Limits {
     }
 }
 
-/// `max_decompressed`: bytes that compressed shards may take once they are decompressed, all
-/// those of a WebDataset together, of MDS each. `None` for what every set of images stays below:
-/// 4 GiB, and a hundred times its compressed size unless that is below 64 MiB.
+/// `max_decompressed`: limit of decompressed bytes, for all shards of a WebDataset together or for
+/// each MDS shard. `None` stands for a default that no set of images exceeds: 4 GiB, and a hundred
+/// times the compressed size unless that is below 64 MiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MaxDecompressed(pub Option<u64>);
 
 impl MaxDecompressed {
     const BYTES: u64 = 4 << 30;
     const RATIO: u64 = 100;
-    /// Less than this is not a danger at any ratio.
+    /// Harmless at any compression ratio.
     const HARMLESS: u64 = 64 << 20;
 
-    /// Returns what all shards may take.
+    /// Returns the limit for all shards together.
     #[must_use]
     pub fn total(self) -> u64 {
         self.0.unwrap_or(Self::BYTES)
     }
 
-    /// Returns what a shard of that many compressed bytes may take.
+    /// Returns the limit for a shard of that many compressed bytes.
     #[must_use]
     pub fn of(self, stored: u64) -> u64 {
         let plausible = stored.saturating_mul(Self::RATIO).max(Self::HARMLESS);
         self.0.unwrap_or(plausible.min(Self::BYTES))
     }
 
-    /// The error for a file of `stored` bytes that takes `asked` or more.
+    /// Creates the error for a file of `stored` bytes that decompresses to `asked` or more.
     #[must_use]
     pub fn refuse(self, path: &Path, stored: u64, asked: u64) -> Error {
         let path = path.display();

@@ -1,12 +1,12 @@
-//! The one form that annotations of the objects in an image have, wherever they come from: an object
-//! of lists of equal length, one entry for each object.
+//! The common form of annotations of the objects in an image, whatever their origin: an object of
+//! lists of equal length, one entry per object.
 //!
 //! ```json
 //! {"bbox": [[10, 20, 300, 200]], "category": [17], "category_name": ["cat"]}
 //! ```
 //!
-//! Tables have it the other way round as often, as a list of objects with a box each, and call the
-//! classes as they like. Formats that make such documents and loaders that read them share this module.
+//! Tables often have the transposed form, a list of objects with a box each, and various names for
+//! the classes. Formats that make such documents and loaders that read them share this module.
 mod classes;
 mod numbers;
 
@@ -16,18 +16,18 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
-/// The list of boxes, by which such documents are known.
+/// The list of boxes, which identifies such documents.
 pub const BOXES: &str = "bbox";
-/// The list of the numbers of classes.
+/// The list of class numbers.
 pub const CLASSES: &str = "category";
-/// The list of their names.
+/// The list of class names.
 pub const CLASS_NAMES: &str = "category_name";
 
-/// The field that holds annotations, whatever is in it.
+/// A field of this name holds annotations, whatever its contents.
 const FIELD: &str = "objects";
 
-/// True for the keys of lists of object classes: `category`, `label` and `class`, in the singular or
-/// plural, or followed by `id`, `index` or `number`.
+/// Returns whether a key is that of a list of object classes: `category`, `label` and `class`, in
+/// the singular or plural, or followed by `id`, `index` or `number`.
 ///
 /// ```
 /// use fdconvert_core::objects::is_class_key;
@@ -60,20 +60,20 @@ pub fn is_class_key(key: &str) -> bool {
     words.contains(&word)
 }
 
-/// A member of annotations, as the description of a column has it.
+/// A member of annotations, from the description of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Member {
-    /// Its key.
+    /// Key in the document.
     pub key: String,
-    /// The names of its numbers, if it is a class.
+    /// Class names of its numbers, if it is a class.
     #[serde(default)]
     pub class_names: Option<Arc<[String]>>,
-    /// Its numbers are floats of 32 bits, which are written as short as those are.
+    /// True if its numbers are 32-bit floats, which are written with as few digits as those need.
     #[serde(default)]
     pub is_single: bool,
 }
 
-/// What the description of a column says of its annotations.
+/// Members of a column's annotations, from its description.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Members(Vec<Member>);
@@ -86,14 +86,14 @@ impl Members {
         (is_it && !members.is_empty()).then_some(Self(members))
     }
 
-    /// The members one by one.
+    /// Iterates over the members.
     pub fn iter(&self) -> impl Iterator<Item = &Member> {
         self.0.iter()
     }
 
-    /// The document as an object of lists. A list of objects becomes one that has a list for each
-    /// member, also where it is empty; the names of classes stand beside their numbers where they are
-    /// known. What is neither a list of objects nor an object stays what it is.
+    /// Converts the document to an object of lists. A list of objects, even an empty one, becomes
+    /// one list per member; known class names are added beside their numbers. Anything else stays
+    /// unchanged.
     #[must_use]
     pub fn arrange(&self, document: Json) -> Json {
         let mut lists = match document {
@@ -120,7 +120,7 @@ impl Members {
         Json::Object(lists)
     }
 
-    /// The member that holds the classes, and their names.
+    /// Returns the class member's key, and its class names.
     #[must_use]
     pub fn classes(&self) -> Option<(&str, &[String])> {
         let mut named: Vec<(&str, &[String])> = Vec::new();
@@ -138,8 +138,8 @@ impl Members {
     }
 }
 
-/// A list of objects as an object of lists, in which null stands for what an object lacks. The lists of
-/// `keys` are there in any case, and first.
+/// Transposes a list of objects to an object of lists, with null for missing members. The lists of
+/// `keys` always exist, and come first.
 pub fn transposed<'a>(
     keys: impl IntoIterator<Item = &'a String>,
     objects: Vec<Json>,
@@ -165,7 +165,7 @@ pub fn transposed<'a>(
     lists
 }
 
-/// The float of 32 bits as it is written shortest, and not as the double that is next to it.
+/// The 32-bit float with as few digits as it needs, not those of the equal double.
 #[must_use]
 pub fn short(single: f32) -> Json {
     let short = single.to_string().parse().ok();

@@ -1,15 +1,15 @@
-//! Options by the name that the library gives them.
+//! Options, by their names in the library.
 //!
-//! An error or a remark carries the options that it is about as values ([`OptionRef`]), and who
-//! prints it spells them: the command as flags, Python as keywords. A test compares [`ALL`] with the
-//! fields, the flags and the keywords there are.
+//! Errors and remarks carry options as values ([`OptionRef`]), and each front end spells them: the
+//! command as flags, Python as keywords. A test compares [`ALL`] with the existing fields, flags
+//! and keywords.
 use std::fmt::{self, Display, Formatter};
 
 /// Name of an option of the library or of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionName(&'static str);
 
-/// An option in front of a text about it, or as a cure behind one.
+/// An option before a text about it, or after a text as a cure.
 ///
 /// ```
 /// use fdconvert_core::option;
@@ -19,46 +19,46 @@ pub struct OptionName(&'static str);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionRef {
-    /// Its name.
+    /// Name of the option.
     pub name: &'static str,
-    /// What it is set to.
+    /// Its setting in the text.
     pub setting: Setting,
 }
 
-/// What an option is set to where a text names it.
+/// Setting of an option in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// Nothing: it is a parameter of a function, which has one name everywhere.
+    /// None: it is a function parameter, with the same name everywhere.
     Argument,
     /// Any value.
     Any,
     /// On: it takes no value.
     On,
-    /// This value.
+    /// A specific value.
     To(String),
 }
 
 impl OptionName {
-    /// The name itself.
+    /// Returns the name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
     }
 
-    /// With this value.
+    /// Refers to the option with this value.
     #[must_use]
     pub fn with(self, value: impl Display) -> OptionRef {
         OptionRef { name: self.0, setting: Setting::To(value.to_string()) }
     }
 
-    /// Switched on.
+    /// Refers to the option as switched on.
     #[must_use]
     pub const fn on(self) -> OptionRef {
         OptionRef { name: self.0, setting: Setting::On }
     }
 }
 
-/// Without a value: in a text about it.
+/// Refers to the option without a value: for a text about it.
 impl Display for OptionName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
@@ -78,7 +78,7 @@ impl From<&'static str> for OptionRef {
     }
 }
 
-/// As the library spells it.
+/// The library's spelling.
 impl Display for OptionRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.setting {
@@ -95,7 +95,7 @@ macro_rules! options {
             #[doc = concat!("The option `", $name, "`.")]
             pub const $constant: OptionName = OptionName($name);
         )*
-        /// All of them.
+        /// All options.
         pub const ALL: &[OptionName] = &[$($constant),*];
     };
 }
@@ -157,7 +157,7 @@ options! {
     THREADS "threads",
     WHERE "where",
 
-    // Of formats, which have a dash where the others have an underscore.
+    // Options of formats, with a dash in place of the underscore of others.
     COMPACT "compact",
     COMPAT "compat",
     COMPRESSION "compression",

@@ -1,10 +1,10 @@
 use crate::{Error, Result, option};
 use std::collections::BTreeMap;
 
-/// One option of a format, from which the command line makes a flag.
+/// An option of a format, available as a flag on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatOption {
-    /// Name, e.g. `page_size`, which is the flag `--page-size` of the command.
+    /// Name, e.g. `page_size`, which becomes the flag `--page-size`.
     pub name: &'static str,
     /// Kind of its value.
     pub kind: OptionKind,
@@ -12,12 +12,12 @@ pub struct FormatOption {
     pub help: &'static str,
 }
 
-/// Kind of value that a format's option takes.
+/// Kind of value of a format's option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
-    /// Nothing: it is on or off.
+    /// None: it is on or off.
     Flag,
-    /// A size such as `8MiB`; handed over as a plain number of bytes.
+    /// A size such as `8MiB`; passed as a plain number of bytes.
     Bytes,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -25,7 +25,7 @@ pub enum OptionKind {
     Text(&'static str),
 }
 
-/// Options that were set, by name: a flag's value is empty.
+/// Values of the options that were set, by name: empty for a flag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptionValues(pub BTreeMap<String, String>);
 
@@ -36,13 +36,13 @@ impl OptionValues {
         self.0.contains_key(name)
     }
 
-    /// The word chosen, or the text given.
+    /// Returns the chosen word, or the given text.
     #[must_use]
     pub fn choice(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A number of bytes.
+    /// Returns a number of bytes.
     ///
     /// # Errors
     /// `Usage` when it is not a number.
@@ -57,7 +57,7 @@ impl OptionValues {
     /// Refuses options that the format does not have.
     ///
     /// # Errors
-    /// `Usage`, naming the format and what it takes.
+    /// `Usage`, with the format and its options.
     pub fn check(&self, format: &str, known: &[FormatOption]) -> Result<()> {
         let unknown = self.0.keys().find(|name| known.iter().all(|o| o.name != name.as_str()));
         match unknown {

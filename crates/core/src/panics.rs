@@ -1,4 +1,4 @@
-//! Panics of libraries that are caught, and become errors.
+//! Converts panics in libraries to errors.
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
@@ -11,13 +11,13 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic and whose panic becomes an error, without a message on the terminal. Panics
-/// of other threads are reported as ever.
+/// Runs code that may panic, converts the panic to an error, and prints no message. Panics of other
+/// threads are reported as usual.
 ///
-/// What `run` was in the middle of when it panicked must not matter later.
+/// After a panic, nothing may rely on state that `run` was changing.
 ///
 /// # Errors
-/// What it panicked with.
+/// The payload of the panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> thread::Result<T> {
     quieten();
     let outer = CAUGHT.replace(true);
@@ -26,10 +26,10 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> thread::Result<T> {
     result
 }
 
-/// Puts a hook in front of the one that reports panics, once: it passes on all others.
+/// Installs a hook in front of the existing panic hook, once, and passes all other panics on.
 fn quieten() {
     static ONCE: Once = Once::new();
-    // A thread that is panicking cannot change the hook; the next call does.
+    // A panicking thread cannot change the hook; the next call will.
     if ONCE.is_completed() || thread::panicking() {
         return;
     }

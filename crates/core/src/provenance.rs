@@ -2,8 +2,8 @@ use crate::Remark;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Record of how a dataset was made, so that it can be explained a year later. No clock, host or
-/// path: the same input and options give the same record.
+/// Record of how a dataset was made, to explain it a year later. Contains no clock, host or path:
+/// the same input and options give the same record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Program and version, e.g. `fdconvert 0.1.0`.
@@ -17,12 +17,12 @@ pub struct Provenance {
     pub skipped: Vec<Skipped>,
 }
 
-/// A sample that was left out.
+/// A skipped sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// Position in the plan's order.
     pub index: u64,
-    /// Its key.
+    /// Key of the sample.
     pub key: String,
     /// The error, on one line.
     pub reason: Remark,

@@ -1,15 +1,15 @@
-//! Random numbers that depend on what they are drawn for, and on nothing else.
+//! Random numbers that depend only on their key, which states their purpose.
 //!
-//! A generator that threads share, or one per thread, would make what is drawn depend on which
-//! thread drew it and after how many others. A keyed one is made where it is used.
+//! With a shared generator, or one per thread, the numbers would depend on the thread and on the
+//! draws before. A keyed generator is created where it is used.
 
-/// One stream of random numbers, found by its key without any other being drawn.
+/// A stream of random numbers, available by its key without drawing any other.
 ///
 /// SplitMix64: Guy L. Steele Jr., Doug Lea and Christine H. Flood, "Fast Splittable Pseudorandom
-/// Number Generators", OOPSLA 2014. As in the paper, a stream has its own increment besides its
-/// own start: with one increment for all, the streams would be windows of one sequence, and
-/// among the millions of samples of a large set some would overlap. The numbers of a key never
-/// change: images and orders that were made with them are to be made again.
+/// Number Generators", OOPSLA 2014. As in the paper, each stream has its own increment besides its
+/// own start: with a single increment, all streams would be windows of one sequence, and among the
+/// millions of samples of a large set some would overlap. The numbers of a key never change, so
+/// that images and orders made with them can be made again.
 #[derive(Debug, Clone)]
 pub struct KeyedRandom {
     state: u64,
@@ -20,64 +20,64 @@ pub struct KeyedRandom {
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl KeyedRandom {
-    /// The stream of a key: seed, sample, and a constant for what is drawn, so that no two uses
-    /// share a stream.
+    /// Creates the stream of a key: seed, sample, and a constant for the purpose, so that no two
+    /// uses share a stream.
     #[must_use]
     pub fn new(key: &[u64]) -> Self {
-        // What came before is mixed before the next part is added. The parts themselves are not:
-        // were they, two parts that are alike would cancel out.
+        // The state is mixed before the next part is added. The parts themselves are not: otherwise
+        // two equal parts would cancel out.
         let add = |key: u64, part: &u64| mix((key ^ part).wrapping_add(GOLDEN));
         let key = key.iter().fold(0, add);
         Self { state: key, increment: odd_increment(key.wrapping_add(GOLDEN)) }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(self.increment);
         mix(self.state)
     }
 
-    /// A number from 0 to below 1, a multiple of 2^-53.
+    /// Returns a number in [0, 1), a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// A number from `from` to `to`, evenly.
+    /// Returns a number between `from` and `to`, uniformly distributed.
     #[inline]
     pub fn between(&mut self, from: f64, to: f64) -> f64 {
         from + (to - from) * self.unit()
     }
 
-    /// An integer below `n`, each equally likely; 0 when `n` is 0.
+    /// Returns an integer below `n`, uniformly distributed; 0 when `n` is 0.
     ///
     /// Daniel Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019).
     pub fn below(&mut self, n: u64) -> u64 {
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
             let low = product as u64;
-            // Below 2^64 mod n lie the numbers that some results have one too many of.
+            // Below 2^64 mod n, some results have one low value too many.
             if low >= n || low >= n.wrapping_neg().checked_rem(n).unwrap_or(0) {
                 return (product >> 64) as u64;
             }
         }
     }
 
-    /// True with this probability: never at 0, always at 1.
+    /// Returns true with this probability: never at 0, always at 1.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// An integer from `from` to `to`, both included; `from` when there is none.
+    /// Returns an integer from `from` to `to`, inclusive; `from` if the range is empty.
     pub fn integer(&mut self, from: i32, to: i32) -> i32 {
         let n_choices = (i64::from(to) - i64::from(from) + 1).max(1);
-        // The sum lies between two numbers of 32 bits.
+        // The sum is between two 32-bit numbers.
         (i64::from(from) + self.below(n_choices as u64) as i64) as i32
     }
 }
 
-/// Changes about half of the bits whenever one bit of `bits` changes: the output function of
+/// Flips about half of the bits whenever one bit of `bits` changes: the output function of
 /// SplitMix64.
 #[inline]
 #[must_use]
@@ -87,8 +87,8 @@ pub fn mix(bits: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// An odd number whose bits change often enough along it: the paper found that increments of few
-/// changes give weak streams.
+/// An odd number with enough bit transitions: the paper found that increments with few transitions
+/// give weak streams.
 fn odd_increment(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

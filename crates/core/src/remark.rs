@@ -2,10 +2,10 @@ use crate::OptionRef;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{self, Display, Formatter, Write};
 
-/// A text for people, and the options that cure what it says.
+/// A text for people, with options as cures.
 ///
-/// The text names no option in the words of the command or of Python; the cures are values, which
-/// who prints the remark spells. It is stored as the library's own text.
+/// The text contains no option in the spelling of the command or of Python; cures are values, and
+/// the front end that prints the remark spells them. It is stored in the library's own spelling.
 ///
 /// ```
 /// use fdconvert_core::{Remark, option};
@@ -17,36 +17,36 @@ use std::fmt::{self, Display, Formatter, Write};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Remark {
-    /// What is to be said, on one line.
+    /// The text, on one line.
     pub text: String,
-    /// What may be done about it, behind the text.
+    /// Possible cures, shown after the text.
     pub cures: Vec<Cure>,
 }
 
 /// An option that helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cure {
-    /// What it is for, e.g. "to replace it".
+    /// Purpose, e.g. "to replace it".
     pub purpose: &'static str,
-    /// Option, with its value where there is one to advise.
+    /// Option, with a value if a specific one is advised.
     pub option: OptionRef,
 }
 
 impl Remark {
-    /// With one more cure.
+    /// Adds a cure.
     #[must_use]
     pub fn cure(mut self, purpose: &'static str, option: impl Into<OptionRef>) -> Self {
         self.cures.push(Cure { purpose, option: option.into() });
         self
     }
 
-    /// With another text, made of its own.
+    /// Replaces the text by one derived from it.
     #[must_use]
     pub fn reworded(self, text: impl FnOnce(&str) -> String) -> Self {
         Self { text: text(&self.text), cures: self.cures }
     }
 
-    /// The text and the cures, options as they are spelled where it is printed.
+    /// Returns text and cures, with options spelled by `spell`.
     pub fn spelled(&self, spell: impl Fn(&OptionRef) -> String) -> String {
         let mut said = self.text.clone();
         for Cure { purpose, option } in &self.cures {
@@ -57,7 +57,7 @@ impl Remark {
     }
 }
 
-/// The library's own text.
+/// The library's spelling.
 impl Display for Remark {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.spelled(OptionRef::to_string))
@@ -70,7 +70,7 @@ impl<T: Into<String>> From<T> for Remark {
     }
 }
 
-/// By what they say: one that is read from a file has its cures in its text.
+/// Compares the printed form, because a remark read from a file has its cures in its text.
 impl PartialEq for Remark {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()

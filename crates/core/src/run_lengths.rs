@@ -4,15 +4,15 @@ use serde::{
 };
 use std::fmt;
 
-/// A mask of one object as runs of pixels, as COCO has it: column by column from the left, each from
-/// the top, in turn outside and inside of the object, beginning outside.
+/// A mask of one object as runs of pixels, as in COCO: column by column from the left, each from
+/// the top, alternating between outside and inside of the object, starting outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLengths {
     size: [u32; 2],
     counts: Vec<u32>,
 }
 
-/// The same as a file has it, `{"size": [height, width], "counts": ...}`, and not yet checked.
+/// Run lengths as in a file, `{"size": [height, width], "counts": ...}`, not checked yet.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object of `size` and `counts`")]
 pub struct StoredRunLengths {
@@ -20,7 +20,7 @@ pub struct StoredRunLengths {
     counts: Counts,
 }
 
-/// The runs, as a list or compressed to a text.
+/// The runs, as a list or as compressed text.
 #[derive(Debug)]
 enum Counts {
     List(Vec<u32>),
@@ -28,18 +28,18 @@ enum Counts {
 }
 
 impl RunLengths {
-    /// Runs that are known to add up to the mask's pixels.
+    /// Creates a mask from runs that add up to its pixels.
     pub(crate) fn new(size: [u32; 2], counts: Vec<u32>) -> Self {
         Self { size, counts }
     }
 
-    /// Height and width of the mask.
+    /// Returns height and width of the mask.
     #[must_use]
     pub fn size(&self) -> [u32; 2] {
         self.size
     }
 
-    /// The runs, which add up to the mask's pixels.
+    /// Returns the runs, which add up to the mask's pixels.
     #[must_use]
     pub fn counts(&self) -> &[u32] {
         &self.counts
@@ -47,18 +47,18 @@ impl RunLengths {
 }
 
 impl StoredRunLengths {
-    /// Height and width that it claims.
+    /// Returns the claimed height and width.
     #[must_use]
     pub fn size(&self) -> [u64; 2] {
         self.size
     }
 
-    /// Checks the runs, and reads those that are compressed. Nothing is allocated by the size that
-    /// is claimed.
+    /// Checks the runs, and decompresses them if necessary. Allocates nothing in proportion to the
+    /// claimed size.
     ///
     /// # Errors
-    /// What is wrong with it, in words: a size that nothing can have, runs that do not add up to it,
-    /// and text that is not one of run lengths.
+    /// A description of the fault: an impossible size, runs that do not add up to it, or an invalid
+    /// text.
     pub fn decode(self) -> Result<RunLengths, String> {
         let [height, width] = self.size;
         // COCO's own programs count in 32 bits.
@@ -76,8 +76,8 @@ impl StoredRunLengths {
                 let (mut total, mut runs) = (0, Vec::new());
                 let mut bytes = text.bytes();
                 while let Some(difference) = difference(&mut bytes)? {
-                    // From the fourth on, runs are told by what they are longer than those before
-                    // the last one.
+                    // From the fourth on, each run is stored as the difference from the run two
+                    // places before.
                     let before = runs.len().checked_sub(2).filter(|at| *at > 0);
                     let before = before.and_then(|at| runs.get(at)).copied().unwrap_or(0);
                     let run = u32::try_from(difference + i64::from(before)).map_err(|_| wrong())?;
@@ -94,10 +94,10 @@ impl StoredRunLengths {
     }
 }
 
-/// The next number of a compressed text: five bits in each character, the lowest ones first, and a
-/// sixth that is set where more follow.
+/// Reads the next number of a compressed text: five bits per character, least significant first,
+/// and a sixth bit that is set if more follow.
 fn difference(bytes: &mut impl Iterator<Item = u8>) -> Result<Option<i64>, String> {
-    /// Enough for any difference of two numbers of 32 bits.
+    /// Enough for the difference of two 32-bit numbers.
     const MOST: u32 = 7;
     let mut value = 0_i64;
     for place in 0..MOST {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn lists_and_texts_are_the_same_runs() {
-        // The texts are those of pycocotools.
+        // The texts were made by pycocotools.
         for (size, text, runs) in TEXTS {
             let text = serde_json::to_string(text).unwrap();
             let found = decoded(&format!("{{\"counts\":{text},\"size\":{size:?}}}")).unwrap();

@@ -17,7 +17,7 @@ pub struct FieldSpec {
     pub name: String,
     /// Value type.
     pub kind: Kind,
-    /// For a label: the name of class 0, 1, 2, ...
+    /// Names of classes 0, 1, 2, ... for a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_names: Option<Arc<[String]>>,
 }
@@ -39,12 +39,12 @@ pub enum Kind {
     Text,
     /// A JSON document.
     Json,
-    /// An array whose shape and element type the field fixes.
+    /// An array with a shape and element type fixed by the field.
     Array(ArraySpec),
 }
 
-/// One field's value. `I` is the image representation at this stage: `Image` before the policy,
-/// `Encoded` after it. `{:?}` abbreviates long bytes.
+/// One field's value. `I` is the image type at this stage: `Image` before the policy, `Encoded`
+/// after it. `{:?}` abbreviates long bytes.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<I> {
@@ -88,30 +88,30 @@ impl<I: fmt::Debug> fmt::Debug for Value<I> {
     }
 }
 
-/// One training example; `values` lines up with [`Schema::fields`].
+/// One training example; `values` correspond to [`Schema::fields`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample<I> {
-    /// Stable name. For samples that came from files: the path below the source's root, with `/`
-    /// between the parts and the extension kept, so that unpacking can restore it.
+    /// Stable name. For samples from files: the path below the source's root, with `/` as separator
+    /// and with the extension, so that unpacking can restore it.
     pub key: String,
     /// Values in schema order.
     pub values: Vec<Value<I>>,
 }
 
 impl FieldSpec {
-    /// A field without class names.
+    /// Creates a field without class names.
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
         Self { name: name.into(), kind, class_names: None }
     }
 
-    /// A label: an integer field whose values are positions in `class_names`.
+    /// Creates a label: an integer field with positions in `class_names` as values.
     pub fn label(name: impl Into<String>, class_names: Arc<[String]>) -> Self {
         Self { name: name.into(), kind: Kind::Int, class_names: Some(class_names) }
     }
 }
 
 impl Kind {
-    /// Name of the kind, for messages.
+    /// Returns the name of the kind, for messages.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -127,10 +127,10 @@ impl Kind {
 }
 
 impl Schema {
-    /// A schema of these fields.
+    /// Creates a schema.
     ///
     /// # Errors
-    /// `Usage` when there is no field, or a name is empty or there twice.
+    /// `Usage` when there is no field, or a name is empty or duplicate.
     pub fn new(fields: Vec<FieldSpec>) -> Result<Self> {
         if fields.is_empty() {
             return Err(Error::usage("schema", "a dataset needs at least one field"));
@@ -147,19 +147,19 @@ impl Schema {
         Ok(Self { fields })
     }
 
-    /// Returns where the field of that name stands.
+    /// Returns the position of the field of that name.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The first field of images.
+    /// Returns the first image field.
     #[must_use]
     pub fn first_image(&self) -> Option<usize> {
         self.fields.iter().position(|field| field.kind == Kind::Image)
     }
 
-    /// Returns where the field at `field` stands among the fields of images; `None` if it is none.
+    /// Returns the position of `field` among the image fields; `None` if it is not one.
     #[must_use]
     pub fn image_position(&self, field: usize) -> Option<u32> {
         let before = self.fields.get(..=field)?;
@@ -168,17 +168,17 @@ impl Schema {
         if last.kind == Kind::Image { u32::try_from(n_before).ok() } else { None }
     }
 
-    /// The first integer field with class names, else the one called `label`.
+    /// Returns the first integer field with class names, otherwise the one called `label`.
     #[must_use]
     pub fn label(&self) -> Option<usize> {
         let named = self.fields.iter().position(|field| field.class_names.is_some());
         named.or_else(|| self.position("label").filter(|&i| self.fields[i].kind == Kind::Int))
     }
 
-    /// Checks that a sample's values are of this schema's kinds and sizes.
+    /// Checks that the values of a sample match this schema's kinds and sizes.
     ///
     /// # Errors
-    /// `Sample`, naming the field.
+    /// `Sample`, with the field.
     pub fn check<I>(&self, sample: &Sample<I>) -> Result<()> {
         if sample.values.len() != self.fields.len() {
             let what =
@@ -208,8 +208,8 @@ impl Schema {
 }
 
 impl Sample<Encoded> {
-    /// The [entry points](Encoded::entry_points) of its images, in schema order; `None` for what
-    /// has none.
+    /// Returns the [entry points](Encoded::entry_points) of its images, in schema order; `None` for
+    /// images without any.
     pub fn entry_points(&self) -> impl Iterator<Item = Option<&Bytes>> {
         self.values.iter().filter_map(|value| match value {
             Value::Image(image) => Some(image.entry_points.as_ref()),
@@ -219,7 +219,7 @@ impl Sample<Encoded> {
 }
 
 impl<I> Sample<I> {
-    /// Replaces every image, keeping the rest.
+    /// Converts every image, and keeps the rest.
     ///
     /// # Errors
     /// The first error of `f`.

@@ -1,13 +1,13 @@
 use std::fmt::{self, Display, Formatter, Write};
 
-/// Text from outside on its way to a person: what would steer a terminal or turn the reading order
-/// is spelled out, so that a file's name cannot clear a screen, pretend to be another line, or hide
-/// its ending.
+/// Untrusted text, made safe for display: characters that steer a terminal or change the reading
+/// order are spelled out, so that a file's name cannot clear a screen, pretend to be another line,
+/// or hide its ending.
 ///
-/// Control characters (C0 with the newline, DEL, C1) become `\n`, `\r`, `\t` or `\x1b`; line and
-/// paragraph separators, marks, embeddings, overrides and isolates of bidirectional text, and
-/// noncharacters become `\u{202e}`. All else, the backslash included, stays: whatever is shown
-/// twice looks as if it were shown once.
+/// Control characters (C0 including the newline, DEL, C1) become `\n`, `\r`, `\t` or `\x1b`; line
+/// and paragraph separators, marks, embeddings, overrides and isolates of bidirectional text, and
+/// noncharacters become `\u{202e}`. Everything else, including the backslash, stays: applying it
+/// twice changes nothing.
 ///
 /// ```
 /// use fdconvert_core::Shown;
@@ -24,8 +24,8 @@ impl<T: Display> Display for Shown<T> {
     }
 }
 
-/// As [`Shown`], but newlines stay: for whole texts of several lines, whose names were shown one by
-/// one before.
+/// Like [`Shown`], but keeps newlines: for texts of several lines, in which names have already been
+/// shown.
 ///
 /// ```
 /// use fdconvert_core::ShownText;
@@ -41,8 +41,7 @@ impl<T: Display> Display for ShownText<T> {
     }
 }
 
-/// An argument as one types it in a shell: in quotes where it has anything but letters, digits and
-/// harmless marks.
+/// Quotes an argument for a shell, unless it has only letters, digits and harmless marks.
 ///
 /// ```
 /// use fdconvert_core::shell_word;
@@ -58,7 +57,7 @@ pub fn shell_word(argument: &str) -> String {
     if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Spells out what passes through it.
+/// A writer that spells out unsafe characters.
 struct Spelling<'a, 'b> {
     out: &'a mut Formatter<'b>,
     keep: Option<char>,
@@ -85,11 +84,11 @@ impl Write for Spelling<'_, '_> {
     }
 }
 
-/// Returns whether a character does something to the text around it.
+/// Returns whether a character affects the text around it.
 fn is_unsafe(character: char) -> bool {
     let steers = matches!(
         character,
-        // Unicode 16, Bidi_Control, and the two separators of lines.
+        // Unicode 16: Bidi_Control, and the two line separators.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
     let code = u32::from(character);

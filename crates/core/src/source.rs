@@ -3,32 +3,32 @@ use std::{convert::Infallible, ops::Range};
 
 /// A finite, indexable dataset that many threads may read at the same time.
 ///
-/// What is the same for all samples is one of the [facts](SourceFacts). The methods below
-/// [`end`](Self::end) are short for these and for others, and no source has its own.
+/// Properties of the dataset as a whole are its [facts](SourceFacts). The methods after
+/// [`end`](Self::end) are shorthands for these and other methods, and sources do not override them.
 pub trait Source: Send + Sync {
-    /// Properties of the dataset as a whole.
+    /// Returns the properties of the dataset as a whole.
     fn facts(&self) -> &SourceFacts;
 
-    /// Sample `index`, the same on every call.
+    /// Reads sample `index`, the same on every call.
     ///
     /// # Errors
-    /// `Sample` when this one is bad and the others may be fine; `Io` or `Corrupt` when the
-    /// dataset as a whole is; `Usage` when `index` is not below [`len`](Self::len), or
-    /// below the [end](Self::end) of an open source.
+    /// `Sample` when this sample is bad and others may be fine; `Io` or `Corrupt` when the dataset
+    /// as a whole is bad; `Usage` when `index` is not below [`len`](Self::len), or below the
+    /// [end](Self::end) of an open source.
     fn read(&self, index: u64) -> Result<Sample<Image>>;
 
-    /// The key of sample `index`, also where the sample itself cannot be read: skip lists name it.
+    /// Returns the key of sample `index`, even if the sample cannot be read: skip lists contain it.
     fn key(&self, index: u64) -> String;
 
-    /// Sixteen bytes that change when the listing of the source changes: the keys, and for files
-    /// what `look` says. Resuming an interrupted run compares them; no content is read for this.
+    /// Returns sixteen bytes that change with the listing of the source: the keys, and for files
+    /// the property `look`. Resuming an interrupted run compares them; no content is read for this.
     ///
     /// # Errors
-    /// Those of [`Look`]; none where nothing has to be looked at.
+    /// Those of [`Look`]; none if no file has to be checked.
     fn fingerprint(&self, look: Look) -> Result<[u8; 16]>;
 
-    /// The value of a field of integers, floats or texts of sample `index`, `None` for other fields.
-    /// The default reads the sample; sources that know it otherwise override it.
+    /// Returns the value of an integer, float or text field of sample `index`, `None` for other
+    /// fields. The default reads the sample; sources with faster access override it.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -36,69 +36,69 @@ pub trait Source: Send + Sync {
         read_value(self, index, field)
     }
 
-    /// Returns what the first image of sample `index` is probably stored as, without reading it:
-    /// from its name, the default, or its row. A hint for plans, no promise.
+    /// Returns the probable stored codec of the first image of sample `index`, without reading it:
+    /// from its name, the default, or its row. A hint for plans, not a promise.
     ///
     /// # Errors
-    /// As for [`read`](Self::read), where it takes a look.
+    /// As for [`read`](Self::read), if the file has to be checked.
     fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
         let key = self.key(index);
         Ok(key.rsplit_once('.').and_then(|(_, extension)| Codec::from_extension(extension)))
     }
 
-    /// Bytes of sample `index`, where they are known without reading it.
+    /// Returns the bytes of sample `index`, if known without reading it.
     ///
     /// # Errors
-    /// `Sample` when the file is missing or may not be read; `Io` when the system fails otherwise.
+    /// `Sample` when the file is missing or may not be read; `Io` for other system failures.
     fn bytes(&self, _index: u64, _amount: Amount) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// Announces samples that will be read soon, for sources where a read takes its time, such as
-    /// those in stores: what they need is fetched, near ranges together, and kept until the result
-    /// is dropped. It returns at once and cannot fail; reads give the same, announced or not. The
-    /// default does nothing.
+    /// Announces samples that will be read soon, for sources with slow reads, such as those in
+    /// stores: fetches the data, merges nearby ranges, and keeps it until the result is dropped.
+    /// Returns at once and cannot fail; reads have the same results, announced or not. The default
+    /// does nothing.
     fn read_ahead(&self, _indices: &[u64]) -> Ahead {
         Ahead::default()
     }
 
-    /// Number of samples of an [open](SourceFacts::is_open) source, when it is known; `None` before that,
-    /// and for all others.
+    /// Returns the number of samples of an [open](SourceFacts::is_open) source, once known; `None`
+    /// before that, and for all other sources.
     fn end(&self) -> Option<u64> {
         None
     }
 
-    /// Fields of every sample.
+    /// Returns the fields of every sample.
     fn schema(&self) -> &Schema {
         &self.facts().schema
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     fn len(&self) -> u64 {
         self.facts().len
     }
 
-    /// True when there is nothing to read.
+    /// Returns whether there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The [name](SourceFacts::name).
+    /// Returns the [name](SourceFacts::name).
     fn name(&self) -> &str {
         &self.facts().name
     }
 
-    /// The [splits](SourceFacts::splits).
+    /// Returns the [splits](SourceFacts::splits).
     fn splits(&self) -> &[(String, Range<u64>)] {
         &self.facts().splits
     }
 
-    /// The [remarks](SourceFacts::remarks), as many as there are by now.
+    /// Returns the [remarks](SourceFacts::remarks) so far.
     fn remarks(&self) -> Vec<Remark> {
         self.facts().remarks.list()
     }
 
-    /// The class of sample `index` (see [`Schema::label`]), `None` without one.
+    /// Returns the class of sample `index` (see [`Schema::label`]), `None` without one.
     ///
     /// # Errors
     /// As for [`value`](Self::value).
@@ -110,13 +110,13 @@ pub trait Source: Send + Sync {
         })
     }
 
-    /// About how many bytes an announcement of sample `index` keeps in memory.
+    /// Estimates the bytes that an announcement of sample `index` keeps in memory.
     fn ahead_bytes(&self, index: u64) -> u64 {
         self.bytes(index, Amount::Announced).ok().flatten().unwrap_or(0)
     }
 }
 
-/// A [value](Source::value) of a sample, which is read for it.
+/// Reads a sample to return one [value](Source::value).
 ///
 /// # Errors
 /// As for [`Source::read`].
@@ -128,29 +128,29 @@ pub fn read_value(
     Ok(source.read(index)?.values.into_iter().nth(field).filter(Value::is_plain))
 }
 
-/// Property of files that [`Source::fingerprint`] looks at.
+/// Property of files for [`Source::fingerprint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Their sizes. A file that is missing or may not be read is an error of its sample (`Sample`),
-    /// and all else that fails one of the whole (`Io`).
+    /// Size. A missing or forbidden file is an error of its sample (`Sample`), any other failure
+    /// one of the whole (`Io`).
     Sizes,
-    /// Their sizes; one that is missing or may not be read counts as such: runs that leave samples
-    /// out leave that one out. All else that fails is an error (`Io`).
+    /// Size; a missing or forbidden file counts as such: runs that skip bad samples skip it. Any
+    /// other failure is an error (`Io`).
     SizesSparing,
-    /// The times at which they were written to, where they are known: another size or not. Nothing
-    /// stores them in a finished output. One that is missing counts as such; all else that fails is
-    /// an error (`Io`).
+    /// Modification time, if known, whether or not the size changed. It is never stored in a
+    /// finished output. A missing file counts as such; any other failure is an error (`Io`).
     Times,
 }
 
-/// Bytes of a sample that [`Source::bytes`] counts.
+/// Bytes of a sample for [`Source::bytes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// Those of its images as stored, where no store has to be asked.
+    /// Stored bytes of its images, if known without a request to a store.
     Known,
-    /// Those of its images as stored: for plans by size, which must not change because a look failed.
+    /// Stored bytes of its images: for plans by size, which must not change because of a failed
+    /// check.
     Planned,
-    /// About those that an announcement keeps in memory.
+    /// Estimated bytes that an announcement keeps in memory.
     Announced,
 }
 

@@ -1,4 +1,4 @@
-//! Names of splits, and which samples of a source are in which.
+//! Split names, and the samples of each split.
 use crate::Shard;
 use serde::Deserialize;
 use std::{
@@ -6,28 +6,28 @@ use std::{
     ops::Range,
 };
 
-/// Parts of a source: names, and indices that cover it once. A name may have several ranges.
+/// Parts of a source: names, and ranges that cover it exactly once. A name may have several ranges.
 pub type Splits = Vec<(String, Range<u64>)>;
 
-/// Which splits of a dataset are taken when it is opened.
+/// The splits of a dataset to open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "Names")]
 pub enum SplitChoice {
-    /// All of them.
+    /// All splits.
     #[default]
     All,
-    /// The only one there is, or all of a dataset without splits. Several are an error that names
-    /// them: what trains must not mix them by accident.
+    /// The only split, or everything in a dataset without splits. Several splits are an error that
+    /// lists them: training must not mix them by accident.
     Only,
-    /// Those of these names.
+    /// The splits with these names.
     Named(Vec<String>),
 }
 
 impl SplitChoice {
-    /// What stands for all splits in the place of a name.
+    /// Stands for all splits in place of a name.
     pub const ALL: &'static str = "all";
 
-    /// Those of these names, or all where the one name is [`all`](Self::ALL).
+    /// Selects the splits with these names, or all if the only name is [`all`](Self::ALL).
     pub fn named<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         if names == [Self::ALL] { Self::All } else { Self::Named(names) }
@@ -51,7 +51,7 @@ impl From<Names> for SplitChoice {
     }
 }
 
-/// Words that the parts of a divided dataset are called by, in folders and files of whatever origin.
+/// Words for splits in the names of folders and files of any origin.
 const WORDS: [&str; 12] = [
     "train",
     "training",
@@ -67,16 +67,16 @@ const WORDS: [&str; 12] = [
     "testing",
 ];
 
-/// What stands behind such a word and says nothing of the split.
+/// Suffixes of such words without further meaning.
 const SUFFIXES: [&str; 5] = ["set", "images", "imgs", "img", "data"];
 
-/// What pieces of a split are called beside their numbers.
+/// Words for pieces of a split, beside their numbers.
 const PIECES: [&str; 6] = ["of", "part", "shard", "chunk", "split", "file"];
 
-/// Longest number behind the word of a folder, such as the year of `train2017`.
+/// Maximum digits after the word in a folder's name, such as the year in `train2017`.
 const MAX_DIGITS: usize = 4;
 
-/// The split that a name is by itself: its name in lower case.
+/// Returns the split for a name that is exactly a split word: the name in lower case.
 ///
 /// ```
 /// use fdconvert_core::split_named;
@@ -89,8 +89,8 @@ pub fn split_named(name: &str) -> Option<&'static str> {
     WORDS.into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The word by which a folder is a split: its name is that word, perhaps with `set`, `images` or a
-/// number behind it.
+/// Returns the word that makes a folder a split: its name is that word, perhaps followed by `set`,
+/// `images` or a number.
 #[must_use]
 pub fn split_of_folder(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
@@ -106,15 +106,15 @@ pub fn split_of_folder(name: &str) -> Option<&'static str> {
     split_named(word)
 }
 
-/// The word by which a folder is a split, or by which it may be meant as one: `trainA`, `seg_train`,
+/// Returns the word that makes a folder a split, or suggests it: `trainA`, `seg_train`,
 /// `ImagesTrain`.
 #[must_use]
 pub fn split_word(name: &str) -> Option<&'static str> {
     words(name).into_iter().find_map(split_named).or_else(|| split_of_folder(name))
 }
 
-/// The word by which a file may be of a split, and what else its name says around that word, but for
-/// what counts pieces: nothing where the word comes last. The name has no extension.
+/// Returns the word that suggests a file's split, and the rest of the name around it without piece
+/// numbers; the rest is empty if the word comes last. The name has no extension.
 #[must_use]
 pub fn split_of_file(name: &str) -> Option<(&'static str, String)> {
     let mut words = words(name);
@@ -128,7 +128,7 @@ pub fn split_of_file(name: &str) -> Option<(&'static str, String)> {
         (None, _) => (first, split),
         (Some((last, other)), None) if last == first + 1 && other == split => (last, split),
         (Some((last, "val")), None) if last == first + 1 && split == "train" => (last, "trainval"),
-        // Of two it is neither.
+        // With two words it is ambiguous.
         _ => return None,
     };
     let behind: &[&str] = words.get(last + 1..).unwrap_or_default();
@@ -137,9 +137,9 @@ pub fn split_of_file(name: &str) -> Option<(&'static str, String)> {
     Some((split, if behind.is_empty() { String::new() } else { around }))
 }
 
-/// The splits that files of these names are of, if all are: nothing stands behind the word but what
-/// counts pieces, as in `imagenet-train-000017`; or names differ in the word alone, as `train-cats` and
-/// `val-cats` do and `testing_kit` and `training_shoes` do not.
+/// Returns the splits of files with these names, if all have one: either only piece numbers follow
+/// the word, as in `imagenet-train-000017`; or the names differ only in the word, as do
+/// `train-cats` and `val-cats`, but not `testing_kit` and `training_shoes`.
 #[must_use]
 pub fn splits_of_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Vec<&'static str>> {
     let named: Option<Vec<_>> = names.into_iter().map(split_of_file).collect();
@@ -154,7 +154,7 @@ pub fn splits_of_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<V
     (are_last || are_alike).then(|| named.into_iter().map(|(split, _)| split).collect())
 }
 
-/// The words of a name: what stands between signs, digits and the humps of `ImagesTrain`.
+/// Splits a name into words, at separators, digits and the case changes of `ImagesTrain`.
 fn words(name: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for part in name.split(|c: char| !c.is_alphabetic()) {
@@ -171,7 +171,7 @@ fn words(name: &str) -> Vec<&str> {
     words
 }
 
-/// The splits of samples that lie in runs, each of one split: names, and how many samples.
+/// Combines runs of samples of one split each into splits; a run is a name and a number of samples.
 pub fn split_ranges<'a>(runs: impl IntoIterator<Item = (&'a str, u64)>) -> Splits {
     let mut splits: Splits = Vec::new();
     let mut end = 0_u64;
@@ -187,8 +187,8 @@ pub fn split_ranges<'a>(runs: impl IntoIterator<Item = (&'a str, u64)>) -> Split
     splits
 }
 
-/// The same of a packed dataset: one that was never divided is called
-/// [`train`](Shard::DEFAULT_SPLIT), so that name alone says nothing.
+/// Like [`split_ranges`], for a packed dataset: one without splits has the name
+/// [`train`](Shard::DEFAULT_SPLIT), so that name alone does not count.
 pub fn packed_splits<'a>(runs: impl IntoIterator<Item = (&'a str, u64)>) -> Splits {
     let splits = split_ranges(runs);
     match &splits[..] {
@@ -197,7 +197,7 @@ pub fn packed_splits<'a>(runs: impl IntoIterator<Item = (&'a str, u64)>) -> Spli
     }
 }
 
-/// The different names, each where it comes first.
+/// Returns the distinct names, in order of first appearance.
 #[must_use]
 pub fn split_names(splits: &[(String, Range<u64>)]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
@@ -209,7 +209,7 @@ pub fn split_names(splits: &[(String, Range<u64>)]) -> Vec<&str> {
     names
 }
 
-/// The different names, each with its number of samples.
+/// Returns the distinct names, each with its number of samples.
 #[must_use]
 pub fn split_sizes(splits: &[(String, Range<u64>)]) -> Vec<(String, u64)> {
     let size = |name: &str| {

@@ -1,13 +1,13 @@
-//! Coordinates of a photo that an EXIF orientation turns.
+//! Converts coordinates between a photo as stored and as turned by its EXIF orientation.
 use crate::RunLengths;
 
-/// Pixels of a mask that is turned.
+/// Limit of pixels in a mask to turn.
 const MAX_MASK_PIXELS: u64 = 1 << 28;
-/// Parts of a pixel that turned coordinates are rounded to, so that a difference of two decimal
-/// numbers is one, too.
+/// Turned coordinates are rounded to this fraction of a pixel, so that the difference of two
+/// decimal numbers is again a short decimal number.
 const PER_PIXEL: f64 = 1_000_000.0;
 
-/// Turns coordinates as an EXIF orientation turns the image that they are of, or back.
+/// Turns coordinates like an EXIF orientation turns their image, or back.
 ///
 /// ```
 /// use fdconvert_core::Turn;
@@ -25,31 +25,31 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// From the stored image, of that width and height, to the upright one.
+    /// Turns from the stored image, of that width and height, to the upright one.
     #[must_use]
     pub fn upright(size: [f64; 2], orientation: u8) -> Self {
         Self { size, orientation }
     }
 
-    /// From the upright image, of that width and height, to the stored one.
+    /// Turns from the upright image, of that width and height, to the stored one.
     #[must_use]
     pub fn stored(size: [f64; 2], orientation: u8) -> Self {
         let orientation = match orientation {
             6 => 8,
             8 => 6,
-            // All others undo themselves.
+            // All others are their own inverse.
             other => other,
         };
         Self { size, orientation }
     }
 
-    /// Width and height before.
+    /// Returns width and height before turning.
     #[must_use]
     pub fn before(self) -> [f64; 2] {
         self.size
     }
 
-    /// Width and height afterwards.
+    /// Returns width and height after turning.
     #[must_use]
     pub fn after(self) -> [f64; 2] {
         let [width, height] = self.size;
@@ -70,19 +70,19 @@ impl Turn {
         turned.map(rounded)
     }
 
-    /// A point between pixels, counted from the edge of the image.
+    /// Turns a point between pixels, measured from the edge of the image.
     #[must_use]
     pub fn point(self, point: [f64; 2]) -> [f64; 2] {
         self.turned(point, self.size)
     }
 
-    /// The number of a pixel, which COCO's keypoints are.
+    /// Turns the position of a pixel, as in COCO's keypoints.
     #[must_use]
     pub fn pixel(self, point: [f64; 2]) -> [f64; 2] {
         self.turned(point, self.size.map(|side| side - 1.0))
     }
 
-    /// Left, top, width and height of a box.
+    /// Turns left, top, width and height of a box.
     #[must_use]
     pub fn bbox(self, [left, top, width, height]: [f64; 4]) -> [f64; 4] {
         let [a, b] = self.point([left, top]);
@@ -90,10 +90,10 @@ impl Turn {
         [a.min(c), b.min(d), rounded((c - a).abs()), rounded((d - b).abs())]
     }
 
-    /// A mask of the image.
+    /// Turns a mask of the image.
     ///
     /// # Errors
-    /// What is wrong with it, in words: a mask of another size than the image, or one of very many
+    /// A description of the fault: a mask with another size than the image, or with too many
     /// pixels.
     pub fn run_lengths(self, mask: &RunLengths) -> Result<RunLengths, String> {
         let [height, width] = mask.size();
@@ -113,7 +113,7 @@ impl Turn {
         }
         let [new_width, new_height] =
             if self.orientation >= 5 { [height, width] } else { [width, height] };
-        // From a pixel of the result to where it was.
+        // From a pixel of the result to its origin.
         let back = Self::stored(self.after(), self.orientation);
         let mut runs = vec![0_u32];
         let mut inside = false;
@@ -144,13 +144,13 @@ mod tests {
     use super::*;
     use crate::StoredRunLengths;
 
-    /// Each orientation, against pixels that are turned one by one.
+    /// Compares each orientation with turning pixels one by one.
     #[test]
     fn points_and_masks_are_turned_alike_and_back() {
         let text = r#"{"size": [2, 3], "counts": [1, 1, 2, 1, 1]}"#;
         let stored: StoredRunLengths = serde_json::from_str(text).unwrap();
         let mask = stored.decode().unwrap();
-        // Inside are the pixels (0, 1) and (2, 0) of 3x2.
+        // The pixels (0, 1) and (2, 0) of 3x2 are inside.
         for (orientation, inside) in [
             (1, [(0.0, 1.0), (2.0, 0.0)]),
             (2, [(2.0, 1.0), (0.0, 0.0)]),

@@ -1,6 +1,6 @@
-//! Sizes and rates as people read them: one look for the terminal, pages and pictures.
+//! Sizes and rates for people: the same look in the terminal, on pages and in images.
 
-/// Bytes in units of 1024.
+/// Formats bytes in units of 1024.
 ///
 /// ```
 /// use fdconvert_core::size;
@@ -23,13 +23,13 @@ pub fn size(bytes: u64) -> String {
     format!("{scaled:.2} EiB")
 }
 
-/// Bytes a second in units of 1024: `190.73 MiB/s`.
+/// Formats bytes per second in units of 1024: `190.73 MiB/s`.
 #[must_use]
 pub fn bandwidth(bytes_per_s: f64) -> String {
     format!("{}/s", size(bytes_per_s as u64))
 }
 
-/// The number in front of `images/s`, to about three digits.
+/// Formats the number before `images/s`, with about three digits.
 ///
 /// ```
 /// use fdconvert_core::images_per_s;

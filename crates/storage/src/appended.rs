@@ -1,4 +1,4 @@
-//! Files and objects that are written from their start to their end.
+//! Files and objects that are written sequentially.
 use crate::{
     Scratch, fingerprint_hex, partial_path,
     place::{away::Upload, is_url},
@@ -8,7 +8,7 @@ use fdconvert_core::Result;
 use std::path::{Path, PathBuf};
 
 /// A file or an object that only grows until it is committed. Parts of an object are sent while it
-/// is made, so that no disk holds it.
+/// is written, so that it takes no space on a disk.
 #[derive(Debug)]
 pub struct Appended {
     path: PathBuf,
@@ -23,8 +23,8 @@ enum To {
 }
 
 impl Appended {
-    /// Starts what will be `path` once it is committed; `claimed` as for [`Scratch::start`]. An
-    /// object is marked as one of the run of that fingerprint.
+    /// Starts a file or object that becomes `path` on commit; `claimed` as for [`Scratch::start`].
+    /// An object is marked with the fingerprint of its run.
     ///
     /// # Errors
     /// Those of [`Scratch::start`].
@@ -37,7 +37,7 @@ impl Appended {
         Ok(Self { path: path.to_path_buf(), len: 0, to })
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.len
@@ -46,7 +46,7 @@ impl Appended {
     /// Appends bytes.
     ///
     /// # Errors
-    /// `Io`; then it must be dropped.
+    /// `Io`; then drop the value.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.to {
             To::File(scratch) => scratch.write_all_at(bytes, self.len)?,
@@ -56,7 +56,7 @@ impl Appended {
         Ok(())
     }
 
-    /// As [`Scratch::identity`].
+    /// Returns the same as [`Scratch::identity`].
     #[must_use]
     pub fn identity(&self) -> (u64, u64) {
         match &self.to {
@@ -65,8 +65,9 @@ impl Appended {
         }
     }
 
-    /// Gives it its name; with `replaces` in the place of what has that name. Without, an object of
-    /// the same run and length that another process has written is as good.
+    /// Commits under the final name; with `replaces` it replaces an existing file or object.
+    /// Without, an existing object of the same run and length is accepted: another process has
+    /// written it.
     ///
     /// # Errors
     /// Those of [`Scratch::commit`] and [`Scratch::commit_new`].

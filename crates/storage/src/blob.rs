@@ -1,4 +1,4 @@
-//! The bytes of a file or of an object, by place.
+//! Random access to the bytes of a file or of an object.
 #[cfg(feature = "stores")]
 use crate::place::is_url;
 use bytes::Bytes;
@@ -9,8 +9,8 @@ use std::path::Path;
 #[cfg(feature = "stores")]
 use std::sync::Arc;
 
-/// Bytes that are read by ranges: of a mapped file, whose ranges are free, or of an object in a
-/// store, of which each range is a request. Cloning is cheap.
+/// Bytes to read by ranges: of a mapped file, which costs nothing, or of an object in a store,
+/// where each range is a request. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Blob(Place);
 
@@ -22,7 +22,7 @@ enum Place {
 }
 
 impl Blob {
-    /// Maps a file, or asks for an object.
+    /// Maps a file, or requests the length of an object.
     ///
     /// # Errors
     /// `Io`.
@@ -34,8 +34,8 @@ impl Blob {
         Ok(Self(Place::Here(crate::map(path)?)))
     }
 
-    /// The same, of an object whose length a manifest tells: nothing is asked before the first
-    /// read. A file is mapped, however long it is said to be.
+    /// Like [`open`](Self::open), for an object with a length known from a manifest: the first read
+    /// is the first request. A file is mapped, whatever `len` says.
     ///
     /// # Errors
     /// `Io`.
@@ -48,7 +48,7 @@ impl Blob {
         Self::open(path)
     }
 
-    /// Bytes there are.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         match &self.0 {
@@ -58,13 +58,13 @@ impl Blob {
         }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of the bytes, where they are in memory or mapped.
+    /// Returns all bytes, if they are in memory or mapped.
     #[must_use]
     pub fn here(&self) -> Option<&Bytes> {
         match &self.0 {
@@ -74,10 +74,10 @@ impl Blob {
         }
     }
 
-    /// The bytes from `offset` on, exactly `len` of them; `None` where it does not have them.
+    /// Reads exactly `len` bytes from `offset` on; `None` if they are out of bounds.
     ///
     /// # Errors
-    /// `Io`, of a store.
+    /// `Io`, from a store.
     #[inline]
     pub fn read(&self, offset: u64, len: u64) -> Result<Option<Bytes>> {
         match &self.0 {
@@ -90,8 +90,8 @@ impl Blob {
         }
     }
 
-    /// Announces ranges (offset and length) that will be read soon. Of an object they are fetched,
-    /// near ones together, and kept until the result is dropped; nothing is done for a file.
+    /// Announces ranges (offset and length) that will be read soon. For an object they are fetched,
+    /// nearby ones together, and kept until the result is dropped; for a file nothing happens.
     pub fn read_ahead(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Ahead {
         match &self.0 {
             Place::Here(_) => {
@@ -109,8 +109,8 @@ impl Blob {
 }
 
 impl Blob {
-    /// All of the bytes: those of an object are copied to a file without a name, which is gone with
-    /// the last slice of the result. For what has to be walked through from its start to its end.
+    /// Returns all bytes. An object is copied to an unnamed file, which is gone with the last slice
+    /// of the result. For data that has to be read sequentially.
     ///
     /// # Errors
     /// `Io`.
@@ -124,7 +124,7 @@ impl Blob {
                     let len = (object.len() - offset).min(buffer.len() as u64);
                     let bytes = object.read(offset, len)?;
                     offset += len;
-                    // As many as were asked for, or an error.
+                    // As many as requested, or an error.
                     buffer.get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
                     Ok(bytes.len())
                 })

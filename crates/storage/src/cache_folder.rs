@@ -1,4 +1,4 @@
-//! A folder of copies that may be lost: what is in it is read again if it is gone or damaged.
+//! A folder of disposable copies: missing or damaged ones are fetched again.
 use crate::opening;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, bytes::u64_at};
@@ -11,22 +11,22 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Of a copy: what it is, its length and its checksum.
+/// Bytes before a copy: magic, length and checksum.
 const HEADER_LEN: usize = 24;
 const MAGIC: &[u8; 8] = b"FDCOPY01";
 
-/// A folder of copies, which several processes may share. A copy appears whole under its name, and
-/// one that is cut or changed is seen by its checksum and counts as not there. Nothing is synced: a
-/// copy that a crash loses is made again.
+/// A folder of copies that several processes may share. A copy appears under its name only when
+/// complete; a truncated or changed one fails its checksum and counts as missing. Nothing is
+/// synced: a copy lost in a crash is made again.
 #[derive(Debug)]
 pub struct CacheFolder {
     folder: PathBuf,
-    /// Tells the unfinished files of this process apart.
+    /// Distinguishes the unfinished files of this process.
     number: AtomicU64,
 }
 
 impl CacheFolder {
-    /// Opens a folder, and makes it if it is missing; what it lies in must be there.
+    /// Opens a folder, and creates it if it is missing; its parent must exist.
     ///
     /// # Errors
     /// `Io`.
@@ -39,7 +39,7 @@ impl CacheFolder {
         Ok(Self { folder: folder.to_owned(), number: AtomicU64::new(0) })
     }
 
-    /// The copy of that name; `None` where there is none, or none that is whole.
+    /// Returns the copy of that name; `None` if it is missing or incomplete.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Bytes> {
         let mut file = opening::open(&self.folder.join(name)).ok()?;
@@ -55,16 +55,16 @@ impl CacheFolder {
         is_whole.then(|| bytes.slice(HEADER_LEN..))
     }
 
-    /// Returns whether there is a copy of that name, whole or not.
+    /// Returns whether there is a copy of that name, complete or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.folder.join(name).is_file()
     }
 
-    /// Keeps a copy, in parts that follow each other.
+    /// Stores a copy, given as consecutive parts.
     ///
     /// # Errors
-    /// `Io`; nothing is left then.
+    /// `Io`; then no file remains.
     pub fn put(&self, name: &str, parts: &[&[u8]]) -> Result<()> {
         let content = parts.concat();
         let number = self.number.fetch_add(1, Ordering::Relaxed);
@@ -82,7 +82,7 @@ impl CacheFolder {
             .and_then(|()| file.write_all(&content))
             .and_then(|()| fs::rename(&unfinished, self.folder.join(name)));
         written.map_err(|cause| {
-            // It is ours: `create_new` made it.
+            // This process made it, because of `create_new`.
             let _ = fs::remove_file(&unfinished);
             Error::io("write", &unfinished)(cause)
         })
@@ -126,7 +126,7 @@ mod tests {
             let status = process::Command::new(made).arg(root.path().join(name)).status().unwrap();
             assert!(status.success());
             assert!(cache.get(name).is_none() && !cache.has(name));
-            // Nor is it waited for elsewhere.
+            // Opening it must not block either.
             let path = root.path().join(name);
             assert!(crate::map(&path).is_err() && crate::hash_file(&path).is_err());
         }

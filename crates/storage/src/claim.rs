@@ -1,4 +1,4 @@
-//! Claims of shards: what says whose the files of an unfinished shard are.
+//! Claims of shards: they identify the run that the files of an unfinished shard belong to.
 mod object;
 
 use crate::{
@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 
 const HEX_BYTES: usize = 32;
 const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
-/// Of an object that has the name of a claim.
+/// Limit for an object with the name of a claim.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Contents of a claim that was found.
+/// State of a claim on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// Nothing, or the start of a mark: no file of a shard was opened behind it.
+    /// Nothing, or the start of a mark: no file of a shard was opened after it.
     Nothing,
     Same,
-    /// Of another run.
+    /// A claim of another run.
     Other,
 }
 
-/// The right to write a shard: the unfinished form of its record, which already says of which run
-/// it is. It lies there, synced, before any file of the shard is opened, so what a killed process
-/// has left of a shard is known by it. It is a lock, too.
+/// The right to write a shard: the unfinished form of its record, which already identifies the run.
+/// It is written and synced before any file of the shard is opened, so that it accounts for all
+/// files a killed process leaves. It is also a lock.
 ///
-/// In a store it is not a lock, as a store does not tell whether who wrote an object still runs: two
-/// runs of the same fingerprint may write the same shard, both with the same bytes. A run of another
-/// fingerprint is refused.
+/// In a store it is no lock, because a store cannot tell whether the writer of an object is still
+/// alive: two runs of the same fingerprint may write the same shard, both with the same bytes. A
+/// run of another fingerprint is refused.
 #[derive(Debug)]
 pub struct Claim {
     held: Held,
@@ -42,7 +42,7 @@ pub struct Claim {
     found: Found,
 }
 
-/// Place of a claim.
+/// Where a claim is held.
 #[derive(Debug)]
 enum Held {
     File(Scratch),
@@ -50,12 +50,11 @@ enum Held {
 }
 
 impl Claim {
-    /// Takes the shard whose record will be `record`. Nothing is written yet: what may be in the
-    /// way is looked at first.
+    /// Takes the shard of the record `record`. Checks for obstacles, and writes nothing yet.
     ///
     /// # Errors
-    /// `Usage` when the claim is of another run (unless `overwrite`), held by one that runs, or
-    /// not ours; `Io`.
+    /// `Usage` when the claim belongs to another run (unless `overwrite`), is held by a running
+    /// process, or was not written by fdconvert; `Io`.
     pub fn open(record: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(record);
         let (held, start) = if is_url(&path) {
@@ -87,19 +86,19 @@ impl Claim {
         Ok(Self { held, record: record.to_path_buf(), mark, found })
     }
 
-    /// Returns whether an interrupted run of the same fingerprint had the shard before.
+    /// Returns whether an interrupted run of the same fingerprint held the shard before.
     #[must_use]
     pub fn resumes(&self) -> bool {
         self.found == Found::Same
     }
 
-    /// Returns whether unfinished files of the shard are what a run of ours left.
+    /// Returns whether unfinished files of the shard are leftovers of a run of fdconvert.
     #[must_use]
     pub fn stands_for_leftovers(&self) -> bool {
         self.found != Found::Nothing
     }
 
-    /// Says durably whose the shard is: after this, what is there may be replaced.
+    /// Writes the claim durably: from now on, existing files may be replaced.
     ///
     /// # Errors
     /// `Io`.
@@ -115,9 +114,9 @@ impl Claim {
         }
     }
 
-    /// Commits the record of this JSON object, which begins with the fingerprint: from now on the
-    /// shard is complete. When that fails, `undo` removes the files of the shard and tells whether
-    /// all are gone; otherwise the claim stays and stands for them.
+    /// Commits the record with this JSON object, which begins with the fingerprint: from now on the
+    /// shard is complete. On failure, `undo` removes the files of the shard and returns whether all
+    /// are gone; otherwise the claim stays and accounts for them.
     ///
     /// # Errors
     /// `Io`.
@@ -132,7 +131,8 @@ impl Claim {
         let written = written.and_then(|()| scratch.set_len(text.len() as u64));
         written.and_then(|()| scratch.commit_in_place(&self.record)).inspect_err(|_| {
             if undo() {
-                // If it stays: a record without its shard says who may write the shard again.
+                // If it stays: a record without its shard identifies the run that may write the
+                // shard again.
                 let _ = take_back(&self.record, scratch.identity());
             } else {
                 scratch.disown();
@@ -140,7 +140,7 @@ impl Claim {
         })
     }
 
-    /// Removes the claim: the files that it stands for are there, or gone.
+    /// Removes the claim, once its files are complete or gone.
     pub fn remove(self) {
         match &self.held {
             Held::File(scratch) => scratch.own(),
@@ -148,7 +148,7 @@ impl Claim {
         }
     }
 
-    /// Leaves the claim to the next run, with what it stands for.
+    /// Leaves the claim and its files to the next run.
     pub fn leave(self) {
         match self.held {
             Held::File(scratch) => scratch.leave(),
@@ -157,8 +157,8 @@ impl Claim {
     }
 }
 
-/// Returns whether the start of a file is a whole mark, or nothing yet; `None` when it is something
-/// else.
+/// Returns true if a file starts with a complete mark, false if it has only the start of one, and
+/// `None` for anything else.
 fn look(start: &[u8]) -> Option<bool> {
     if start.iter().all(|byte| *byte == 0) {
         return Some(false);

@@ -1,9 +1,9 @@
-//! Reading past the page cache, and saying so where that is not what happens.
+//! Reads past the page cache, and reports when that is impossible.
 //!
-//! What is read once in an epoch and not again before all else was has no business in the page
-//! cache: it pushes out what is needed, and the cache hits that it does give come by chance. Reads
-//! with O_DIRECT leave the cache alone, and cost the processor less. They have to begin and end
-//! where blocks do, so of an image its blocks are read, and the image is a slice of them.
+//! Data that is read once per epoch does not belong into the page cache: it evicts useful data, and
+//! its own cache hits are a matter of chance. O_DIRECT reads leave the cache alone and cost less
+//! CPU time. They have to be aligned to blocks, so an image is read with its surrounding blocks and
+//! returned as a slice of them.
 
 mod aligned;
 mod mounts;
@@ -20,11 +20,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Linux and the BSDs agree on this number.
+/// The same number on Linux and the BSDs.
 const EINVAL: i32 = 22;
 
-/// A file that is read past the page cache where the file system allows it. Many threads may read
-/// it at the same time.
+/// A file that is read past the page cache if the file system supports it. Many threads may read it
+/// at the same time.
 #[derive(Debug)]
 pub struct DirectFile {
     file: File,
@@ -34,9 +34,9 @@ pub struct DirectFile {
 }
 
 impl DirectFile {
-    /// Opens for reading with O_DIRECT, and proves with one read that it works: some file systems
-    /// accept the flag and refuse the read. Where it is refused the file is read plainly, and
-    /// [`cached_because`](Self::cached_because) says why.
+    /// Opens for reading with O_DIRECT, and verifies with one read that it works: some file systems
+    /// accept the flag and refuse the read. In that case the file is read normally, and
+    /// [`cached_because`](Self::cached_because) returns the reason.
     ///
     /// # Errors
     /// `Io` when the file cannot be opened or is not a regular file.
@@ -62,11 +62,11 @@ impl DirectFile {
         Ok(Self { file, path: path.to_path_buf(), len: metadata.len(), cached_because })
     }
 
-    /// The bytes from `offset` on, exactly `len` of them: a slice of the blocks they lie in, which
+    /// Reads exactly `len` bytes from `offset` on. The result is a slice of whole blocks, which
     /// stay in memory as long as it does.
     ///
     /// # Errors
-    /// `Io`, naming file and offset, when the file does not have them or the system refuses.
+    /// `Io`, with file and offset, when the range is out of bounds or the system fails.
     pub fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let n_bytes = offset
             .checked_add(len)
@@ -81,7 +81,7 @@ impl DirectFile {
         }
         crate::fault::on_read(&self.path, len).map_err(|cause| self.error(offset, len, cause))?;
         let before = offset % DIRECT_ALIGNMENT as u64;
-        // Below the alignment.
+        // Less than the alignment.
         let before = before as usize;
         let mut buffer = AlignedBuffer::new(before.saturating_add(n_bytes));
         let start = offset - before as u64;
@@ -90,18 +90,18 @@ impl DirectFile {
             .fill(&mut buffer, start, needed)
             .map_err(|cause| self.error(offset, len, cause))?;
         if filled < needed {
-            // The file was as long when it was opened.
+            // The file was longer when it was opened.
             let what = format!("the file ends at byte {}", start + filled as u64);
             return Err(self.error(offset, len, io::Error::new(ErrorKind::UnexpectedEof, what)));
         }
         Ok(buffer.into_bytes(before, n_bytes))
     }
 
-    /// Reads into the buffer from `offset` on, which is a multiple of [`DIRECT_ALIGNMENT`]; returns
-    /// how many bytes it holds then: fewer than there is room for at the end of the file.
+    /// Reads into the buffer from `offset` on, a multiple of [`DIRECT_ALIGNMENT`]; returns the
+    /// number of bytes read: less than the buffer holds at the end of the file.
     ///
     /// # Errors
-    /// `Io`, naming file and offset.
+    /// `Io`, with file and offset.
     pub fn read_blocks(&self, buffer: &mut AlignedBuffer, offset: u64) -> Result<usize> {
         let room = buffer.bytes_mut().len();
         crate::fault::on_read(&self.path, room as u64)
@@ -109,30 +109,30 @@ impl DirectFile {
             .map_err(|cause| self.error(offset, room as u64, cause))
     }
 
-    /// Bytes of the file when it was opened.
+    /// Returns the size of the file when it was opened.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the file was empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Why reads come from the page cache or from memory, where they do.
+    /// Returns why reads come from the page cache or from memory, if they do.
     #[must_use]
     pub fn cached_because(&self) -> Option<&str> {
         self.cached_because.as_deref()
     }
 
-    /// Fills at least `needed` bytes of the buffer, or as many as the file has.
+    /// Fills at least `needed` bytes of the buffer, or up to the end of the file.
     fn fill(&self, buffer: &mut AlignedBuffer, offset: u64, needed: usize) -> io::Result<usize> {
         let mut filled = 0;
         while filled < needed {
-            // A read that was cut short may have ended within a block; the next one must not begin
-            // there, so that block is read again.
+            // A short read may have ended within a block; the next one must start at a block, so
+            // that block is read again.
             let from = filled - filled % DIRECT_ALIGNMENT;
             let room = buffer.bytes_mut().get_mut(from..).unwrap_or_default();
             match self.file.read_at(room, offset.saturating_add(from as u64)) {
@@ -145,7 +145,7 @@ impl DirectFile {
         Ok(filled)
     }
 
-    /// An error that keeps the system's number, by which callers decide whether to try again.
+    /// An error with the system's error number, from which callers decide whether to retry.
     fn error(&self, offset: u64, len: u64, cause: io::Error) -> Error {
         match cause.raw_os_error() {
             Some(_) => {
@@ -190,7 +190,7 @@ mod tests {
             assert!(said.chain().contains(&path.display().to_string()), "{}", said.chain());
         }
         assert!(file.read(u64::MAX, u64::MAX).is_err());
-        // Cut shorter behind our back: an error, where a map would end the process.
+        // Truncated while open: an error, where a map would kill the process.
         File::options().write(true).open(&path).unwrap().set_len(5000).unwrap();
         assert_eq!(file.read(4990, 10).unwrap(), content[4990..5000]);
         let said = file.read(4990, 11).unwrap_err().chain();

@@ -1,4 +1,4 @@
-//! Failures on demand, for tests only: behind the feature `fault`.
+//! Fault injection for tests, with the feature `fault`.
 //!
 //! A fault is armed for the paths below one folder, so that tests of one process do not disturb
 //! each other, and lasts until its guard is dropped.
@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Which operation fails.
+/// The operation that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Reading.
@@ -39,14 +39,15 @@ impl Drop for Armed {
     }
 }
 
-/// Lets `operation` on files below `below` fail with `kind` once `after_bytes` have gone through.
+/// Makes `operation` on files below `below` fail with `kind` after `after_bytes` have been
+/// processed.
 pub fn arm(below: &Path, operation: Operation, after_bytes: u64, kind: io::ErrorKind) -> Armed {
     let below = below.to_path_buf();
     let is_once = false;
     push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, is_once })
 }
 
-/// The same for one operation; those after it succeed.
+/// Like [`arm`], but only one operation fails.
 pub fn arm_once(
     below: &Path,
     operation: Operation,

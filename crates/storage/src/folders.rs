@@ -1,4 +1,4 @@
-//! Folders of an output: made without following links, and synced in the folder above.
+//! Folders of an output: created without following links, and synced in their parent.
 use crate::{SourceStamp, place::is_url};
 use fdconvert_core::{Error, Result};
 use std::{
@@ -13,7 +13,7 @@ pub(crate) struct OpenFolder {
     path: PathBuf,
 }
 
-/// Opens the folder that `path` lies in.
+/// Opens the parent folder of `path`.
 pub(crate) fn open_folder_of(path: &Path) -> Result<OpenFolder> {
     let path = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -29,7 +29,7 @@ impl OpenFolder {
     }
 }
 
-/// Makes the names in the folder of `path` durable.
+/// Makes the names in the parent folder of `path` durable.
 ///
 /// # Errors
 /// `Io`.
@@ -40,16 +40,16 @@ pub fn sync_folder_of(path: &Path) -> Result<()> {
     open_folder_of(path)?.sync()
 }
 
-/// Refuses an output's folder that is a symbolic link: what lies behind it was not named. A folder
-/// that does not exist passes.
+/// Refuses an output folder that is a symbolic link: the user did not name its target. A missing
+/// folder passes.
 ///
 /// # Errors
-/// `Usage`, also for something that is not a folder; `Io`.
+/// `Usage`, also when it is not a folder; `Io`.
 pub fn refuse_link(folder: &Path) -> Result<()> {
     if is_url(folder) {
         return Ok(());
     }
-    // A slash at the end would have the link followed.
+    // A trailing slash would follow the link.
     let folder: PathBuf = folder.components().collect();
     let refuse = |why: &str| Err(Error::usage("output", format!("{} {why}", folder.display())));
     match fs::symlink_metadata(&folder) {
@@ -63,22 +63,22 @@ pub fn refuse_link(folder: &Path) -> Result<()> {
     }
 }
 
-/// Folders of a dataset that is being written. Those that this run has made and that are still
-/// empty go again with the value.
+/// Folders of a dataset that is being written. On drop, those that this run created and that are
+/// still empty are removed.
 #[derive(Debug)]
 pub struct Folders {
     made: Vec<PathBuf>,
     records: PathBuf,
-    /// Times of the source that this run has left and nothing finished relies on yet.
+    /// Source times that this run wrote and no finished shard relies on yet.
     stamp: Option<SourceStamp>,
 }
 
 impl Folders {
-    /// The folders `paths`, each of which lies in one before it or in a folder that exists, and
-    /// `records`, the folder of the dataset's records, last.
+    /// Creates the folders `paths`, each inside an earlier or an existing one, and last `records`,
+    /// the folder of the dataset's records.
     ///
     /// # Errors
-    /// `Usage` when there is something else of that name, `Io`.
+    /// `Usage` when something else has the name, `Io`.
     pub fn make(paths: &[&Path], records: &Path) -> Result<Self> {
         let mut folders = Self { made: Vec::new(), records: records.to_path_buf(), stamp: None };
         for path in paths.iter().copied().chain([records]) {
@@ -89,7 +89,7 @@ impl Folders {
         Ok(folders)
     }
 
-    /// Leaves the times of the source in them, until a shard relies on these.
+    /// Writes the times of the source into the folders, until a shard relies on them.
     ///
     /// # Errors
     /// As for [`SourceStamp::leave`].
@@ -98,7 +98,7 @@ impl Folders {
         Ok(())
     }
 
-    /// A shard is finished: the times of its source stay until the dataset is.
+    /// Reports a finished shard: the times of its source stay until the dataset is complete.
     pub fn keep_stamp(&mut self) {
         self.stamp = None;
     }
@@ -113,7 +113,7 @@ impl Drop for Folders {
             return;
         }
         crate::stamp::remove_alone(&self.records);
-        // Only empty folders can be removed.
+        // Removes only empty folders.
         let _ = fs::remove_dir(&self.records);
         for path in self.made.iter().rev() {
             let _ = fs::remove_dir(path);
@@ -121,13 +121,13 @@ impl Drop for Folders {
     }
 }
 
-/// Makes a folder, unless it is there; the result tells whether it was made.
+/// Creates a folder, unless it exists; returns whether it did.
 ///
 /// # Errors
-/// `Usage` when a link or something else has the name, `Io`; then nothing was made.
+/// `Usage` when a link or something else has the name, `Io`; then no folder was created.
 pub fn make_folder(folder: &Path) -> Result<bool> {
     if is_url(folder) {
-        // Stores have none.
+        // Stores have no folders.
         return Ok(false);
     }
     match fs::create_dir(folder) {

@@ -1,4 +1,4 @@
-//! What should be gone and is not: told at the end, as a destructor has no way to fail.
+//! Files that could not be removed: reported at the end, because a destructor cannot fail.
 use std::{
     fmt::Display,
     path::Path,
@@ -7,13 +7,13 @@ use std::{
 
 static LEFT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Notes a file that could not be removed.
+/// Records a file that could not be removed.
 pub(crate) fn note(path: &Path, cause: &dyn Display) {
     let text = format!("{} could not be removed: {cause}", path.display());
     LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }
 
-/// Returns files that this process could not remove since the last call, each with the cause.
+/// Returns the files that this process could not remove since the last call, each with the cause.
 pub fn left_files() -> Vec<String> {
     std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,12 +1,13 @@
-//! Bytes from paths and to paths, for everything that must not tear, leak or lie.
+//! Reads and writes files and objects, without torn, leaked or unnoticed data.
 //!
-//! Reading: [`map`] gives a whole file as [`Bytes`](bytes::Bytes) over a memory map,
-//! [`sigbus::caught`] makes pages that cannot be read errors,
-//! [`read_file`] reads a small file under a limit, a [`DirectFile`] is read past the page cache,
-//! [`spill`] gives bytes that are not a file a file without a name, and a [`Spool`] does so where
-//! they are many. Writing: a [`Scratch`] file or a [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
-//! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
-//! the files of a shard are, from before the first of them is opened until its record is there.
+//! Reading: [`map`] returns a whole file as [`Bytes`](bytes::Bytes) over a memory map,
+//! [`sigbus::caught`] turns unreadable pages into errors, [`read_file`] reads a small file under a
+//! limit, a [`DirectFile`] reads past the page cache, [`spill`] moves other bytes to an unnamed
+//! file, and a [`Spool`] does so only for large amounts. Writing: a [`Scratch`] file or a
+//! [`ScratchDir`] has another name until it is complete, synced and renamed. It is removed if
+//! dropped before that; after a kill it can be identified and resumed. A [`Claim`] identifies the
+//! run that the files of a shard belong to, from before the first of them is opened until its
+//! record is written.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -20,23 +21,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A path may be a URL: [`place`] tells what it leads to, a [`Blob`] reads ranges of a file or of
-//! an object in a store, which the feature `stores` brings, and [`Wholes`] are those that will be read
-//! soon.
+//! A path may be a URL: [`place`] finds out what it refers to, a [`Blob`] reads ranges of a file
+//! or, with the feature `stores`, of an object in a store, and [`Wholes`] prefetches whole files.
 //!
 //! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
 //!
-//! Programs that only read leave out the features `write`, and `spill`, which brings temporary
-//! files.
+//! Programs that only read can disable the features `write` and `spill` (temporary files).
 //!
-//! Deliberately absent: what the bytes mean.
+//! Deliberately absent: the meaning of the bytes.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "fault")]
 pub mod fault;
 #[cfg(not(feature = "fault"))]
 mod fault {
-    //! Nothing fails on purpose in a release build.
+    //! No faults in a release build.
     use std::{io, path::Path};
 
     pub(crate) fn on_read(_: &Path, _: u64) -> io::Result<()> {

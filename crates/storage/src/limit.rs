@@ -1,11 +1,11 @@
-//! A limit on the size of files, as batch systems set it.
+//! The limit on file sizes, as batch systems set it.
 #![allow(unsafe_code)]
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error, as that on a full disk
-/// is: the signal would end the process without a word. For whole programs; what they start inherits
-/// it. Python does the same.
+/// Turns a write beyond the limit on file sizes (`ulimit -f`) into an error, like that of a full
+/// disk: the signal would kill the process without a message. For whole programs; child processes
+/// inherit it. Python does the same.
 pub fn fail_at_size_limit() {
-    // SAFETY: To ignore a signal installs no handler, and no other handler of ours is for it.
+    // SAFETY: ignoring a signal installs no handler, and nothing else in this workspace handles it.
     #[cfg(target_os = "linux")]
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

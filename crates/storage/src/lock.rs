@@ -1,4 +1,4 @@
-//! Locks that keep two runs from writing one file.
+//! Locks that keep two runs from writing the same file.
 use fdconvert_core::{Error, Result};
 use rustix::io::Errno;
 use std::{
@@ -10,13 +10,13 @@ use std::{
 
 static UNLOCKED: AtomicU64 = AtomicU64::new(0);
 
-/// Files that this process has written without a lock so far, as their file system offers none:
-/// nothing keeps a second run from writing them at the same time.
+/// Returns the number of files that this process wrote without a lock, because their file system
+/// has none: a second run could write them at the same time.
 pub fn unlocked_files() -> u64 {
     UNLOCKED.load(Ordering::Relaxed)
 }
 
-/// Locks an open file; where the file system has no locks, it is counted.
+/// Locks an open file; counts it if the file system has no locks.
 pub(crate) fn hold(file: &File, path: &Path) -> Result<()> {
     loop {
         return match file.try_lock() {
@@ -37,7 +37,7 @@ pub(crate) fn hold(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// NFS without its lock daemon says ENOLCK.
+/// NFS without its lock daemon returns ENOLCK.
 fn is_not_offered(cause: &io::Error) -> bool {
     let errno = Errno::from_io_error(cause);
     cause.kind() == io::ErrorKind::Unsupported

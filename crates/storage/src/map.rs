@@ -5,14 +5,13 @@ use memmap2::Mmap;
 use std::{fs::File, path::Path};
 
 /// Maps a whole file for reading. Slices of the result are free and keep the map alive; an empty
-/// file gives empty bytes. The file is only ever opened read-only.
+/// file gives empty bytes. The file is opened read-only.
 ///
-/// The one duty that no program can prove is the operator's: a file that another process cuts
-/// shorter while it is mapped makes access beyond its new end fail with SIGBUS, as with every
-/// program that maps files; so does a page that cannot be read. Within
-/// [`sigbus::caught`](crate::sigbus::caught) that is an error. Datasets are written once, under
-/// another name, and renamed when complete (see [`Scratch`](crate::Scratch)), so that nothing of
-/// ours ever does that.
+/// No program can rule out that another process truncates a file while it is mapped, so that is the
+/// operator's duty: access beyond the new end then raises SIGBUS, as in every program that maps
+/// files; so does an unreadable page. Within [`sigbus::caught`](crate::sigbus::caught) that is an
+/// error. fdconvert itself never truncates a mapped file: it writes datasets once, under another
+/// name, and renames them when complete (see [`Scratch`](crate::Scratch)).
 ///
 /// # Errors
 /// `Io` when the file cannot be opened or mapped, or is not a regular file.
@@ -21,7 +20,7 @@ pub fn map(path: &Path) -> Result<Bytes> {
     map_open(&opening::open(path).map_err(Error::io("open", path))?, path)
 }
 
-/// Maps an open file, such as one without a name, which messages call `path`; see [`map`].
+/// Maps an open file, such as an unnamed one; messages call it `path`. See [`map`].
 ///
 /// # Errors
 /// `Io` when the file cannot be mapped, or is not a regular file.
@@ -35,9 +34,9 @@ pub fn map_open(file: &File, path: &Path) -> Result<Bytes> {
         return Ok(Bytes::new());
     }
     // SAFETY: the mapping is private to this `Bytes`, read-only, and lives as long as any slice of
-    // it. Its contents can change only if another process writes to the file in place, which
-    // the function's contract hands to the operator (the same duty `memmap2` documents); no code
-    // of this workspace writes to a file under its final name, or to one that it has mapped.
+    // it. Its contents can change only if another process writes to the file in place, which the
+    // function's contract makes the operator's duty (as `memmap2` documents it); no code of this
+    // workspace writes to a file under its final name, or to one that it has mapped.
     #[allow(unsafe_code)]
     let mapping = unsafe { Mmap::map(file) }.map_err(Error::io("map", path))?;
     let mapping = Mapping::new(mapping, file, path).map_err(Error::io("map", path))?;

@@ -1,13 +1,13 @@
-//! Files that are opened to be read.
+//! Opens files for reading.
 use std::{fs::File, io, path::Path};
 
-/// Opens what should be a file. A pipe in its place, which would be waited for until somebody writes
-/// to it, is opened at once, so that it can be refused.
+/// Opens a path that should be a file. Opening a pipe, which would normally block until a writer
+/// appears, returns at once, so that the caller can refuse it.
 #[cfg(target_os = "linux")]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt};
     match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
-        // A regular file that another program has leased: it gives way to those that wait.
+        // A regular file leased by another program, which gives way to a blocking open.
         Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => File::open(path),
         opened => opened,
     }

@@ -8,12 +8,12 @@ use std::{
     thread,
 };
 
-/// Requests that are in flight when many objects are opened.
+/// Number of concurrent requests when opening many objects.
 const IN_FLIGHT: usize = 32;
 
-/// Calls `open` for each of the items of a dataset at `path`, and returns what comes of each, in
-/// their order: for objects in a store, which take their time to answer, many at once; for files
-/// one after the other on the calling thread.
+/// Calls `open` for each item of a dataset at `path`, and returns the results in order: many at
+/// once for objects in a store, which are slow to answer; sequentially on the calling thread for
+/// files.
 pub fn open_all<T: Sync, R: Send>(
     path: &Path,
     items: &[T],
@@ -34,7 +34,7 @@ pub fn open_all<T: Sync, R: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..IN_FLIGHT.min(items.len()) {
-            // Those that do not start leave their work to the others.
+            // If some threads do not start, the others do their work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -44,8 +44,8 @@ pub fn open_all<T: Sync, R: Send>(
     opened.into_iter().map(|(_, made)| made).collect()
 }
 
-/// Returns whether `test` holds for any of the items of a dataset at `path`; asked as by
-/// [`open_all`], until one is found.
+/// Returns whether `test` holds for any item of a dataset at `path`; tests run as in [`open_all`],
+/// until one holds.
 pub fn any_of<T: Sync>(path: &Path, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
     let at_once = if is_url(path) { IN_FLIGHT } else { 1 };
     items.chunks(at_once).any(|items| open_all(path, items, &test).contains(&true))

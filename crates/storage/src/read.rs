@@ -15,12 +15,12 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 /// Reads a whole file or object of at most `max_bytes`.
 ///
-/// The buffer is sized by `fstat` after opening: of a file that grows meanwhile the first part is
-/// read, one that shrinks gives what is left.
+/// The buffer is sized by `fstat` after opening: if the file grows meanwhile only that part is
+/// read, if it shrinks the rest is returned.
 ///
 /// # Errors
-/// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than `max_bytes`
-/// (the option `max_file_bytes`).
+/// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than
+/// `max_bytes` (the option `max_file_bytes`).
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     if is_url(path) {
         return away::read(path, max_bytes);
@@ -45,12 +45,12 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// The first `len` bytes of a file, or all, in memory that is not filled with zeros first: of images
-/// that is one write to memory of three.
+/// Reads the first `len` bytes of a file, or all, into uninitialised memory: for images that saves
+/// one of three writes to memory.
 fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {
     let n_bytes = usize::try_from(len).unwrap_or(0);
     let mut bytes = Vec::with_capacity(n_bytes);
-    // Mostly all of them at once: what follows begins with 8 KiB.
+    // Usually everything in one read: the loop below starts with 8 KiB.
     #[cfg(feature = "write")]
     if n_bytes > 0 {
         rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))?;
@@ -61,7 +61,7 @@ fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same, and `None` where there is no file of that name.
+/// Like [`read_file`]; `None` if no file has that name.
 ///
 /// # Errors
 /// Those of [`read_file`].
@@ -75,14 +75,14 @@ pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
     }
 }
 
-/// Returns what a file or folder is called; `None` for the root.
+/// Returns the name of a file or folder; `None` for the root.
 ///
 /// # Errors
-/// `Io` when a path without a name, such as `.`, leads nowhere.
+/// `Io` when a path without a name, such as `.`, does not exist.
 pub fn name_of(path: &Path) -> Result<Option<String>> {
     let name = match path.file_name() {
         Some(name) => Some(name.to_owned()),
-        // `.` and `..` have names only once they are resolved.
+        // `.` and `..` have names only after resolution.
         None => {
             let real = path.canonicalize().map_err(Error::io("open", path))?;
             real.file_name().map(ToOwned::to_owned)
@@ -93,7 +93,7 @@ pub fn name_of(path: &Path) -> Result<Option<String>> {
 
 const HASH_BLOCK: usize = 4 << 20;
 
-/// Length and XXH3 (64 bits, seed 0) of a whole file, read once.
+/// Returns length and XXH3 (64 bits, seed 0) of a whole file, in one pass.
 ///
 /// # Errors
 /// `Io`, also when it is not a regular file.

@@ -1,4 +1,4 @@
-//! The form of done-records: whose they are at the start, a checksum at the end.
+//! The format of done-records: the run's fingerprint at the start, a checksum at the end.
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const START: &[u8] = b"{\"fingerprint\":\"";
@@ -7,7 +7,7 @@ const BEFORE: &[u8] = b",\"checksum\":\"";
 const AFTER: &[u8] = b"\"}\n";
 const SUM_BYTES: usize = 16;
 
-/// A fingerprint as records and manifests have it: 32 hexadecimal digits.
+/// Formats a fingerprint as in records and manifests: 32 hexadecimal digits.
 #[must_use]
 pub fn fingerprint_hex(fingerprint: [u8; 16]) -> String {
     fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -18,15 +18,14 @@ pub(crate) fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
     [START, fingerprint_hex(fingerprint).as_bytes(), b"\""].concat()
 }
 
-/// Returns whether a claim or record, however damaged behind its start, is of that run.
+/// Returns whether a claim or record belongs to that run, whatever damage follows its start.
 #[must_use]
 pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {
     text.starts_with(&mark(fingerprint))
 }
 
-/// A record with its checksum: `json` is an object that begins with its `fingerprint`; the
-/// checksum (XXH3, 64 bits, of everything before it) becomes its last member, and a line break ends
-/// it.
+/// Seals a record: `json` is an object that begins with its `fingerprint`; the checksum (XXH3, 64
+/// bits, of everything before it) becomes its last member, followed by a line break.
 #[must_use]
 pub fn seal_record(json: &[u8]) -> Vec<u8> {
     let body = json.strip_suffix(b"}").unwrap_or(json);
@@ -34,7 +33,7 @@ pub fn seal_record(json: &[u8]) -> Vec<u8> {
     [body, BEFORE, sum.as_bytes(), AFTER].concat()
 }
 
-/// Checks the checksum of a record. `None` is for a text without one, as version 1 has them.
+/// Checks the checksum of a record. `None` for a text without one, as in version 1.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -1,4 +1,4 @@
-//! Giving a file its final name.
+//! Renames a file to its final name.
 use fdconvert_core::{Error, Result};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -6,18 +6,18 @@ use rustix::{
 };
 use std::{fs, io, os::unix::fs::FileTypeExt, path::Path};
 
-/// Replaces a file that has the name, or a link, but nothing else.
+/// Replaces an existing file or link, but nothing else.
 pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
     refuse_special(to)?;
     fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
 
-/// Keeps what has the name, which is then an error.
+/// Fails if something has the name.
 pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
         Err(Errno::EXIST) => Err(exists(to)),
-        // A file system that cannot do both in one step: look, then rename.
+        // A file system that cannot do both atomically: check, then rename.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
             Ok(_) => Err(exists(to)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => replace(from, to),
@@ -27,13 +27,13 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Refuses to replace what is no file: a device or a pipe is of others, and may be `/dev/null`. A
-/// folder is refused by the system, and a link is replaced, not what it leads to.
+/// Refuses to replace special files: a device or a pipe belongs to others, and may be `/dev/null`.
+/// The system refuses folders, and replaces a link rather than its target.
 ///
 /// # Errors
 /// `Usage`.
 pub fn refuse_special(path: &Path) -> Result<()> {
-    // What cannot be looked at is refused by the one who writes it.
+    // If this fails, writing fails as well.
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     let kind = found.file_type();
     if kind.is_file() || kind.is_symlink() || kind.is_dir() {
@@ -48,7 +48,7 @@ pub fn refuse_special(path: &Path) -> Result<()> {
     Err(Error::usage("output", what))
 }
 
-/// The refusal of a name that is taken.
+/// The error for a name that is taken.
 pub(crate) fn exists(path: &Path) -> Error {
     Error::exists("output", path)
 }

@@ -1,10 +1,10 @@
-//! Files of bytes that are in memory: the whole of them, or nothing.
+//! Writes files from memory: completely, or not at all.
 use crate::{Scratch, fault, partial_path, scratch::refuse_unclaimed};
 use fdconvert_core::{Error, Result};
 use std::{fs::OpenOptions, io::Write as _, path::Path};
 
-/// Writes a new file of these bytes; it must not exist yet. Not synced: for the many files of a
-/// [`ScratchDir`](crate::ScratchDir), which syncs at its commit.
+/// Writes a new file with these bytes; it must not exist yet. Not synced: for the many files of a
+/// [`ScratchDir`](crate::ScratchDir), which syncs on commit.
 ///
 /// # Errors
 /// `Io`, also when the file exists.
@@ -15,18 +15,18 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(Error::io("write", path))
 }
 
-/// Writes a file of these bytes, in the place of any that is there: the whole of it, synced, or
-/// nothing. What a killed run left of the same bytes is replaced; of other bytes it is refused, as
-/// it may be anything.
+/// Writes a file with these bytes and replaces an existing one: completely and synced, or not at
+/// all. Leftovers of a killed run are replaced if they have the same bytes; others are refused,
+/// since they may be anything.
 ///
 /// # Errors
-/// `Usage` when another process is writing it, or a file that is not ours has the name that the
-/// unfinished one takes; `Io` when the system refuses. What was there before stays then.
+/// `Usage` when another process is writing it, or a foreign file has the name of the unfinished
+/// one; `Io` when the system fails. Then existing files stay.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_partial(path, bytes)?.commit(path)
 }
 
-/// The same, if nothing has that name yet.
+/// Like [`replace`], if nothing has that name yet.
 ///
 /// # Errors
 /// As for [`replace`]; `Usage` also when the file exists.
@@ -34,7 +34,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     write_partial(path, bytes)?.commit_new(path)
 }
 
-/// The first half of [`replace`]: the unfinished form of `path` with all its bytes, to be committed.
+/// The first half of [`replace`]: writes the unfinished form of `path`, to be committed.
 ///
 /// # Errors
 /// As for [`replace`].
@@ -48,8 +48,8 @@ pub fn write_partial(path: &Path, bytes: &[u8]) -> Result<Scratch> {
     Ok(scratch)
 }
 
-/// Returns whether the file holds nothing that will not be there again: a start of these bytes, in
-/// which some may be zeros, as a power loss leaves them.
+/// Returns whether the file contains nothing that would be lost: only a prefix of these bytes, in
+/// which some may be zeros, as after a power loss.
 fn is_begun(scratch: &Scratch, bytes: &[u8]) -> Result<bool> {
     let Some(wanted) = usize::try_from(scratch.existing()).ok().and_then(|len| bytes.get(..len))
     else {

@@ -23,7 +23,7 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
+/// Returns the path of the unfinished form of `out`: the same folder, the same name with `.partial`
 /// appended.
 #[must_use]
 pub fn partial_path(out: &Path) -> PathBuf {
@@ -32,31 +32,31 @@ pub fn partial_path(out: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A file this run owns until it is committed under its final name.
+/// A file that this run owns until it is committed under its final name.
 ///
-/// Dropped uncommitted it is removed; a killed process leaves it, and the next run finds its
-/// bytes in [`existing`](Self::existing) and decides whether to go on with them. What was there
-/// already becomes this run's with the first change and stays as it is before that. An exclusive
-/// lock keeps two runs from writing the same one.
+/// If dropped before the commit, it is removed. A killed process leaves it behind; the next run
+/// finds its bytes in [`existing`](Self::existing) and decides whether to resume. Existing contents
+/// belong to this run from the first change on, and stay untouched before that. An exclusive lock
+/// keeps two runs from writing the same file.
 ///
-/// No link is followed, and only a regular file with a single name is taken: a user who may write to
-/// the folder cannot lead the run to a file elsewhere.
+/// Links are not followed, and only a regular file with a single name is accepted, so that another
+/// user with write access to the folder cannot redirect the run to a file elsewhere.
 ///
-/// While a large file is written, a thread syncs what is there already, so that the commit does
-/// not have to wait for all of it.
+/// While a large file is written, a thread syncs the bytes so far, which leaves less work for the
+/// commit.
 ///
-/// Of an object the bytes lie in a file without a name until the commit sends them. Nothing is left
-/// of it by a killed process, so it is never continued.
+/// The bytes of an object are kept in an unnamed file until the commit sends them. A killed process
+/// leaves nothing behind, so an object is never resumed.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
     path: PathBuf,
     existing: u64,
-    /// Device and number of the file: what has its name later may be another one.
+    /// Device and inode: another file may get its name later.
     identity: (u64, u64),
     is_ours: AtomicBool,
     writeback: Mutex<Writeback>,
-    /// Of an object what it will be marked with.
+    /// The mark for an object.
     away: Option<Mark>,
 }
 
@@ -67,7 +67,7 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Creates the file, or opens the one that is there; the second value tells which.
+/// Creates the file, or opens an existing one; the second value is true for a new file.
 fn create_or_open(path: &Path) -> Result<(File, bool)> {
     loop {
         let mut options = OpenOptions::new();
@@ -102,23 +102,23 @@ fn refuse(path: &Path, why: &str) -> Error {
 }
 
 impl Scratch {
-    /// Opens or creates the scratch file `path`, with whatever an earlier run left in it. Whether
-    /// those bytes are ours to replace is for the caller to find out before it changes them.
+    /// Opens or creates the scratch file `path`, with any contents of an earlier run. The caller
+    /// must find out whether they may be replaced before changing them.
     ///
     /// # Errors
-    /// `Usage` when another process holds it, or it is a link, no regular file, or has another
-    /// name as well; `Io` when the system refuses. A file that was there stays as it was.
+    /// `Usage` when another process holds it, or when it is a link, not a regular file, or has more
+    /// than one name; `Io` when the system fails. An existing file stays unchanged.
     pub fn open(path: &Path) -> Result<Self> {
         if is_url(path) {
             return Self::staged(path);
         }
         fault::on_write(path, 0).map_err(Error::io("create", path))?;
-        // Another run may commit (rename) or remove the file between our opening and locking it;
-        // then the lock is on a file that has lost its name, and we look again.
+        // Another run may commit (rename) or remove the file between opening and locking it; then
+        // the locked file has lost its name, and the loop tries again.
         loop {
             let (file, created) = create_or_open(path)?;
             let held = file.metadata().map_err(Error::io("access", path))?;
-            // Dropped from here on, a file that was created now is removed.
+            // From here on, drop removes a newly created file.
             let mut this = Self {
                 file,
                 path: path.to_path_buf(),
@@ -141,7 +141,7 @@ impl Scratch {
                 }
                 return Err(error);
             }
-            // Its size may have changed while another run held it.
+            // Another run may have changed its size while holding it.
             let held = this.file.metadata().map_err(Error::io("access", path))?;
             match fs::symlink_metadata(path) {
                 Ok(named) if identity(&named) == this.identity => {
@@ -155,7 +155,7 @@ impl Scratch {
         }
     }
 
-    /// The bytes of an object, until they are sent.
+    /// Keeps the bytes of an object until they are sent.
     fn staged(path: &Path) -> Result<Self> {
         Ok(Self {
             file: unnamed()?,
@@ -168,8 +168,8 @@ impl Scratch {
         })
     }
 
-    /// Marks an object as one of the run of that fingerprint, so that
-    /// [`is_object_of_run`](crate::place::is_object_of_run) knows it. Files bear no marks.
+    /// Marks an object as one of the run of that fingerprint, for
+    /// [`is_object_of_run`](crate::place::is_object_of_run). Files have no marks.
     #[must_use]
     pub fn marked(mut self, fingerprint: [u8; 16]) -> Self {
         if let Some(mark) = &mut self.away {
@@ -178,11 +178,12 @@ impl Scratch {
         self
     }
 
-    /// The same, emptied. `claimed` tells whether a claim or journal of a run of ours stands for
-    /// what may be there; without one only an empty file is taken, of which nothing can be lost.
+    /// Like [`open`](Self::open), but empties the file. `claimed` is true if a claim or journal of
+    /// fdconvert accounts for an existing file; otherwise only an empty file is accepted, so that
+    /// no data is lost.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open); `Usage` also when the file has bytes that are not claimed.
+    /// Those of [`open`](Self::open); `Usage` also when the file has unclaimed bytes.
     pub fn start(path: &Path, claimed: bool) -> Result<Self> {
         let scratch = Self::open(path)?;
         if scratch.existing > 0 && !claimed {
@@ -192,18 +193,18 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Bytes that were already there when it was opened; 0 for a new file.
+    /// Returns the number of bytes when it was opened; 0 for a new file.
     #[must_use]
     pub fn existing(&self) -> u64 {
         self.existing
     }
 
-    /// Takes over what was there as well: it is removed with the rest.
+    /// Takes ownership of existing contents: they are removed with the rest.
     pub fn own(&self) {
         self.is_ours.store(true, Ordering::Relaxed);
     }
 
-    /// Bytes that it has now.
+    /// Returns the current number of bytes.
     ///
     /// # Errors
     /// `Io`.
@@ -211,13 +212,13 @@ impl Scratch {
         Ok(self.file.metadata().map_err(Error::io("access", &self.path))?.len())
     }
 
-    /// Its path.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file back as it is: it will not be removed.
+    /// Keeps the file as it is: drop does not remove it.
     pub fn leave(self) {
         self.disown();
     }
@@ -248,14 +249,14 @@ impl Scratch {
     /// Reads exactly `bytes.len()` bytes at `offset`.
     ///
     /// # Errors
-    /// `Io`, also when the file ends before.
+    /// `Io`, also when the file ends early.
     pub fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         fault::on_read(&self.path, bytes.len() as u64)
             .and_then(|()| self.file.read_exact_at(bytes, offset))
             .map_err(Error::io("read", &self.path))
     }
 
-    /// Cuts or grows (with zeros) the file.
+    /// Truncates the file, or extends it with zeros.
     ///
     /// # Errors
     /// `Io`.
@@ -264,7 +265,7 @@ impl Scratch {
         self.file.set_len(bytes).map_err(Error::io("resize", &self.path))
     }
 
-    /// Makes what was written durable, and the file's name as well.
+    /// Makes the written bytes and the file's name durable.
     ///
     /// # Errors
     /// `Io`.
@@ -283,23 +284,24 @@ impl Scratch {
             .map_err(Error::io("sync", &self.path))
     }
 
-    /// Makes the contents durable and gives the file its final name, replacing whatever has that
-    /// name: whether that is allowed was asked before the first byte was written.
+    /// Syncs the contents and renames the file to its final name, replacing an existing file: the
+    /// caller has checked the permission before writing the first byte.
     ///
     /// # Errors
-    /// `Io`. The scratch file is removed then, or, where only the sync of the folder failed, has
-    /// its final name.
+    /// `Io`. The scratch file is then removed, or has its final name if only the sync of the folder
+    /// failed.
     pub fn commit(self, out: &Path) -> Result<()> {
         self.commit_by(out, true)
     }
 
-    /// The same for one that outlives it, to be left where it is or removed by the caller.
+    /// Like [`commit`](Self::commit), but keeps the value, for the caller to leave or remove the
+    /// file.
     pub(crate) fn commit_in_place(&self, out: &Path) -> Result<()> {
         self.commit_by(out, true)
     }
 
-    /// The same, if nothing has that name: also not since it was looked at last, where the file
-    /// system can tell.
+    /// Like [`commit`](Self::commit), if nothing has that name: checked atomically if the file
+    /// system can.
     ///
     /// # Errors
     /// `Usage` when something has that name, `Io` as for [`commit`](Self::commit).
@@ -313,15 +315,15 @@ impl Scratch {
         }
         let rename = if replaces { rename::replace } else { rename::keep };
         self.sync_contents()?;
-        // Before the file gets its name: what can fail without consequences fails first.
+        // Before the rename: steps that can fail without consequences come first.
         let folder = open_folder_of(out)?;
         rename(&self.path, out)?;
         self.is_ours.store(false, Ordering::Relaxed);
         folder.sync()
     }
 
-    /// Sends the bytes of an object. One of no run is marked with their hash: by its mark an upload
-    /// whose answer was lost is known to have succeeded.
+    /// Sends the bytes of an object. An object without a run is marked with their hash: the mark
+    /// shows that an upload with a lost answer has succeeded.
     fn send(&self, out: &Path, mark: Mark, replaces: bool) -> Result<()> {
         let mark = match mark {
             Some(mark) => mark,
@@ -339,7 +341,7 @@ impl Scratch {
         if upload.finish(replaces)? { Ok(()) } else { Err(rename::exists(out)) }
     }
 
-    /// Calls `f` with all that was written, in order, in blocks.
+    /// Calls `f` with all bytes written, in order, in blocks.
     ///
     /// # Errors
     /// `Io`; those of `f`.
@@ -355,7 +357,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Maps what was written.
+    /// Maps the bytes written.
     ///
     /// # Errors
     /// `Io`.
@@ -364,23 +366,23 @@ impl Scratch {
         crate::map::map_open(&self.file, &self.path)
     }
 
-    /// Device and number of the file, which it keeps under another name.
+    /// Returns device and inode of the file, which survive a rename.
     #[must_use]
     pub fn identity(&self) -> (u64, u64) {
         self.identity
     }
 }
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BLOCK_BYTES: u64 = 4 << 20;
 
-/// A file without a name, in the folder for temporary files.
+/// An unnamed file in the folder for temporary files.
 #[cfg(feature = "stores")]
 pub(crate) fn unnamed() -> Result<File> {
     tempfile::tempfile().map_err(Error::io("create a file in", staging_folder()))
 }
 
-/// Folder in which the bytes of objects lie until they are sent.
+/// Folder for the bytes of objects until they are sent.
 #[allow(clippy::disallowed_methods, reason = "an object has no folder before it is sent")]
 fn staging_folder() -> PathBuf {
     std::env::temp_dir()
@@ -391,7 +393,7 @@ pub(crate) fn unnamed() -> Result<File> {
     Err(refuse(Path::new("OUT"), "is a URL, and this build lacks the feature `stores`"))
 }
 
-/// Makes an error of writing an object name the folder in which its bytes lie first.
+/// Adds the staging folder to an error of writing an object.
 pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let folder = staging_folder();
     move |cause| {
@@ -409,7 +411,7 @@ impl Drop for Scratch {
             return;
         }
         let removed = match fs::symlink_metadata(&self.path) {
-            // The name may have come to stand for another file.
+            // The name may now belong to another file.
             Ok(named) if identity(&named) != self.identity => return,
             named => named.and_then(|_| fs::remove_file(&self.path)),
         };
@@ -421,12 +423,12 @@ impl Drop for Scratch {
 }
 
 /// Removes `path` if it is the file of this [`identity`](Scratch::identity), which a run has
-/// committed and takes back; what else has the name stays. Whether the file is gone: an object never
-/// is.
+/// committed and takes back; other files of that name stay. Returns whether the file is gone: for
+/// an object always false.
 #[must_use]
 pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
     if is_url(path) {
-        // Another run may have written one of that name since. The claim stays for it.
+        // Another run may have written an object of that name since. The claim stays for it.
         return false;
     }
     match fs::symlink_metadata(path) {
@@ -436,11 +438,11 @@ pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
     }
 }
 
-/// Refuses the unfinished form of `out` where it holds bytes that no claim or journal of ours
-/// stands for. To be asked before a claim is set, which would make them ours.
+/// Refuses the unfinished form of `out` if it has bytes that no claim or journal of fdconvert
+/// accounts for. Call it before setting a claim, which would account for them.
 ///
 /// # Errors
-/// `Usage`, naming the file; `Io`.
+/// `Usage`, with the file; `Io`.
 pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
     if is_url(out) {
         // Objects have no unfinished form.
@@ -455,7 +457,7 @@ pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
     }
 }
 
-/// The refusal of bytes that no run of ours stands for.
+/// The error for bytes that no run of fdconvert accounts for.
 pub(crate) fn refuse_unclaimed(path: &Path) -> Error {
     refuse(path, "exists and was not made by an unfinished run of fdconvert; move it away")
 }

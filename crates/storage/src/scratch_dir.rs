@@ -9,9 +9,9 @@ use std::{
 
 const MARK: &str = ScratchDir::MARK;
 
-/// A folder this run owns until it is committed under its final name: the counterpart of
-/// [`Scratch`] for formats of many files. Dropped uncommitted it is removed with all
-/// its contents; a folder without our mark is never touched.
+/// A folder that this run owns until it is committed under its final name: the counterpart of
+/// [`Scratch`] for formats of many files. If dropped before the commit, it is removed with all its
+/// contents; a folder without fdconvert's mark is never touched.
 #[derive(Debug)]
 pub struct ScratchDir {
     path: PathBuf,
@@ -20,21 +20,20 @@ pub struct ScratchDir {
 }
 
 impl ScratchDir {
-    /// Name of the file that marks a folder as an unfinished one of ours and holds its
-    /// fingerprint.
+    /// Name of the file that marks an unfinished folder of fdconvert and contains its fingerprint.
     pub const MARK: &'static str = ".fdconvert-unfinished";
 
-    /// Opens or creates the unfinished form of `out`. One that an interrupted run of the same
-    /// `fingerprint` left is continued; one of another run is replaced if `overwrite` is set.
+    /// Opens or creates the unfinished form of `out`. Resumes a folder left by an interrupted run
+    /// of the same `fingerprint`; with `overwrite`, replaces that of another run.
     ///
     /// # Errors
-    /// `Usage` when the folder is there and not ours, or of another run, or in use; `Io`.
+    /// `Usage` when the folder is foreign, belongs to another run, or is in use; `Io`.
     pub fn open(out: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(out);
         let refuse = |why: &str| Error::usage("output", format!("{} {why}", path.display()));
         let fresh = match fs::create_dir(&path) {
             Ok(()) => true,
-            // An empty one is what a run leaves that was killed before it could set its mark.
+            // A run killed before it could set its mark leaves an empty folder.
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => is_empty(&path),
             Err(cause) => return Err(Error::io("create the folder", &path)(cause)),
         };
@@ -42,7 +41,7 @@ impl ScratchDir {
             return Err(refuse("exists and was not made by fdconvert; move it away"));
         }
         let opened = Scratch::open(&path.join(MARK)).and_then(|mark| {
-            // Nothing was written by a run that was killed before its mark was whole.
+            // A run killed before its mark was complete had written nothing else.
             let fresh = fresh || mark.existing() < 16;
             let mut found = [0; 16];
             let read =
@@ -51,7 +50,7 @@ impl ScratchDir {
                 read.and_then(|()| if fresh { mark.write_all_at(&fingerprint, 0) } else { Ok(()) });
             match done {
                 Ok(()) => Ok((fresh, found == fingerprint && mark.existing() == 16, mark)),
-                // What an earlier run left stays marked as ours.
+                // Leftovers of an earlier run keep their mark.
                 Err(error) if !fresh => {
                     mark.leave();
                     Err(error)
@@ -71,7 +70,7 @@ impl ScratchDir {
                            finish that run";
                 return Err(refuse(why).cure("to replace it", option::OVERWRITE.on()));
             }
-            // From here on it is this run's, to be removed as a whole when something fails.
+            // From here on the folder belongs to this run, and a failure removes all of it.
             let this = Self { path, mark: Some(mark), resumed: false };
             empty_but_mark(&this.path)?;
             if let Some(mark) = &this.mark {
@@ -83,7 +82,7 @@ impl ScratchDir {
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
-    /// Opens it empty, for files that are of no use to another run.
+    /// Opens it empty, for files that are useless to another run.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -95,40 +94,40 @@ impl ScratchDir {
         Ok(this)
     }
 
-    /// Returns where to write.
+    /// Returns the folder to write to.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether files of an interrupted run of the same fingerprint may be there.
+    /// Returns whether files of an interrupted run of the same fingerprint may exist.
     #[must_use]
     pub fn resumed(&self) -> bool {
         self.resumed
     }
 
-    /// Gives the folder its final name, which must be free or an empty folder.
+    /// Renames the folder to its final name, which must be unused or an empty folder.
     ///
     /// # Errors
     /// `Io`; then the folder is removed.
     pub fn commit(mut self, out: &Path) -> Result<()> {
         sync_files_below(&self.path)?;
-        // Before the folder gets its name: what can fail without consequences fails first.
+        // Before the rename: steps that can fail without consequences come first.
         let above = open_folder_of(out)?;
         fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
         if let Some(mark) = self.mark.take() {
             mark.leave();
         }
         above.sync()?;
-        // Only now: a run killed between the two leaves a finished folder whose mark says which run
-        // has finished it.
+        // Only now: a run killed in between leaves a finished folder with a mark that identifies
+        // the run.
         let mark = out.join(MARK);
-        // Not synced: a mark that comes back after a power loss says the same again.
+        // Not synced: a mark that reappears after a power loss is still correct.
         fs::remove_file(&mark).map_err(Error::io("remove", &mark))
     }
 
-    /// Returns whether a run of that fingerprint has given the folder `out` its name and was
-    /// stopped before it said so: all of it is there, and its mark as well.
+    /// Returns whether a run of that fingerprint renamed the folder `out` and was stopped before it
+    /// removed the mark: the folder is complete, and still marked.
     ///
     /// # Errors
     /// `Io`.
@@ -156,7 +155,7 @@ impl ScratchDir {
 impl Drop for ScratchDir {
     fn drop(&mut self) {
         if let Some(mark) = self.mark.take() {
-            // The mark goes last: if removal is cut short, the rest is still known as ours.
+            // The mark goes last: if removal is interrupted, the rest can still be identified.
             let emptied = empty_but_mark(&self.path);
             drop(mark);
             match emptied.map(|()| fs::remove_dir(&self.path)) {
@@ -168,7 +167,7 @@ impl Drop for ScratchDir {
     }
 }
 
-/// One `syncfs` would do, but std has none: every file is opened and synced, then the folders.
+/// `syncfs` would do it at once, but std lacks it: open and sync every file, then the folders.
 fn sync_files_below(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
@@ -184,14 +183,14 @@ fn sync_files_below(folder: &Path) -> Result<()> {
     synced.map_err(Error::io("sync the folder", folder))
 }
 
-/// Returns whether it is an empty folder, and no link to one.
+/// Returns whether it is an empty folder, and not a link to one.
 fn is_empty(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir())
         && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Returns whether it is a folder, and no link to one, that has our mark. One that is not whole has
-/// nothing beside it yet.
+/// Returns whether it is a folder, and not a link to one, with fdconvert's mark. A folder with an
+/// incomplete mark has no other files yet.
 fn is_marked(folder: &Path) -> bool {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
     let mark = fs::symlink_metadata(folder.join(MARK));
@@ -268,13 +267,14 @@ mod tests {
         }
         assert!(partial.join("precious").is_file());
 
-        // Killed while it set its mark: as if it had not begun.
+        // Killed while setting its mark: as if it had not started.
         let torn = folder.path().join("torn");
         fs::create_dir(partial_path(&torn)).unwrap();
         fs::write(partial_path(&torn).join(MARK), [1; 7]).unwrap();
         assert!(!ScratchDir::open(&torn, [2; 16], false).unwrap().resumed());
 
-        // A torn mark beside a file is none of ours: nothing is written before the mark is whole.
+        // An incomplete mark beside a file is foreign: nothing is written before the mark is
+        // complete.
         fs::create_dir(partial_path(&torn)).unwrap();
         fs::write(partial_path(&torn).join(MARK), [1; 7]).unwrap();
         fs::write(partial_path(&torn).join("precious"), b"x").unwrap();
@@ -285,7 +285,7 @@ mod tests {
         fs::create_dir(folder.path().join("empty")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("empty"), partial_path(&linked)).unwrap();
         assert!(ScratchDir::open(&linked, [2; 16], true).is_err());
-        // Killed after the folder got its name.
+        // Killed after the rename.
         let named = folder.path().join("named");
         fs::create_dir(&named).unwrap();
         assert!(!ScratchDir::is_finished(&named, [1; 16]).unwrap());
@@ -295,7 +295,7 @@ mod tests {
         ScratchDir::confirm(&named).unwrap();
         assert_eq!(fs::read_dir(&named).unwrap().count(), 0);
 
-        // What a killed run leaves: our mark and some files.
+        // Leftovers of a killed run: the mark and some files.
         fs::write(partial.join(MARK), [1; 16]).unwrap();
         assert!(ScratchDir::open(&out, [2; 16], false).is_err());
         assert!(partial.join("precious").is_file());

@@ -1,4 +1,4 @@
-//! JSON objects that begin with the checksum of the rest: every changed bit is noticed.
+//! JSON objects that begin with the checksum of the rest, so that any changed bit is detected.
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Start of a sealed object; a checksum of 32 hexadecimal digits follows.
@@ -6,11 +6,11 @@ pub const SEALED_START: &[u8] = b"{\n  \"xxh3\": \"";
 const AFTER: &[u8] = b"\",\n";
 const HASH_DIGITS: usize = 32;
 const HEAD_BYTES: usize = SEALED_START.len() + HASH_DIGITS + AFTER.len();
-/// Start of an object whose members stand on lines of their own.
+/// Start of an object with one member per line.
 const OPENING: &[u8] = b"{\n";
 
-/// Puts the member `xxh3` before all others of `object`, the text of a JSON object with members
-/// on lines of their own: XXH3 (128 bits, seed 0) of all bytes that follow the member's line.
+/// Inserts the member `xxh3` before all others of `object`, the text of a JSON object with one
+/// member per line: XXH3 (128 bits, seed 0) of all bytes after that line.
 #[must_use]
 pub fn seal_json(object: &[u8]) -> Vec<u8> {
     let body = object.strip_prefix(OPENING).unwrap_or(object);
@@ -18,10 +18,10 @@ pub fn seal_json(object: &[u8]) -> Vec<u8> {
     [SEALED_START, hash.as_bytes(), AFTER, body].concat()
 }
 
-/// The object that was sealed.
+/// Returns the object that was sealed.
 ///
 /// # Errors
-/// What is wrong: it is not sealed, cut short or changed.
+/// The fault: it is not sealed, truncated or changed.
 pub fn unseal_json(text: &[u8]) -> Result<Vec<u8>, String> {
     let (head, body) = text.split_at_checked(HEAD_BYTES).ok_or("it is cut short")?;
     let stored = head

@@ -3,15 +3,15 @@ use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::io::Write as _;
 
-/// As much as one request of a store should bring.
+/// The best size of a request to a store.
 const BUFFER_BYTES: usize = 8 << 20;
 
-/// Keeps what `read` gives, until that is nothing, in a file without a name in the folder for
-/// temporary files (`TMPDIR`), and maps it: large contents without the memory for them. The file
-/// is gone with the last slice of the result, and with the process however that ends.
+/// Copies everything that `read` returns, until it returns 0, to an unnamed file in the folder for
+/// temporary files (`TMPDIR`), and maps it: large contents without the memory for them. The file is
+/// gone with the last slice of the result, and with the process however that ends.
 ///
 /// # Errors
-/// Those of `read`; `Io` when the file cannot be made, written or mapped.
+/// Those of `read`; `Io` when the file cannot be created, written or mapped.
 #[allow(clippy::disallowed_methods, reason = "nothing there becomes an output")]
 pub fn spill(mut read: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Bytes> {
     let folder = std::env::temp_dir();

@@ -1,4 +1,4 @@
-//! Bytes that are gathered before they are used.
+//! Collects bytes before their use.
 #[cfg(feature = "spill")]
 use crate::map::map_open;
 use bytes::Bytes;
@@ -7,16 +7,16 @@ use fdconvert_core::Error;
 use fdconvert_core::Result;
 use std::io;
 
-/// Above this they move to a file: the listing of a million images stays in memory.
+/// Above this size, bytes move to a file: the listing of a million images stays in memory.
 #[cfg(feature = "spill")]
 const IN_MEMORY: usize = 32 << 20;
 
-/// Bytes that are added one after another and then read at random: a few in memory, many in a file
-/// without a name in the folder for temporary files (`TMPDIR`), which is mapped in the end, so that
-/// the system may take their memory back. The file is gone with the last slice of the result, and
-/// with the process however that ends.
+/// Bytes that are appended first and then read at random: small amounts in memory, large ones in an
+/// unnamed file in the folder for temporary files (`TMPDIR`). The file is mapped in the end, so
+/// that the system can reclaim the memory. It is gone with the last slice of the result, and with
+/// the process however that ends.
 ///
-/// Without the feature `spill` all of them stay in memory.
+/// Without the feature `spill` everything stays in memory.
 #[derive(Debug, Default)]
 pub struct Spool {
     /// Bytes that are not in the file.
@@ -27,7 +27,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Bytes added so far.
+    /// Returns the number of bytes so far.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
@@ -39,10 +39,10 @@ impl Spool {
         self.len == 0
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// `Io` when the file cannot be made or written.
+    /// `Io` when the file cannot be created or written.
     pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.rest.extend_from_slice(bytes);
         self.len += bytes.len() as u64;
@@ -53,7 +53,7 @@ impl Spool {
         Ok(())
     }
 
-    /// All of them.
+    /// Returns all bytes.
     ///
     /// # Errors
     /// `Io` when the file cannot be written or mapped.

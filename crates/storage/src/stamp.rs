@@ -1,9 +1,8 @@
-//! The times of a source, kept beside the records while a dataset of shards is unfinished.
+//! The times of a source, stored beside the records while a dataset of shards is unfinished.
 //!
 //! `.fdconvert/source.stamp` is one line: `fdconvert source 1`, the fingerprint of the run, and its
-//! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
-//! reaches a finished output. Without it, or where only its start reached the disk, times are not
-//! compared.
+//! stamp, both as 32 hexadecimal digits. It is removed when the dataset is complete, so that no
+//! time reaches a finished output. If it is missing or incomplete, times are not compared.
 use crate::{
     fingerprint_hex,
     place::{self, is_url},
@@ -25,7 +24,7 @@ fn line(fingerprint: [u8; 16], stamp: [u8; 16]) -> String {
     format!("{START}{} {}\n", fingerprint_hex(fingerprint), fingerprint_hex(stamp))
 }
 
-/// Stamp of the times of the source that a dataset was begun from.
+/// Stamp of the source's times at the start of a dataset.
 #[derive(Debug, Clone)]
 pub struct SourceStamp {
     path: PathBuf,
@@ -34,16 +33,16 @@ pub struct SourceStamp {
 }
 
 impl SourceStamp {
-    /// That of a run, whose records lie in the folder `records`.
+    /// Creates the stamp of a run with its records in the folder `records`.
     #[must_use]
     pub fn new(records: &Path, fingerprint: [u8; 16], stamp: [u8; 16]) -> Self {
         Self { path: records.join(NAME), fingerprint, line: line(fingerprint, stamp) }
     }
 
-    /// Refuses to go on when files of the source were written to since the dataset was begun.
+    /// Refuses to resume when files of the source have changed since the dataset was started.
     ///
     /// # Errors
-    /// `Usage` saying so, `Io`.
+    /// `Usage` for changed files, `Io`.
     pub fn check(&self) -> Result<()> {
         let Some(found) = self.found()? else { return Ok(()) };
         if differs(&found, self.line.as_bytes(), self.fingerprint) {
@@ -52,8 +51,8 @@ impl SourceStamp {
         self.refuse_other_run(&found)
     }
 
-    /// In a store, which knows no locks, the times of another run say that it writes there, or did
-    /// before it was stopped: of two that begin together one continues.
+    /// In a store, which has no locks, the times of another run show that it is writing there, or
+    /// was stopped: of two runs that start together, one continues.
     fn refuse_other_run(&self, found: &[u8]) -> Result<()> {
         let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
         if !is_url(&self.path) || found.starts_with(ours.as_bytes()) || !is_ours(found) {
@@ -66,7 +65,7 @@ impl SourceStamp {
         Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()))
     }
 
-    /// Returns whether the very times lie there.
+    /// Returns whether exactly these times are stored.
     ///
     /// # Errors
     /// `Io`.
@@ -88,16 +87,15 @@ impl SourceStamp {
         }
     }
 
-    /// Removes what this value has left.
+    /// Removes the times written by this value.
     pub(crate) fn withdraw(&self) {
         remove_alone_at(&self.path);
     }
 
-    /// Leaves the times for the runs that go on from here; the result tells whether they were not
-    /// there already.
+    /// Writes the times for runs that resume here; returns whether they were new.
     ///
     /// # Errors
-    /// `Usage` for something else of that name, `Io`.
+    /// `Usage` when something else has that name, `Io`.
     pub fn leave(&self) -> Result<bool> {
         match read_file(&self.path, MAX_BYTES) {
             Ok(found) if found == self.line.as_bytes() => return Ok(false),
@@ -124,7 +122,7 @@ impl SourceStamp {
     }
 }
 
-/// Returns whether a line has other times of the same run than ours.
+/// Returns whether a line has other times of the same run.
 fn differs(found: &[u8], line: &[u8], fingerprint: [u8; 16]) -> bool {
     let ours = format!("{START}{} ", fingerprint_hex(fingerprint));
     let is_whole = found.len() == line.len() && found.ends_with(b"\n");
@@ -140,14 +138,14 @@ fn written_since(path: &Path) -> Error {
     Error::usage("source", what).cure("to start again", option::OVERWRITE.on())
 }
 
-/// A whole line, or what a kill or a power loss left of one.
+/// Returns whether it is a complete line, or the remains of one after a kill or a power loss.
 fn is_ours(found: &[u8]) -> bool {
     let start = START.as_bytes();
     let n = found.len().min(start.len());
     found.get(..n) == start.get(..n) || found.iter().all(|byte| *byte == 0)
 }
 
-/// Removes the times of a dataset that is complete, and its folder of records if it is empty.
+/// Removes the times of a complete dataset, and its folder of records if it is empty.
 ///
 /// # Errors
 /// `Io`.
@@ -167,14 +165,14 @@ pub fn remove_source_stamp(records: &Path) -> Result<()> {
             let _ = fs::remove_dir(records);
         }
         Ok(_) => {}
-        // A folder of that name is not ours either.
+        // A folder of that name is foreign.
         Err(cause) if matches!(cause.kind(), NotFound | NotADirectory | IsADirectory) => {}
         Err(cause) => return Err(Error::io("read", &path)(cause)),
     }
     Ok(())
 }
 
-/// Removes the times where there is no record that they could be of.
+/// Removes the times if there is no record that they could belong to.
 pub(crate) fn remove_alone(records: &Path) {
     let Ok(entries) = fs::read_dir(records) else { return };
     let mut names = entries.map(|entry| entry.map(|entry| entry.file_name()));
@@ -187,7 +185,7 @@ pub(crate) fn remove_alone(records: &Path) {
 
 fn remove_alone_at(path: &Path) {
     if read_file(path, MAX_BYTES).is_ok_and(|found| is_ours(&found)) {
-        // The next run replaces it if this fails.
+        // If this fails, the next run replaces it.
         let _ = place::remove(path);
     }
 }

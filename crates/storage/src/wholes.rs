@@ -2,8 +2,8 @@ use bytes::Bytes;
 use fdconvert_core::Ahead;
 use std::path::{Path, PathBuf};
 
-/// Files that will be read soon, each as a whole. Those in stores are fetched before they are asked
-/// for; nothing is done for a file on a disk.
+/// Files that will be read soon, each as a whole. Those in stores are prefetched; nothing happens
+/// for local files.
 #[derive(Debug, Default)]
 pub struct Wholes {
     #[cfg(feature = "stores")]
@@ -11,8 +11,8 @@ pub struct Wholes {
 }
 
 impl Wholes {
-    /// Announces files of at most `max_bytes` each, with their lengths where they are known. They
-    /// are kept until the result is dropped.
+    /// Announces files of at most `max_bytes` each, with their lengths if known. They are kept
+    /// until the result is dropped.
     pub fn read_ahead(
         &self,
         files: impl IntoIterator<Item = (PathBuf, Option<u64>)>,
@@ -32,7 +32,7 @@ impl Wholes {
         ahead
     }
 
-    /// The bytes of an announced file, once they are here; `None` where it has to be read.
+    /// Returns the bytes of an announced file, waiting for them; `None` if it has to be read.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<Bytes> {
         #[cfg(feature = "stores")]

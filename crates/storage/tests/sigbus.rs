@@ -1,5 +1,5 @@
-//! Files that are cut under their maps. A binary of its own: it has a handler of a signal, and
-//! parts of it end by that signal.
+//! Files that are truncated while mapped. A separate binary, because it installs a signal handler,
+//! and parts of it die by that signal.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "the tests stand in for a host with handlers and maps of its own")]
@@ -21,7 +21,7 @@ use std::{
 
 const PAGE: usize = 4096;
 
-/// Bytes none of which is zero.
+/// Bytes without a zero.
 fn content(n_pages: usize) -> Vec<u8> {
     (0..n_pages * PAGE).map(|at| (at % 251) as u8 + 1).collect()
 }
@@ -54,14 +54,14 @@ fn a_cut_file_is_an_error_that_names_it_and_heals() {
     assert!(said.contains("data.bin") && said.contains("to 20480 bytes"), "{said}");
     assert!(said.contains("byte 20480 was wanted"), "{said}");
     assert!(sigbus::happened());
-    // The rest is there, again and again, and what is not stays an error.
+    // The rest stays readable, repeatedly, and the missing part stays an error.
     for _ in 0..3 {
         let rest = sigbus::caught(|| copy(&bytes[..5 * PAGE])).unwrap();
         assert_eq!(rest, content(5));
         assert!(sigbus::caught(|| copy(&bytes[8 * PAGE..])).is_err());
         assert!(sigbus::caught(|| sigbus::populate(&bytes[6 * PAGE..7 * PAGE])).is_err());
     }
-    // The page in which it was cut has zeros at its end, and raises nothing.
+    // The page with the new end has zeros after it, and raises no signal.
     for len in [4 * PAGE + 100, 16 * PAGE - 100] {
         fs::write(&path, content(16)).unwrap();
         cut(&path, len);
@@ -69,7 +69,7 @@ fn a_cut_file_is_an_error_that_names_it_and_heals() {
         let cut_page = sigbus::caught(|| sigbus::populate(page));
         assert!(cut_page.unwrap_err().chain().contains("it was cut"));
     }
-    // What can be read again is read again.
+    // Restored bytes are readable again.
     fs::write(&path, content(16)).unwrap();
     assert_eq!(sigbus::caught(|| copy(&bytes)).unwrap(), content(16));
     sigbus::populate(&bytes[1..]).unwrap();
@@ -83,7 +83,7 @@ fn what_was_made_of_zeros_is_not_to_be_kept() {
     let mut told = Vec::new();
     let hit = sigbus::caught(|| {
         told.push(sigbus::watched(|| copy(&bytes)).1);
-        // The zeros are still there.
+        // The zeros are still mapped.
         told.push(sigbus::watched(|| copy(&bytes[9 * PAGE..])).1);
         Ok(())
     });
@@ -114,7 +114,7 @@ fn zeros_are_never_taken_for_data() {
                             n_whole.fetch_add(1, SeqCst);
                         }
                         Err(error) => {
-                            // The one who was only disturbed is not to fail.
+                            // Work that was only disturbed must not fail.
                             assert!(part.end > 32 * PAGE, "{}", error.chain());
                             n_failed.fetch_add(1, SeqCst);
                         }
@@ -134,7 +134,7 @@ fn maps_may_go_while_they_are_hit_and_files_may_be_gone() {
     cut(&path, PAGE);
     fs::remove_file(&path).unwrap();
     assert!(sigbus::caught(|| copy(&bytes)).is_err());
-    // Nothing can be read of it any more, which is better than zeros.
+    // It is unreadable from now on, which is better than zeros.
     assert!(sigbus::caught(|| copy(&kept)).is_err());
     drop((bytes, kept));
 
@@ -152,10 +152,10 @@ fn maps_may_go_while_they_are_hit_and_files_may_be_gone() {
     assert!(sigbus::caught(|| copy(&bytes[..PAGE])).is_ok());
 }
 
-/// What a child process does, by name.
+/// Name of the role of a child process.
 const ROLE: &str = "FDCONVERT_TEST_ROLE";
 
-/// Runs a role below in a process of its own.
+/// Runs one of the roles below in a child process.
 fn ended(role: &str, sigbus: &str) -> ExitStatus {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
@@ -192,16 +192,16 @@ fn child() {
     let folder = tempfile::tempdir().unwrap();
     let (path, bytes) = mapped(folder.path(), 8);
     if role == "chained" {
-        // SAFETY: the handler takes what handlers take.
+        // SAFETY: the handler has the signature of handlers.
         unsafe { libc::signal(libc::SIGBUS, exit_42 as extern "C" fn(_) as libc::sighandler_t) };
     }
     let foreign = folder.path().join("foreign");
     fs::write(&foreign, content(2)).unwrap();
-    // SAFETY: it is cut below, and read, to see what happens.
+    // SAFETY: it is truncated below, and read, to see what happens.
     let foreign_map = unsafe { memmap2::Mmap::map(&File::open(&foreign).unwrap()) }.unwrap();
     cut(&path, PAGE);
     cut(&foreign, 0);
-    // The handler is in place.
+    // The handler is installed.
     assert!(sigbus::caught(|| copy(&bytes[..PAGE])).is_ok());
     match role.as_str() {
         "outside" => drop(copy(&bytes)),
@@ -210,7 +210,7 @@ fn child() {
             assert!(sigbus::caught(|| copy(&bytes)).is_err());
             drop(sigbus::caught(|| copy(&foreign_map)));
         }
-        // The one before ours, of the standard library, lets the first one pass.
+        // The previous handler, of the standard library, lets the first one pass.
         // SAFETY: sends a signal to this thread.
         "sent" => (0..2).for_each(|_| assert_eq!(unsafe { libc::raise(libc::SIGBUS) }, 0)),
         // The child finds zeros in the map, and no thread that would map the file again.

@@ -1,13 +1,12 @@
-//! What users say of a store's address, looked at before the first request: the client panics where
-//! its URL is none.
+//! Checks parts of a store's address before the first request: the client panics on an invalid URL.
 use fdconvert_core::{Error, Result, option};
 use url::Url;
 
-/// Characters of the names of buckets and containers beside letters and digits: `:` stands between
-/// tenant and bucket in Ceph, `$` before the containers that Azure makes.
+/// Characters in names of buckets and containers, besides letters and digits: `:` separates tenant
+/// and bucket in Ceph, `$` starts the names of containers that Azure makes.
 const IN_NAMES: &str = "-_.:$";
 
-/// Returns whether a bucket or a container can have the name, in any of the stores.
+/// Returns whether a bucket or container in any store can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     name.chars().all(|char| char.is_ascii_alphanumeric() || IN_NAMES.contains(char))
 }
@@ -25,7 +24,7 @@ pub(crate) fn check_endpoint(endpoint: &str) -> Result<()> {
     Err(Error::usage(option::STORE_OPTION, what))
 }
 
-/// Refuses a region that is not a part of a host's name.
+/// Refuses a region that cannot be part of a host name.
 pub(crate) fn check_region(region: &str) -> Result<()> {
     if region.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char)) {
         return Ok(());

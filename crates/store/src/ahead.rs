@@ -1,13 +1,13 @@
-//! Ranges that will be read soon, fetched before they are asked for.
+//! Prefetches ranges of objects.
 //!
 //! ```text
-//! announce   ranges -> merged ones, each a piece that a task on the runtime fetches
-//! read       a piece that holds the range? wait for it, and take a slice; else ask as usual
-//! drop       of the announcement: its pieces are given up, with their requests
+//! announce   merges ranges into pieces; a task on the runtime fetches each
+//! read       is the range in a piece? wait for that, and return a slice; else send a request
+//! drop       of the announcement: abandons its pieces and their requests
 //! ```
 //!
-//! Nothing here can fail a read. A piece that cannot be fetched is as though it had not been
-//! announced: the read then makes a request of its own, whose word counts.
+//! Nothing here can fail a read. A piece that cannot be fetched counts as not announced: the read
+//! then sends its own request, and that one decides.
 use crate::{
     client::Client,
     count,
@@ -25,7 +25,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Ranges of an object that were announced: fetched, or on their way. Dropped, they are given up.
+/// Announced ranges of an object, fetched or on their way. Drop abandons them.
 #[derive(Debug)]
 #[must_use = "what was announced is given up when this is dropped"]
 pub struct Announcement {
@@ -34,15 +34,15 @@ pub struct Announcement {
     pieces: Vec<(Key, AbortHandle)>,
 }
 
-/// Start of a piece, and a number that no other has.
+/// Start of a piece, and a unique number.
 type Key = (u64, u64);
 
 impl Announcement {
-    /// Begins to fetch ranges of an object; those beyond its end are left out.
+    /// Starts to fetch ranges of an object; drops those beyond its end.
     pub(crate) fn new(object: &Arc<Object>, ranges: Vec<Range<u64>>) -> Self {
         let mut announced =
             Self { object: object.clone(), process: process::id(), pieces: Vec::new() };
-        // Why there is no client is what the first read says.
+        // The first read reports why there is no client.
         let Ok(client) = object.client() else { return announced };
         let shelf = object.announced.0.of(announced.process);
         for Merged { range, gaps } in merge(ranges) {
@@ -54,7 +54,7 @@ impl Announcement {
         announced
     }
 
-    /// Requests that bring the ranges.
+    /// Returns the number of requests for the ranges.
     #[must_use]
     pub fn n_requests(&self) -> usize {
         self.pieces.len()
@@ -63,7 +63,7 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // What a forked child inherits belongs to threads that it does not have.
+        // After a fork, inherited pieces belong to threads that do not exist.
         if self.process != process::id() || self.pieces.is_empty() {
             return;
         }
@@ -71,7 +71,7 @@ impl Drop for Announcement {
             task.abort();
         }
         let given_up = self.object.announced.0.of(self.process).lock().take(&self.pieces);
-        // Not under the lock: it may be much memory.
+        // Outside the lock, since it may free much memory.
         drop(given_up);
     }
 }
@@ -90,7 +90,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Bytes of a range that lies in it, once they are here.
+    /// Waits for the piece and returns the bytes of a range inside it.
     fn wait(&self, Range { start, end }: Range<u64>) -> Option<Bytes> {
         let bytes = self.fetched.wait()?;
         let place = |at: u64| usize::try_from(at.checked_sub(self.range.start)?).ok();
@@ -109,15 +109,15 @@ struct Shelf(Mutex<Pieces>);
 #[derive(Debug, Default)]
 struct Pieces {
     by_start: BTreeMap<Key, Arc<Piece>>,
-    /// The length of the longest that there was.
+    /// Length of the longest piece so far.
     longest: u64,
-    /// Pieces that there were.
+    /// Number of pieces so far.
     count: u64,
 }
 
 impl Shelves {
-    /// An announced range, once it is here; `None` where it is not announced, and where it cannot
-    /// be fetched.
+    /// Waits for an announced range and returns it; `None` if it is not announced, or cannot be
+    /// fetched.
     pub(crate) fn read(&self, range: Range<u64>) -> Option<Bytes> {
         let piece = self.0.get()?.lock().find(&range)?;
         piece.wait(range)
@@ -144,7 +144,7 @@ impl Pieces {
         pieces.iter().filter_map(|(key, _)| self.by_start.remove(key)).collect()
     }
 
-    /// The piece that holds a range.
+    /// The piece that contains a range.
     fn find(&self, range: &Range<u64>) -> Option<Arc<Piece>> {
         let before = self.by_start.range(..=(range.start, u64::MAX)).rev();
         let near = before.take_while(|((start, _), _)| range.start - start <= self.longest);

@@ -1,7 +1,7 @@
-//! The end of a request that the client panics at.
+//! Catches panics of the client inside a request.
 //!
-//! It does where a credential, a token or an address makes no header and no URL. What it was in the
-//! middle of is dropped with the request.
+//! It panics if a credential, a token or an address makes no valid header or URL. State that the
+//! request was changing is dropped with it.
 use fdconvert_core::{Error, Result, option};
 use object_store::Error as Cause;
 use std::io;
@@ -10,7 +10,7 @@ const SAID: &str = "no request can be made of what was given for the store; chec
                     credentials and token for blanks, line breaks and other characters that do not \
                     belong there";
 
-/// What a request ends with.
+/// Result of a request.
 pub(crate) trait Answer {
     fn of_panic() -> Self;
 }

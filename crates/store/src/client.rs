@@ -1,4 +1,4 @@
-//! The client of each store, and the threads that make its requests.
+//! The client of each store, and the threads that send its requests.
 use crate::{
     address::{check_endpoint, check_region},
     answer::Answer,
@@ -30,14 +30,15 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// Threads that make requests: they only wait and copy.
+/// Threads that send requests: they only wait and copy.
 const THREADS: usize = 2;
 
-/// Requests in flight for what is read ahead; those that somebody waits for are not counted.
+/// Maximum number of concurrent prefetch requests; requests that a thread waits for are not
+/// counted.
 const AHEAD: usize = 128;
 
-/// The clients of this process. A forked child has the memory of the threads that make requests but
-/// not the threads, so it begins with none.
+/// The clients of this process. A forked child has the memory of the request threads but not the
+/// threads, so it starts without clients.
 struct Clients {
     process: u32,
     runtime: Arc<Runtime>,
@@ -45,7 +46,7 @@ struct Clients {
     stores: BTreeMap<Base, Store>,
 }
 
-/// One client, as what it can do.
+/// One client, as its different interfaces.
 #[derive(Clone)]
 struct Store {
     store: Arc<dyn ObjectStore>,
@@ -65,19 +66,19 @@ impl Store {
 
 static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 
-/// A store, and the threads that ask it.
+/// A store, and the threads that send its requests.
 #[derive(Clone)]
 pub(crate) struct Client {
     runtime: Arc<Runtime>,
     pub(crate) store: Arc<dyn ObjectStore>,
-    /// The same, where it lists by pages.
+    /// The store's interface for lists by pages, if it has one.
     pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
-    /// The turns of requests that read ahead, of all stores.
+    /// Permits for prefetch requests, shared by all stores.
     pub(crate) ahead: Arc<Semaphore>,
 }
 
 impl Client {
-    /// The client for a location, made by the first who asks.
+    /// Returns the client for a location, created on first use.
     ///
     /// # Errors
     /// `Usage` for options that do not fit; `Io` when the system has no thread left.
@@ -85,8 +86,7 @@ impl Client {
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let here = process::id();
         if let Some(foreign) = clients.take_if(|clients| clients.process != here) {
-            // Its threads are in the parent: nothing of it may be dropped here, which would wait
-            // for them.
+            // Its threads are in the parent: dropping anything here would wait for them.
             std::mem::forget(foreign);
         }
         let clients = match &mut *clients {
@@ -110,38 +110,38 @@ impl Client {
         Ok(Self { runtime, ahead, store, pages })
     }
 
-    /// Waits for a request, however long it takes. Not to be called by what runs on a runtime itself.
+    /// Waits for a request, however long it takes. Must not be called on a runtime.
     pub(crate) fn wait<A: Answer>(&self, request: impl Future<Output = A>) -> A {
         caught(|| self.run(request)).unwrap_or_else(|_| A::of_panic())
     }
 
-    /// The same for what is no request.
+    /// Waits for work other than a request.
     pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
 
-    /// Begins a request that no thread waits for.
+    /// Starts a request that no thread waits for.
     pub(crate) fn spawn(&self, request: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         self.runtime.spawn(request).abort_handle()
     }
 }
 
 fn start() -> Result<Runtime> {
-    // An error means that the program around has chosen another one.
+    // An error means that the host program has chosen another provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(THREADS).thread_name("store").enable_all();
     builder.build().map_err(Error::io("start", "the threads for stores"))
 }
 
-/// Failures pass, and stores ask for pauses: up to ten tries within three minutes.
+/// Failures may be temporary, and stores ask for pauses: up to ten tries within three minutes.
 fn retry() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: Duration::from_millis(50), ..Default::default() };
     RetryConfig { backoff, ..Default::default() }
 }
 
-/// Options of requests. A request as a whole has no limit of time, since objects may be large; one
-/// that stands still has.
+/// Options of requests. A whole request has no time limit, since objects may be large; a stalled
+/// one has.
 pub(crate) fn client_options(own: &[(String, String)]) -> ClientOptions {
     let mut client = ClientOptions::new()
         .with_timeout_disabled()
@@ -208,7 +208,7 @@ fn connect(location: &Location) -> Result<Store> {
     }
 }
 
-/// Returns the builder of a client for a bucket of S3.
+/// Returns the builder of a client for an S3 bucket.
 pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let environment = env::vars().filter(|(name, _)| name.starts_with("AWS_"));
@@ -219,7 +219,7 @@ pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
     allow_plain_http(&mut options);
     let builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
-        // Many services that speak the protocol delete one object at a time only.
+        // Many compatible services can only delete one object at a time.
         .with_disable_bulk_delete(true)
         .with_retry(retry())
         .with_client_options(client_options(&options));
@@ -227,18 +227,18 @@ pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
         .fold(builder, |builder, (key, value)| builder.with_config(key, value))
 }
 
-/// The one for S3 alone goes before that for all services.
+/// The endpoint for S3 alone takes precedence over that for all services.
 pub(crate) fn s3_endpoint(builder: &AmazonS3Builder) -> Option<String> {
     let get = |key| builder.get_config_value(&key);
     get(AmazonS3ConfigKey::S3Endpoint).or_else(|| get(AmazonS3ConfigKey::Endpoint))
 }
 
-/// Those options that a builder knows.
+/// The options that a builder supports.
 fn known<K: FromStr>(options: &[(String, String)]) -> impl Iterator<Item = (K, String)> + '_ {
     options.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone())))
 }
 
-/// An endpoint that is named with `http://` is meant to be used.
+/// Permits plain HTTP if the endpoint starts with `http://`.
 fn allow_plain_http(options: &mut Vec<(String, String)>) {
     let is_plain = |(name, value): &(String, String)| {
         use AmazonS3ConfigKey::{Endpoint, S3Endpoint};
@@ -249,7 +249,7 @@ fn allow_plain_http(options: &mut Vec<(String, String)>) {
     }
 }
 
-/// The variable by which Google's own tools find an emulator.
+/// The variable that tells Google's own tools the address of an emulator.
 fn emulator() -> Vec<(String, String)> {
     let Ok(host) = env::var("STORAGE_EMULATOR_HOST") else { return Vec::new() };
     let url = if host.contains("://") { host } else { format!("http://{host}") };

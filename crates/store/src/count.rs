@@ -4,18 +4,18 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 static OVER_FETCHED: AtomicU64 = AtomicU64::new(0);
 
-/// Totals of the requests to stores since the process began.
+/// Totals of the requests to stores since the process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Requests; what the client repeated after a failure counts once.
+    /// Number of requests; retries by the client are not counted.
     pub requests: u64,
-    /// Bytes of objects that came back.
+    /// Bytes of objects received.
     pub bytes: u64,
-    /// Those of them that lie between ranges which were fetched together.
+    /// Bytes among them from gaps between ranges that were fetched together.
     pub over_fetched_bytes: u64,
 }
 
-/// Returns what was asked of stores since the process began.
+/// Returns the totals of the requests to stores since the process started.
 #[must_use]
 pub fn totals() -> Totals {
     Totals {

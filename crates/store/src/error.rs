@@ -1,4 +1,4 @@
-//! What stores answer, as errors that say what to do.
+//! Converts answers of stores to errors with cures.
 use crate::location::{Location, Scheme};
 use fdconvert_core::Error;
 use object_store::{
@@ -7,7 +7,7 @@ use object_store::{
 };
 use std::{error::Error as _, io};
 
-/// Parts of answers by which a failure is known, and the cure.
+/// Parts of answers that identify a failure, and the cure.
 const CURES: &[(&str, &str)] = &[
     ("NoSuchBucket", "there is no such bucket; check its name, and the region or endpoint"),
     ("ContainerNotFound", "there is no such bucket; check its name, and the account or endpoint"),
@@ -60,19 +60,19 @@ const CURES: &[(&str, &str)] = &[
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
 
-/// Message for access that is denied for a reason that the store keeps to itself.
+/// Message for denied access without a reason from the store.
 const DENIED: &str = "the store denies access; check the credentials and what they may do";
 const NOT_ACCEPTED: &str = "the store does not accept the credentials";
-/// The same of a web server, which gets none.
+/// The same for a web server, which gets no credentials.
 const NOT_PUBLIC: &str = "the server denies access, and credentials are not sent to web servers; \
                           download the file, and name the copy";
 
-/// What the client says before status and body of an answer.
+/// The client's text before status and body of an answer.
 const STATUS: &str = "status code: ";
-/// Characters of these that are told.
+/// Maximum number of characters of an answer to show.
 const ANSWER_CHARS: usize = 200;
 
-/// The error of a request.
+/// Creates the error of a request.
 pub(crate) fn of(action: &'static str, location: &Location, cause: Cause) -> Error {
     Error::io(action, &location.path)(to_io(location.scheme, cause))
 }
@@ -91,7 +91,7 @@ fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
         }
         Cause::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, Some(denied)),
         Cause::Unauthenticated { .. } => (io::ErrorKind::PermissionDenied, Some(not_accepted)),
-        // The client tells these apart for single objects, and not for lists of them.
+        // The client identifies these for single objects, but not for lists.
         Cause::Generic { .. } if said.contains(" 403 Forbidden") => {
             (io::ErrorKind::PermissionDenied, Some(denied))
         }
@@ -109,21 +109,20 @@ fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
     }
 }
 
-/// Returns whether a body broke off, or could not be understood, after its answer had come, be it
-/// that of an answer that refuses: then what the store has said is not known. The client repeats
-/// only requests without an answer.
+/// Returns whether the body of an answer, even of a refusal, was interrupted or invalid: then the
+/// store's message is unknown. The client only repeats requests without an answer.
 pub(crate) fn is_broken_body(cause: &Cause) -> bool {
     use HttpErrorKind::{Decode, Interrupted, Unknown};
     kind(cause).is_some_and(|kind| matches!(kind, Decode | Interrupted | Unknown))
 }
 
-/// Returns whether a request was sent and no answer came: what it asks for may have been done.
+/// Returns whether a request was sent without getting an answer: it may have been executed.
 pub(crate) fn is_unanswered(cause: &Cause) -> bool {
     use HttpErrorKind::{Interrupted, Timeout, Unknown};
     kind(cause).is_some_and(|kind| matches!(kind, Interrupted | Timeout | Unknown))
 }
 
-/// Of the connection's own error, if that is the cause.
+/// The kind of the connection error, if that is the cause.
 fn kind(cause: &Cause) -> Option<HttpErrorKind> {
     let mut next = cause.source();
     while let Some(cause) = next {
@@ -135,8 +134,8 @@ fn kind(cause: &Cause) -> Option<HttpErrorKind> {
     None
 }
 
-/// Code and message of an answer in XML, which says them beside some 600 characters for the store's own
-/// support; the start of any other answer.
+/// Code and message of an XML answer, without some 600 characters for the store's own support; the
+/// start of any other answer.
 fn brief(said: String) -> String {
     let member = |name: &str| {
         let (_, rest) = said.split_once(&format!("<{name}>"))?;
@@ -155,7 +154,7 @@ fn brief(said: String) -> String {
     }
 }
 
-/// The causes on one line, without those that the one before repeats.
+/// The causes on one line, without repetitions.
 fn chain(cause: &Cause) -> String {
     let mut said = cause.to_string();
     let mut next = cause.source();
@@ -167,7 +166,7 @@ fn chain(cause: &Cause) -> String {
         next = cause.source();
     }
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // A tab may be a part of a name.
+    // A tab may be part of a name.
     lines.collect::<Vec<_>>().join(" ").replace('\t', "\\t")
 }
 

@@ -1,4 +1,4 @@
-//! Bytes that a task on the runtime fetches, and a thread may wait for.
+//! Bytes that a task on the runtime fetches, and that threads can wait for.
 use crate::{client::Client, patience::unless_stopped};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
@@ -9,12 +9,12 @@ use std::{
 };
 use tokio::{sync::Notify, task::AbortHandle};
 
-/// Bytes that are fetched, or on their way.
+/// Bytes that are fetched or on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Fetched {
     state: Mutex<State>,
     arrived: Condvar,
-    /// A thread waits for it.
+    /// Signalled when a thread waits for the bytes.
     wanted: Notify,
 }
 
@@ -23,13 +23,13 @@ enum State {
     #[default]
     Coming,
     Here(Bytes),
-    /// Given up, or the store refuses.
+    /// Abandoned, or refused by the store.
     Lost,
 }
 
 impl Fetched {
-    /// Begins to fetch them once it is their turn, or when a thread waits for them. `request` gives
-    /// `None` where they cannot be had.
+    /// Starts the request when a permit is free, or when a thread waits for the bytes. `request`
+    /// returns `None` on failure.
     pub(crate) fn begin(
         self: &Arc<Self>,
         client: &Client,
@@ -39,7 +39,7 @@ impl Fetched {
         client.spawn(async move {
             let _arrival = Arrival(&fetched);
             let (turn, wanted) = (turns.acquire(), fetched.wanted.notified());
-            // Held until the bytes are here, unless a waiting thread went ahead of its turn.
+            // Held until the bytes arrive, unless a waiting thread skipped the queue.
             let _turn = match select(pin!(turn), pin!(wanted)).await {
                 Either::Left((turn, _)) => turn.ok(),
                 Either::Right(_) => None,
@@ -50,7 +50,7 @@ impl Fetched {
         })
     }
 
-    /// The bytes once they are here; `None` where they do not come.
+    /// Waits for the bytes; `None` if they do not arrive.
     pub(crate) fn wait(&self) -> Option<Bytes> {
         let mut state = self.lock();
         if matches!(*state, State::Coming) {
@@ -72,7 +72,7 @@ impl Fetched {
     }
 }
 
-/// Ends the wait, also where the task is aborted.
+/// Ends the wait, even if the task is aborted.
 struct Arrival<'a>(&'a Fetched);
 
 impl Drop for Arrival<'_> {

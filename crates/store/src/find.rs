@@ -1,4 +1,4 @@
-//! What lies under a URL.
+//! Finds and lists objects under a URL.
 use crate::{
     client::Client,
     error, hugging_face, lists,
@@ -16,36 +16,36 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Kind of thing that a URL leads to.
+/// Kind of a URL's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// An object.
     Object,
-    /// Objects below it.
+    /// A folder: a URL with objects below it.
     Folder,
 }
 
-/// One of the things in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The URL.
+    /// URL of the entry.
     pub path: PathBuf,
-    /// The kind of thing that it leads to.
+    /// Kind of the entry.
     pub found: Found,
 }
 
 pub(crate) static LOOKS: Memo<Option<Found>> = Memo::new();
 
-/// Names by which a folder is known on servers that do not list: manifests of ours and of MosaicML
+/// Files that identify a folder on servers that cannot list: manifests of fdconvert and of MosaicML
 /// Streaming.
 const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"];
 
-/// Returns what a URL leads to; `None` where there is nothing. A plain web server cannot say what
-/// a folder is: one that holds a manifest (`fdconvert.json`, `fdconvert-mixed.json` or
-/// `index.json`) is known by it.
+/// Returns the kind of a URL's target; `None` if nothing exists. A plain web server cannot report
+/// folders, so only one with a manifest (`fdconvert.json`, `fdconvert-mixed.json` or `index.json`)
+/// is recognised.
 ///
 /// # Errors
-/// `Usage` for what is no URL; `Io`.
+/// `Usage` for an invalid URL; `Io`.
 pub fn look(path: &Path) -> Result<Option<Found>> {
     let location = Location::parse(path)?;
     if let Some(found) = LOOKS.get(path) {
@@ -58,7 +58,7 @@ pub fn look(path: &Path) -> Result<Option<Found>> {
 
 fn ask(location: &Location) -> Result<Option<Found>> {
     let has_extension = location.path.extension().is_some();
-    // Each look is a request; the likelier answer is asked for first.
+    // Each check is a request, so start with the likelier one.
     if has_extension && let Some(found) = object(location)? {
         return Ok(Some(found));
     }
@@ -68,10 +68,10 @@ fn ask(location: &Location) -> Result<Option<Found>> {
     if has_extension { Ok(None) } else { object(location) }
 }
 
-/// Returns what lies in a folder, in the order of the names; empty where there is nothing.
+/// Lists a folder, sorted by name; empty if nothing exists.
 ///
 /// # Errors
-/// `Usage` for what is no URL; `Io`, also for servers that do not list.
+/// `Usage` for an invalid URL; `Io`, also for servers that cannot list.
 pub fn list(path: &Path) -> Result<Vec<Entry>> {
     let location = Location::parse(path)?;
     let mut entries = match location.scheme {
@@ -92,23 +92,23 @@ pub fn list(path: &Path) -> Result<Vec<Entry>> {
 pub struct Below {
     /// Relative to the folder.
     pub key: String,
-    /// The number of the folder in the folder that it lies in, at any depth; `None` right in it.
-    /// Those of one number come in the order of their keys.
+    /// The number of the direct subfolder that contains it, at any depth; `None` if it is directly
+    /// in the folder. Objects with the same number arrive sorted by key.
     pub within: Option<u32>,
-    /// In bytes.
+    /// Bytes.
     pub len: u64,
-    /// A hash of its entity tag, or of the time when it was written.
+    /// A hash of its entity tag, or of its modification time.
     pub tag: u64,
 }
 
-/// Requests for lists that are in flight.
+/// Maximum number of concurrent list requests.
 const LISTS: usize = 32;
 
-/// Gives `take` all objects at any depth below a folder, in no order: the folders in it are listed at
-/// the same time, a thousand objects with each request, and none but those are in memory.
+/// Passes all objects at any depth below a folder to `take`, in no order: lists the direct
+/// subfolders concurrently, a thousand objects per request, and keeps only those in memory.
 ///
 /// # Errors
-/// `Usage` for what is no URL; `Io`, also for servers that do not list; those of `take`.
+/// `Usage` for an invalid URL; `Io`, also for servers that cannot list; those of `take`.
 pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     let location = Location::parse(path)?;
     if matches!(location.scheme, Scheme::Http | Scheme::Hf) {
@@ -153,7 +153,7 @@ fn object(location: &Location) -> Result<Option<Found>> {
     if location.key.as_ref().is_empty() {
         return Ok(None);
     }
-    // Its start is what is asked for next.
+    // Opened rather than queried, because its start is read next.
     match Object::open(&location.path) {
         Ok(_) => Ok(Some(Found::Object)),
         Err(error) if is_missing(&error) => Ok(None),

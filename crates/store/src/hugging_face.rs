@@ -1,4 +1,4 @@
-//! Datasets of Hugging Face: files by plain HTTP, lists by its interface for programs
+//! Datasets of Hugging Face: reads files by plain HTTP, and lists them by its API
 //! (<https://huggingface.co/docs/hub/api>).
 use crate::{
     Entry, Found,
@@ -13,9 +13,9 @@ use object_store::ClientOptions;
 use serde::Deserialize;
 use std::{env, fs, io, path::PathBuf};
 
-/// Address of Hugging Face, unless `HF_ENDPOINT` says otherwise.
+/// Address of Hugging Face, unless `HF_ENDPOINT` is set.
 const ENDPOINT: &str = "https://huggingface.co";
-/// Pages of a list that are followed: a page has a thousand names.
+/// Maximum number of pages of a list, with a thousand names each.
 const MAX_PAGES: usize = 10_000;
 
 #[derive(Deserialize)]
@@ -29,13 +29,13 @@ pub(crate) fn endpoint() -> String {
     set.map_or_else(|| ENDPOINT.to_owned(), |url| url.trim_end_matches('/').to_owned())
 }
 
-/// The URL below which the files of a repository lie.
+/// The base URL of a repository's files.
 pub(crate) fn files(base: &Base) -> String {
     let Base::Repository { name, revision } = base else { return String::new() };
     format!("{}/datasets/{name}/resolve/{}", endpoint(), revision.replace('/', "%2F"))
 }
 
-/// The same client with the user's token, where there is one.
+/// Adds the user's token to the client options, if there is one.
 pub(crate) fn authorised(client: ClientOptions) -> ClientOptions {
     match headers() {
         Some(headers) => client.with_default_headers(headers),
@@ -49,7 +49,7 @@ fn headers() -> Option<HeaderMap> {
     Some(HeaderMap::from_iter([(header::AUTHORIZATION, value)]))
 }
 
-/// As its own library finds it.
+/// Finds the token like Hugging Face's own library.
 fn token() -> Option<String> {
     let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let file = || {
@@ -63,7 +63,7 @@ fn token() -> Option<String> {
     variable("HF_TOKEN").or_else(file).map(|token| token.trim().to_owned())
 }
 
-/// Returns what lies in a folder of a repository; nothing where it is missing.
+/// Lists a folder of a repository; empty if it is missing.
 pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
     let Base::Repository { name, revision } = &location.base else { return Ok(Vec::new()) };
     let revision = revision.replace('/', "%2F");
@@ -107,7 +107,7 @@ fn entry(location: &Location, listed: Listed) -> Option<Entry> {
     Some(Entry { path: location.path.join(name), found })
 }
 
-/// The next page, as the header `Link` names it.
+/// The URL of the next page, from the header `Link`.
 fn following(headers: &HeaderMap) -> Option<String> {
     let link = headers.get(header::LINK)?.to_str().ok()?;
     let part = link.split(',').find(|part| part.contains("rel=\"next\""))?;

@@ -1,26 +1,26 @@
-//! Objects behind URLs, for threads that wait for them.
+//! Objects behind URLs, with a blocking interface.
 //!
-//! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
-//! one, [`read`] gives a small object as a whole. [`put`] writes a small object, an [`Upload`] one
-//! that grows; [`abort_unfinished`] gives up what killed processes have begun. Which store a URL
-//! means, and where its credentials come from:
+//! An [`Object`] is read by ranges; [`look`] returns the kind of a URL's target, [`list`] lists a
+//! folder, [`read`] reads a small object as a whole. [`put`] writes a small object, an [`Upload`] a
+//! growing one; [`abort_unfinished`] aborts uploads that killed processes have started. The URL
+//! determines the store and the origin of its credentials:
 //!
 //! | URL | store | credentials |
 //! |---|---|---|
-//! | `s3://BUCKET/KEY` | Amazon S3 and what speaks its protocol | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
+//! | `s3://BUCKET/KEY` | Amazon S3 and compatible services | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
 //! | `gs://BUCKET/KEY` | Google Cloud Storage | `GOOGLE_*`, `gcloud auth application-default login`, the machine's account |
 //! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
-//! | `https://HOST/PATH` | any server that answers ranges; read only | none |
+//! | `https://HOST/PATH` | any server with range requests; read only | none |
 //! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
 //!
-//! Further options of a store are given to [`set_options`], for the process as a whole.
+//! [`set_options`] sets further options of stores, for the whole process.
 //!
-//! Requests are made by the crate `object_store` on a small runtime of its own threads; the thread
-//! that asks waits. As many requests are in flight as threads ask, and beside them those for ranges
-//! and objects that were announced ([`Object::announce`], [`Wholes`]). All belong to the process
-//! that made them: a forked child makes its own.
+//! The crate `object_store` sends the requests on a small runtime with its own threads; the calling
+//! thread waits. There are as many concurrent requests as calling threads, plus those for announced
+//! ranges and objects ([`Object::announce`], [`Wholes`]). All of them belong to the process that
+//! created them: a forked child creates its own.
 //!
-//! Deliberately absent: what the bytes mean, and caches of them.
+//! Deliberately absent: the meaning of the bytes, and caches of them.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -58,7 +58,8 @@ pub use unfinished::abort_unfinished;
 pub use whole::{Expected, Wholes, WholesAhead};
 pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
 
-/// Forgets what was found at a path and at the folders above it, which this process has changed.
+/// Forgets the remembered answers for a path and the folders above it, after this process changed
+/// it.
 fn forget(path: &Path) {
     object::STARTS.forget(path);
     for path in path.ancestors() {

@@ -1,7 +1,7 @@
-//! Lists of objects, continued where an answer breaks off.
+//! Lists of objects that resume after an interrupted answer.
 //!
-//! The client repeats requests without an answer; one whose body breaks off fails. Of a hundred
-//! thousand pages one would end the list.
+//! The client repeats requests without an answer, but fails on an interrupted body. A list of a
+//! hundred thousand pages would fail because of one.
 use crate::{
     client::Client,
     count,
@@ -13,10 +13,10 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _, future::ready, str
 use object_store::{Error as Cause, ListResult, ObjectMeta, ObjectStore, path::Path};
 use std::sync::Arc;
 
-/// Tries, in a row, of a list that breaks off.
+/// Consecutive tries of an interrupted list.
 const TRIES: u32 = 4;
 
-/// Returns the objects and folders right in a folder.
+/// Returns the objects and folders directly in a folder.
 pub(crate) async fn right_in(client: &Client, folder: &Location) -> Result<ListResult, Cause> {
     let Location { base, key, .. } = folder;
     let mut n_tries = 0;
@@ -37,7 +37,7 @@ pub(crate) async fn right_in(client: &Client, folder: &Location) -> Result<ListR
             Ok(listed) => break listed,
         }
     };
-    // Names that begin with a slash are taken for others by the client.
+    // The client misreads names that begin with a slash.
     let n_folders = listed.common_prefixes.len();
     listed.common_prefixes.retain(|folder| !folder.as_ref().is_empty());
     if listed.common_prefixes.len() < n_folders {
@@ -51,8 +51,8 @@ fn nothing() -> ListResult {
     ListResult { common_prefixes, objects, extensions }
 }
 
-/// All objects at any depth below a folder. A store that lists by names gives each once, also when
-/// its list is continued.
+/// Lists all objects at any depth below a folder. A store that lists in name order returns each one
+/// once, even when its list is resumed.
 pub(crate) fn below(
     client: &Client,
     base: &Base,
@@ -94,7 +94,7 @@ impl List {
         }
     }
 
-    /// The rest of a list that has failed for a name.
+    /// Continues a list that has failed because of a name.
     fn around(&self, cause: Cause) -> Result<BoxStream<'static, Result<ObjectMeta, Cause>>, Cause> {
         let last = self.last.clone();
         let around =
@@ -104,7 +104,7 @@ impl List {
             Ok::<_, Cause>(page.map(|page| (page, around)))
         });
         let objects = pages.map_ok(|page| futures_util::stream::iter(page.objects).map(Ok));
-        // A folder's own name loses its slash, and comes again.
+        // A folder's own name loses its slash, and is listed again.
         let is_new = move |meta: &ObjectMeta| ready(Some(&meta.location) != last.as_ref());
         Ok(objects.try_flatten().try_filter(is_new).boxed())
     }

@@ -1,4 +1,4 @@
-//! Which store a URL means, and which key in it.
+//! Parses URLs into a store and a key.
 use crate::address::is_name;
 use fdconvert_core::{Error, Result};
 use object_store::path::Path as Key;
@@ -8,7 +8,7 @@ use url::Url;
 /// The protocol of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scheme {
-    /// Amazon S3, or another service that speaks its protocol.
+    /// Amazon S3, or a compatible service.
     S3,
     /// Google Cloud Storage.
     Gs,
@@ -49,15 +49,15 @@ fn known() -> String {
 pub(crate) struct Location {
     pub(crate) path: PathBuf,
     pub(crate) scheme: Scheme,
-    /// The part before the key: one client serves all objects with the same.
+    /// The part before the key; one client serves all objects with the same base.
     pub(crate) base: Base,
     pub(crate) key: Key,
 }
 
-/// One bucket, container, host or repository.
+/// A bucket, container, host or repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Base {
-    /// Of S3, Google or Azure.
+    /// A bucket of S3 or Google, or a container of Azure.
     Bucket { scheme: Scheme, name: String },
     /// `https://HOST:PORT`.
     Host(String),
@@ -66,10 +66,9 @@ pub(crate) enum Base {
 }
 
 impl Location {
-    /// Parses a URL.
     ///
     /// # Errors
-    /// `Usage` when it is none of the stores, or names no bucket, host or repository.
+    /// `Usage` when the URL belongs to no supported store, or lacks a bucket, host or repository.
     pub(crate) fn parse(path: &Path) -> Result<Self> {
         let refuse = |what: String| Error::usage("location", what);
         let shown = path.display();
@@ -98,7 +97,7 @@ impl Location {
             }
         };
         let key = match scheme {
-            // As browsers write it: `%20` is a blank.
+            // Percent-encoded, as in browsers: `%20` is a blank.
             Scheme::Http => Key::from_url_path(&key),
             _ => Key::parse(&key),
         };
@@ -111,7 +110,7 @@ impl Location {
         !matches!(self.scheme, Scheme::Http | Scheme::Hf)
     }
 
-    /// Returns whether the store tells what lies below a key.
+    /// Returns whether the store can list the objects below a key.
     pub(crate) fn is_listed(&self) -> bool {
         self.scheme != Scheme::Http
     }

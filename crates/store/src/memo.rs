@@ -1,8 +1,8 @@
-//! What was just asked for.
+//! Short-term memory of answers.
 //!
-//! To open a dataset each format looks at the same few objects to see whether it is one of its own.
-//! Answers are remembered for a moment, so that this is one request and not five. An object that
-//! is written to in that moment is noticed when it is read: by its length or its entity tag.
+//! When a dataset is opened, each format checks the same few objects. Remembering answers for a
+//! moment makes this one request instead of five. If an object changes in that time, reading it
+//! reveals that by its length or its entity tag.
 use bytes::Bytes;
 use std::{
     collections::BTreeMap,
@@ -12,10 +12,10 @@ use std::{
 };
 
 const KEPT_FOR: Duration = Duration::from_secs(2);
-/// Answers.
+/// Maximum number of answers.
 const MAX_KEPT: usize = 4096;
 
-/// The start of an object, or that there is none.
+/// The start of an object, or its absence.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub(crate) len: u64,
@@ -23,7 +23,6 @@ pub(crate) struct Start {
     pub(crate) bytes: Bytes,
 }
 
-/// Answers by URL.
 pub(crate) struct Memo<T>(Mutex<Option<BTreeMap<PathBuf, (Instant, T)>>>);
 
 impl<T: Clone> Memo<T> {
@@ -47,7 +46,7 @@ impl<T: Clone> Memo<T> {
     pub(crate) fn put(&self, path: &Path, answer: T) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get_or_insert_default();
-        // Those that are too old hold memory for nothing.
+        // Expired answers only waste memory.
         kept.retain(|_, (at, _)| at.elapsed() < KEPT_FOR);
         if kept.len() < MAX_KEPT {
             kept.insert(path.to_owned(), (Instant::now(), answer));

@@ -1,31 +1,31 @@
-//! Which requests bring ranges that are close together.
+//! Merges nearby ranges into requests.
 //!
-//! A request costs what some hundred kilobytes cost, so ranges with a small gap between them are
-//! asked for as one, and what lies in the gap is thrown away. The smallest gaps are filled first,
-//! until a twentieth of the bytes would be thrown away: in sequence that is every gap but those
-//! between pages, and of samples in a global shuffle those that happen to be neighbours.
+//! A request costs as much as some hundred kilobytes, so ranges with a small gap between them are
+//! requested together, and the bytes of the gap are discarded. The smallest gaps are filled first,
+//! until a twentieth of the bytes would be discarded. In sequential reading this fills every gap
+//! but those between pages; in a global shuffle it merges samples that happen to be neighbours.
 use std::ops::Range;
 
 /// A gap of at most this many bytes is always filled: the headers of a request and its answer are
-/// not much less, and the headers between the members of a tar are.
+/// not much smaller, and those between the members of a tar have this size.
 const MIN_GAP: u64 = 2 << 10;
-/// No larger gap is filled.
+/// Maximum size of a filled gap.
 const MAX_GAP: u64 = 128 << 10;
-/// No longer range comes about by merging: several of this length in flight bring more than one.
+/// Maximum length of a merged range: several of this length in parallel are faster than one.
 const MAX_LEN: u64 = 4 << 20;
-/// The part of the bytes asked for that gaps over [`MIN_GAP`] may add: one in so many.
+/// Gaps over [`MIN_GAP`] may add one byte per this many requested bytes.
 const GAP_SHARE: u64 = 20;
 
-/// A range that one request brings.
+/// A range fetched by one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Merged {
     pub(crate) range: Range<u64>,
-    /// Bytes of it that lie in gaps.
+    /// Bytes of it in gaps.
     pub(crate) gaps: u64,
 }
 
-/// Merges ranges, in any order, into those to ask for, in ascending order. Each of them lies in one
-/// of the result.
+/// Merges ranges, in any order, into ranges to request, in ascending order. Each input range is
+/// inside one of the results.
 pub(crate) fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Merged> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
@@ -44,7 +44,7 @@ pub(crate) fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Merged> {
     merged
 }
 
-/// Sorted ranges without overlaps.
+/// Sorts ranges and joins overlapping ones.
 fn united(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut united: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -56,7 +56,7 @@ fn united(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     united
 }
 
-/// For each range whether the gap before it is filled.
+/// For each range, whether the gap before it is filled.
 fn filled(ranges: &[Range<u64>]) -> Vec<bool> {
     let pairs = ranges.iter().zip(ranges.iter().skip(1));
     let mut gaps: Vec<(u64, usize)> =
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn samples_in_sequence_are_few_requests() {
-        // A hundred kilobytes each with the headers of a tar between, 16 MiB in all.
+        // A hundred kilobytes each, with tar headers between them, 16 MiB in all.
         let ranges: Vec<_> = (0..160).map(|at| at * 106_000..at * 106_000 + 104_900).collect();
         let merged = merge(ranges);
         assert!(merged.len() <= 5, "{}", merged.len());

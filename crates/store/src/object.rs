@@ -15,12 +15,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Tries of a body that breaks off and cannot be continued.
+/// Number of tries of an interrupted body that cannot be resumed.
 const TRIES: u32 = 4;
 
-/// Bytes that come with the answer that tells how long an object is.
+/// Bytes fetched together with the length of an object.
 const START_BYTES: u64 = 64 << 10;
-/// The same of documents and indexes, which are read as a whole: most need no second request.
+/// The same for documents and indexes, which are read as a whole: most need no second request.
 const DOCUMENT_BYTES: u64 = 1 << 20;
 
 pub(crate) static STARTS: Memo<Option<Start>> = Memo::new();
@@ -30,17 +30,17 @@ pub(crate) static STARTS: Memo<Option<Start>> = Memo::new();
 pub struct Object {
     location: Location,
     len: u64,
-    /// Set by the first answer; later ones must be of the same object.
+    /// Set by the first answer; later answers must have the same tag.
     e_tag: OnceLock<Option<String>>,
     start: Bytes,
     pub(crate) announced: Shelves,
 }
 
 impl Object {
-    /// Asks for the length and the first bytes.
+    /// Requests the length and the first bytes.
     ///
     /// # Errors
-    /// `Usage` for what is no URL; `Io`, saying what the store answered and what to do.
+    /// `Usage` for an invalid URL; `Io`, with the store's answer and a cure.
     pub fn open(path: &Path) -> Result<Self> {
         let location = Location::parse(path)?;
         let found = match STARTS.get(path) {
@@ -62,10 +62,10 @@ impl Object {
         })
     }
 
-    /// An object whose length is known from elsewhere, such as a manifest: nothing is asked.
+    /// Opens an object of known length, for example from a manifest, without a request.
     ///
     /// # Errors
-    /// `Usage` for what is no URL.
+    /// `Usage` for an invalid URL.
     pub fn with_len(path: &Path, len: u64) -> Result<Self> {
         Ok(Self::known(Location::parse(path)?, len))
     }
@@ -75,29 +75,29 @@ impl Object {
         Self { location, len, e_tag, start, announced }
     }
 
-    /// Bytes of the object.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the object is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Its URL.
+    /// Returns its URL.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.location.path
     }
 
-    /// The bytes from `offset` on, exactly `len` of them.
+    /// Reads exactly `len` bytes from `offset` on.
     ///
     /// # Errors
-    /// `Io`, naming object and offset, when it does not have them, was changed since it was opened,
-    /// or the store refuses.
+    /// `Io`, with object and offset, when the range is out of bounds, the object has changed since
+    /// it was opened, or the store refuses.
     pub fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = offset.checked_add(len).filter(|&end| end <= self.len);
         let Some(end) = end else {
@@ -105,7 +105,7 @@ impl Object {
             return Err(self.error(io::ErrorKind::UnexpectedEof, what));
         };
         if end <= self.start.len() as u64 {
-            // Both are below the length of what is in memory.
+            // Both are below the length of the bytes in memory.
             return Ok(self.start.slice(offset as usize..end as usize));
         }
         if len == 0 {
@@ -118,12 +118,12 @@ impl Object {
         client.read(self.request(&client, offset, end))
     }
 
-    /// Begins to fetch ranges (offset and length) that will be read soon, near ones together: a
-    /// read of one of them takes what was fetched, and waits for it if need be. Any other read is
-    /// what it is without, and so is one of a range that could not be fetched.
+    /// Starts to fetch ranges (offset and length) that will be read soon, nearby ones together: a
+    /// read of one of them returns the fetched bytes, and waits for them if necessary. Other reads
+    /// are not affected, and a range that could not be fetched is read as usual.
     ///
-    /// At most 128 such requests of a process are in flight, and those that a read waits for. How
-    /// many bytes are announced is the caller's business: they are kept until the result is dropped.
+    /// A process has at most 128 such requests in flight, plus those that a read waits for. The
+    /// caller limits the number of announced bytes: they are kept until the result is dropped.
     pub fn announce(
         self: &Arc<Self>,
         ranges: impl IntoIterator<Item = (u64, u64)>,
@@ -139,7 +139,7 @@ impl Object {
         Client::of(&self.location)
     }
 
-    /// Asks for bytes, and compares the answer with what is known of the object.
+    /// Requests bytes, and compares the answer with the known facts of the object.
     pub(crate) async fn request(&self, client: &Client, offset: u64, end: u64) -> Result<Bytes> {
         let e_tag = self.e_tag.get().cloned().flatten();
         let range = GetRange::Bounded(offset..end);
@@ -165,7 +165,7 @@ impl Object {
     }
 }
 
-/// A whole object of at most `max_bytes`.
+/// Reads a whole object of at most `max_bytes`.
 ///
 /// # Errors
 /// `Io`; `Limit` when it is larger (the option `max_file_bytes`).
@@ -188,8 +188,8 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
     }
 }
 
-/// The same; `None` where there is no such object, also now, if there was none a moment ago: another
-/// process may have written it.
+/// Like [`read`]; `None` if the object does not exist. Always asks the store, even after a recent
+/// negative answer: another process may have written it.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -203,7 +203,7 @@ pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
     }
 }
 
-/// The first bytes of an object, at most `n_bytes`: fewer where it is shorter.
+/// Reads the first bytes of an object, at most `n_bytes`: fewer if it is shorter.
 ///
 /// # Errors
 /// `Io`.
@@ -212,7 +212,7 @@ pub fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
     object.read(0, n_bytes.min(object.len))
 }
 
-/// Length, tag and first bytes; `None` where there is no such object.
+/// Length, tag and first bytes; `None` if the object does not exist.
 fn start_of(location: &Location) -> Result<Option<Start>> {
     let is_document = location
         .path
@@ -242,7 +242,7 @@ async fn head(client: &Client, location: &Location) -> Result<ObjectMeta> {
     Ok(found.map_err(|cause| error::of("open", location, cause))?.meta)
 }
 
-/// Returns the store's metadata of the object, the range of bytes that it sends, and these.
+/// Returns the store's metadata of the object, the range of bytes that it sends, and the bytes.
 async fn get(
     client: &Client,
     location: &Location,
@@ -264,15 +264,15 @@ async fn get(
                 count::received(answer.2.len());
                 return Ok(answer);
             }
-            // The client has continued bodies that broke off, where it could: where the answer had
-            // no tag, or that of the rest was another one, it could not.
+            // The client resumes interrupted bodies if it can: not if the answer had no tag, or the
+            // rest had another one.
             Err(cause) if n_tries < TRIES && error::is_broken_body(&cause) => {}
             Err(cause) => return Err(error::of("read", location, cause)),
         }
     }
 }
 
-/// A whole object of at most `max_bytes`, by one request; `None` where it is longer, or the store
+/// Reads a whole object of at most `max_bytes` by one request; `None` if it is longer, or the store
 /// refuses.
 pub(crate) async fn get_whole(
     client: &Client,

@@ -1,10 +1,10 @@
-//! Lists with names that the client does not take: with an empty part (`//`), a part `.` or `..`, or a
+//! Lists with names that the client rejects: with an empty part (`//`), a part `.` or `..`, or a
 //! control character.
 //!
-//! A page with such a name fails as a whole, and says the first of them. So a list that has failed
-//! that way is continued by pages of half as many names each time, until all before that name has come
-//! and the name stands alone. It is noted, and the list continues behind it and all below it, whose
-//! names are no better.
+//! A page with such a name fails as a whole, and the error contains the first of them. Such a list
+//! is resumed with pages that shrink by half each time, until all names before the bad one have
+//! arrived and it is alone on a page. It is recorded, and the list continues after it and
+//! everything below it, since those names are as bad.
 use crate::{
     client::Client,
     count,
@@ -23,17 +23,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Names of a page.
+/// Names per page.
 const PAGE: usize = 1000;
-/// Tries of a page whose answer breaks off.
+/// Number of tries of an interrupted page.
 const TRIES: u32 = 4;
 /// Each costs some twenty requests; a list with more of them fails.
 const MAX_LEFT_OUT: usize = 1000;
 
-/// Names that were left out of lists, up to the part that the client does not take.
+/// Names omitted from lists, up to the part that the client rejects.
 static LEFT_OUT: Mutex<BTreeMap<Base, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// Returns what was left out of lists at or below a URL, as a note; `None` where nothing was.
+/// Describes the names omitted from lists at or below a URL; `None` if there were none.
 #[must_use]
 pub fn left_out(path: &FilePath) -> Option<String> {
     let Location { base, key, .. } = Location::parse(path).ok()?;
@@ -50,7 +50,7 @@ pub fn left_out(path: &FilePath) -> Option<String> {
     })
 }
 
-/// Forgets what was left out below a folder, which is listed again.
+/// Forgets omitted names below a folder that is listed again.
 pub(crate) fn forget(location: &Location) {
     let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(names) = left_out.get_mut(&location.base) {
@@ -58,7 +58,7 @@ pub(crate) fn forget(location: &Location) {
     }
 }
 
-/// Notes a name; false where there are too many.
+/// Records a name; returns false if there are too many.
 pub(crate) fn leave_out(base: &Base, name: &str) -> bool {
     let mut left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
     let names = left_out.entry(base.clone()).or_default();
@@ -71,7 +71,7 @@ fn is_below(name: &str, folder: &Path) -> bool {
     folder.is_empty() || name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The start of a name up to its first part that the client does not take, with the slash behind it.
+/// The start of a name up to its first rejected part, with the following slash.
 fn odd_part(name: &str) -> &str {
     let mut end = 0;
     for part in name.split_inclusive('/') {
@@ -92,13 +92,13 @@ fn why(name: &str) -> &'static str {
     }
 }
 
-/// A list that is continued around such names.
+/// A list that continues around such names.
 pub(crate) struct Around {
     store: Arc<dyn PaginatedListStore>,
     base: Base,
     prefix: Option<String>,
     is_deep: bool,
-    /// Behind which name it continues, and behind which page.
+    /// It continues after this name, and after the page of `token`.
     after: Option<String>,
     token: Option<String>,
     n_names: usize,
@@ -106,8 +106,8 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    /// Of what lies right in a folder, or at any depth below it, behind a name; the error where it
-    /// is another one, or the store has no pages.
+    /// Continues the list of a folder, direct entries or all depths, after a name; returns the
+    /// error if it is a different one, or if the store has no pages.
     pub(crate) fn of(
         client: &Client,
         base: &Base,
@@ -132,7 +132,7 @@ impl Around {
         })
     }
 
-    /// The next page; `None` behind the last.
+    /// The next page; `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<ListResult>, Cause> {
         let mut n_tries = 0;
         while !self.is_done {
@@ -164,10 +164,10 @@ impl Around {
         Ok(None)
     }
 
-    /// Continues behind a name; false where that leads no further.
+    /// Continues after a name; returns false if that makes no progress.
     fn passes(&mut self, name: &str) -> bool {
         let odd = odd_part(name);
-        // No name with this start comes behind the last character that there is.
+        // No name with this start sorts after the last possible character.
         let end = if odd.ends_with('/') { "\u{10ffff}" } else { "" };
         let after = Some(format!("{odd}{end}"));
         self.token = None;
@@ -177,7 +177,7 @@ impl Around {
     }
 }
 
-/// The name for which a page has failed.
+/// The name because of which a page has failed.
 fn odd_name(cause: &Cause) -> Option<&str> {
     match cause {
         Cause::InvalidPath {

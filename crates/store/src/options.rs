@@ -1,24 +1,24 @@
-//! Options of stores, for the process as a whole.
+//! Options of stores, for the whole process.
 //!
-//! Not for each dataset: which endpoint and which credentials a bucket has does not depend on who
-//! reads it, and readers open further objects (shards, indexes) by themselves.
+//! They are not per dataset: the endpoint and credentials of a bucket do not depend on its reader,
+//! and readers open further objects (shards, indexes) by themselves.
 use fdconvert_core::{Error, Result, option};
 use std::sync::{PoisonError, RwLock};
 
 static OPTIONS: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
 
-/// Hint for a name that no store has.
+/// Hint for an unknown name.
 const HELP: &str = "names are those of object_store, e.g. endpoint, region, access_key_id, \
                     secret_access_key, skip_signature, allow_http, account_name, \
                     service_account, timeout";
 
-/// Sets options of stores, beside what the environment says: `endpoint` (of S3), `region`,
-/// `access_key_id`, `account_name`, `allow_http` and so on, as
-/// [`object_store`](https://docs.rs/object_store) calls them. A store takes those that concern it.
-/// Clients that exist already keep theirs, so call it before anything is opened.
+/// Sets options of stores, in addition to the environment: `endpoint` (of S3), `region`,
+/// `access_key_id`, `account_name`, `allow_http` and so on, with the names of
+/// [`object_store`](https://docs.rs/object_store). Each store uses those that concern it. Existing
+/// clients keep theirs, so call it before opening anything.
 ///
 /// # Errors
-/// `Usage` for a name that no store has.
+/// `Usage` for a name that no store supports.
 pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     let mut known = Vec::new();
     for (name, value) in options {
@@ -32,7 +32,7 @@ pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Resul
     Ok(())
 }
 
-/// Options that were set, in order: later ones overwrite earlier ones.
+/// Options set so far, in order: later ones override earlier ones.
 pub(crate) fn options() -> Vec<(String, String)> {
     OPTIONS.read().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -1,8 +1,8 @@
-//! How long a request is waited for.
+//! Time limits for requests.
 //!
-//! The client repeats a request that fails for up to three minutes, and one that trickles has no end.
-//! The one who stops a run does not wait for that, and opening is over after a minute: a server that is
-//! silent then is not asked again for what the next format would look at.
+//! The client repeats a failing request for up to three minutes, and a slow one has no limit.
+//! Stopping a run does not wait for that, and opening gives up after a minute: a server that was
+//! silent then is not asked again for the objects that the next format would check.
 use crate::{
     client::Client,
     location::{Base, Location},
@@ -18,26 +18,25 @@ use std::{
 };
 use tokio::{sync::watch, time::timeout};
 
-/// Time for opening an object, with all that is tried again.
+/// Time limit for opening an object, including retries.
 const OPENING: Duration = Duration::from_secs(60);
 
-/// A server that was silent is not asked again so soon.
+/// A server that was silent is not asked again within this time.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// How many have stopped reading.
+/// Number of callers that have stopped reading.
 static STOPPED: LazyLock<watch::Sender<u32>> = LazyLock::new(|| watch::Sender::new(0));
 
-/// The server that was silent last, and when.
+/// The last silent server, and the time.
 static LAST_SILENT: Mutex<Option<(Base, Instant)>> = Mutex::new(None);
 
-/// As long as it lives nothing is read from stores: requests that were made end, as those that will
-/// be, with `Cancelled`.
+/// While it lives, nothing is read from stores: current and future requests fail with `Cancelled`.
 #[derive(Debug)]
 #[must_use = "reading continues when this is dropped"]
 pub struct ReadingStopped(());
 
-/// Stops reading from stores, of all threads of this process: for those who wait for threads that
-/// read. Writing continues, since what a run has begun to send is to be given up in order.
+/// Stops reading from stores in all threads of this process: for callers that join reading threads.
+/// Writing continues, so that started uploads can be aborted properly.
 pub fn stop_reading() -> ReadingStopped {
     STOPPED.send_modify(|n| *n += 1);
     ReadingStopped(())
@@ -49,7 +48,7 @@ impl Drop for ReadingStopped {
     }
 }
 
-/// The result of a request; `None` where reading was stopped before.
+/// The result of a request; `None` if reading is stopped before that.
 pub(crate) async fn unless_stopped<T>(request: impl Future<Output = T>) -> Option<T> {
     let mut stopped = STOPPED.subscribe();
     match select(pin!(request), pin!(stopped.wait_for(|n| *n > 0))).await {
@@ -62,15 +61,15 @@ impl Client {
     /// Waits for a request that reads.
     ///
     /// # Errors
-    /// Those of the request; `Cancelled` where reading is stopped.
+    /// Those of the request; `Cancelled` if reading is stopped.
     pub(crate) fn read<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
         self.wait(unless_stopped(request)).unwrap_or(Err(Error::Cancelled))
     }
 
-    /// Waits for requests by which something is opened.
+    /// Waits for the requests that open something.
     ///
     /// # Errors
-    /// As for [`read`](Self::read); `Io` where there is no answer in time.
+    /// As for [`read`](Self::read); `Io` if there is no answer in time.
     pub(crate) fn open<T>(
         &self,
         location: &Location,

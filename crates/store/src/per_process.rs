@@ -1,9 +1,9 @@
 use std::{process, sync::OnceLock};
 
-/// A value that each process has of its own.
+/// A value that exists once per process.
 ///
-/// A forked child has the locks of its parent as they were, held ones for ever, and tasks that no
-/// thread works on. So it appends a value of its own, and looks at no other.
+/// A forked child inherits the locks of its parent in their current state, so that a held one stays
+/// held forever, and tasks without threads. So it appends its own value, and touches no other.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T>(OnceLock<Box<Own<T>>>);
 
@@ -21,7 +21,7 @@ impl<T> Default for PerProcess<T> {
 }
 
 impl<T: Default> PerProcess<T> {
-    /// That of this process, if it has one already.
+    /// Returns this process's value, if it has one.
     pub(crate) fn get(&self) -> Option<&T> {
         let mut own = self.0.get()?;
         let here = process::id();
@@ -31,7 +31,7 @@ impl<T: Default> PerProcess<T> {
         Some(&own.value)
     }
 
-    /// That of a process, made by the first who asks.
+    /// Returns a process's value, created on first use.
     pub(crate) fn of(&self, process: u32) -> &T {
         let make = || Box::new(Own { process, value: T::default(), next: PerProcess::default() });
         let mut own = self.0.get_or_init(make);

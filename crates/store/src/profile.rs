@@ -1,9 +1,9 @@
-//! What `aws configure` wrote: `~/.aws/credentials` and `~/.aws/config`, as the AWS command reads
-//! them. `object_store` knows the environment and the machine's role, but not these files.
+//! Reads the files of `aws configure`: `~/.aws/credentials` and `~/.aws/config`, like the AWS
+//! command. `object_store` supports the environment and the machine's role, but not these files.
 use configparser::ini::Ini;
 use std::path::PathBuf;
 
-/// Names of options in the files, and those of `object_store`.
+/// Names of options in the files, and in `object_store`.
 const NAMES: &[(&str, &str)] = &[
     ("aws_access_key_id", "aws_access_key_id"),
     ("aws_secret_access_key", "aws_secret_access_key"),
@@ -12,8 +12,8 @@ const NAMES: &[(&str, &str)] = &[
     ("endpoint_url", "aws_endpoint"),
 ];
 
-/// Options of the profile in use (`AWS_PROFILE`, else `default`); empty where there are no files.
-/// A file that cannot be parsed counts as not there: the AWS command says what is wrong with it.
+/// Options of the current profile (`AWS_PROFILE`, else `default`); empty if there are no files. A
+/// file that cannot be parsed counts as missing: the AWS command reports what is wrong with it.
 pub(crate) fn options(variable: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".into());
     let file = |name: &str, default: &str| {
@@ -23,11 +23,11 @@ pub(crate) fn options(variable: impl Fn(&str) -> Option<String>) -> Vec<(String,
         Some(ini)
     };
     let mut options = Vec::new();
-    // The file of credentials comes last, and so decides.
+    // The credentials file comes last, so it takes precedence.
     let files = [("AWS_CONFIG_FILE", "config"), ("AWS_SHARED_CREDENTIALS_FILE", "credentials")];
     for (name, default) in files {
         let Some(ini) = file(name, default) else { continue };
-        // The file of options calls all profiles but the default one `profile NAME`.
+        // In the config file, all profiles except the default one are called `profile NAME`.
         let sections = [profile.clone(), format!("profile {profile}")];
         for &(theirs, ours) in NAMES {
             let value = sections.iter().find_map(|section| ini.get(section, theirs));

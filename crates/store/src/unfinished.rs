@@ -1,6 +1,6 @@
-//! Objects that were begun in parts and never finished: out of sight, and paid for.
+//! Multipart uploads that were started and never finished: invisible, but charged for.
 //!
-//! `object_store` begins and aborts uploads but does not list them, so the one request is made here
+//! `object_store` starts and aborts uploads but cannot list them, so this module sends that request
 //! (`ListMultipartUploads`,
 //! <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListMultipartUploads.html>).
 use crate::{
@@ -39,11 +39,11 @@ struct Upload {
     initiated: String,
 }
 
-/// Gives up the uploads to an object, or to objects below a folder, that were begun at least that
-/// long ago and are not finished, by any tool; `dry` only finds them. Returns the objects' URLs.
+/// Aborts unfinished uploads of any tool to an object, or to objects below a folder, that started
+/// at least `older_than` ago; with `dry` only lists them. Returns the objects' URLs.
 ///
 /// # Errors
-/// `Usage` for what is no URL, and for stores other than S3, which end them by themselves or by a
+/// `Usage` for an invalid URL, and for stores other than S3, which abort them automatically or by a
 /// rule of the bucket; `Io`.
 pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<Vec<PathBuf>> {
     let location = Location::parse(path)?;
@@ -55,7 +55,7 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
         );
         return Err(Error::usage("OUT", what));
     };
-    // The first: it makes what the others need.
+    // First, because creating a client sets up what the requests below need.
     let client = Client::of(&location)?;
     let builder = client::s3(bucket);
     let store = builder.clone().build().map_err(|cause| error::of("open", &location, cause))?;
@@ -102,13 +102,13 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
     Ok(given_up)
 }
 
-/// A key is that of the object, or of one below the folder.
+/// Returns whether a key is that of the object, or of one below the folder.
 fn is_below(key: &str, wanted: &str) -> bool {
     wanted.is_empty()
         || key.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A time that cannot be read counts as now.
+/// An unreadable time counts as now.
 #[allow(clippy::disallowed_methods, reason = "it is compared with the store's clock, and not kept")]
 fn is_older(begun: &str, than: Duration) -> bool {
     let now = SystemTime::now();
@@ -120,7 +120,7 @@ fn bucket_url(builder: &object_store::aws::AmazonS3Builder, bucket: &str) -> Opt
     let get = |key| builder.get_config_value(&key);
     let in_host = get(AmazonS3ConfigKey::VirtualHostedStyleRequest).is_some_and(|it| it == "true");
     let url = match client::s3_endpoint(builder) {
-        // Such an endpoint has the bucket in its name.
+        // Such an endpoint contains the bucket in its host name.
         Some(endpoint) if in_host => endpoint,
         Some(endpoint) => format!("{}/{bucket}", endpoint.trim_end_matches('/')),
         None => {

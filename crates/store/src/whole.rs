@@ -1,7 +1,7 @@
-//! Whole objects that will be read soon, each fetched by one request before it is asked for.
+//! Prefetches whole objects, each by one request.
 //!
-//! As with [ranges](crate::Object::announce), nothing here can fail a read: an object that could not
-//! be fetched is as though it had not been announced.
+//! As with [ranges](crate::Object::announce), nothing here can fail a read: an object that could
+//! not be fetched counts as not announced.
 use crate::{
     client::Client,
     fetched::Fetched,
@@ -21,28 +21,27 @@ use tokio::task::AbortHandle;
 /// An object that will be read soon as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// Its URL.
+    /// URL of the object.
     pub path: PathBuf,
-    /// Its bytes, where they are known: an object of another length is then not taken.
+    /// Length in bytes, if known: an object of another length is not used.
     pub len: Option<u64>,
 }
 
-/// Objects that were announced, by their URLs. They are kept for as long as what
-/// [`announce`](Self::announce) returned.
+/// Announced objects, by URL. They are kept as long as the result of [`announce`](Self::announce).
 #[derive(Debug, Default)]
 pub struct Wholes(Arc<PerProcess<Shelf>>);
 
 #[derive(Debug, Default)]
 struct Shelf(Mutex<BTreeMap<PathBuf, Held>>);
 
-/// An object, and how many announcements have it.
+/// An object, and the number of its announcements.
 #[derive(Debug)]
 struct Held {
     whole: Arc<Whole>,
     n_announced: usize,
 }
 
-/// An object that is fetched or on its way; given up when no announcement has it.
+/// An object that is fetched or on its way; abandoned with its last announcement.
 #[derive(Debug)]
 struct Whole {
     fetched: Arc<Fetched>,
@@ -52,14 +51,14 @@ struct Whole {
 
 impl Drop for Whole {
     fn drop(&mut self) {
-        // What a forked child inherits belongs to threads that it does not have.
+        // After a fork, inherited tasks belong to threads that do not exist.
         if self.process == process::id() {
             self.task.abort();
         }
     }
 }
 
-/// Objects that were announced together. Dropped, they are given up.
+/// Objects that were announced together. Drop abandons them.
 #[derive(Debug)]
 #[must_use = "what was announced is given up when this is dropped"]
 pub struct WholesAhead {
@@ -69,9 +68,9 @@ pub struct WholesAhead {
 }
 
 impl Wholes {
-    /// Begins to fetch objects of at most `max_bytes` each. At most 128 requests of a process that
-    /// read ahead are in flight, and those that a read waits for; how many objects are announced is
-    /// the caller's business.
+    /// Starts to fetch objects of at most `max_bytes` each. A process has at most 128 prefetch
+    /// requests in flight, plus those that a read waits for; the caller limits the number of
+    /// announced objects.
     pub fn announce(
         &self,
         objects: impl IntoIterator<Item = Expected>,
@@ -82,7 +81,7 @@ impl Wholes {
             WholesAhead { shelves: self.0.clone(), process: here, paths: Vec::new() };
         let shelf = self.0.of(here);
         for expected in objects {
-            // What is empty needs no request, and what is too long is refused by who reads it.
+            // An empty object needs no request, and its reader refuses one that is too long.
             if expected.len.is_some_and(|len| len == 0 || len > max_bytes) {
                 continue;
             }
@@ -98,8 +97,8 @@ impl Wholes {
         announced
     }
 
-    /// The bytes of an announced object, once they are here; `None` where it is not announced, and
-    /// where it cannot be fetched.
+    /// Waits for the bytes of an announced object; `None` if it is not announced, or cannot be
+    /// fetched.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<Bytes> {
         let fetched = self.0.get()?.lock().get(path)?.whole.fetched.clone();
@@ -112,7 +111,7 @@ impl Shelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One announcement less; the object, where it was the last one.
+    /// Removes one announcement; returns the object if it was the last one.
     fn give_up(&self, path: &Path) -> Option<Held> {
         let mut shelf = self.lock();
         let held = shelf.get_mut(path)?;
@@ -129,13 +128,13 @@ impl Drop for WholesAhead {
         let shelf = self.shelves.of(self.process);
         for path in &self.paths {
             let given_up = shelf.give_up(path);
-            // Not under the lock: it may be much memory.
+            // Outside the lock, since it may free much memory.
             drop(given_up);
         }
     }
 }
 
-/// Begins to fetch an object; `None` where no request can be made: why is what the read says.
+/// Starts to fetch an object; `None` if no request can be sent: the read reports why.
 fn begin(Expected { path, len }: &Expected, max_bytes: u64) -> Option<Arc<Whole>> {
     let location = Location::parse(path).ok()?;
     let client = Client::of(&location).ok()?;

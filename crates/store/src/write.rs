@@ -1,7 +1,7 @@
-//! Objects that are written: whole, or in parts while they are made.
+//! Writes objects: as a whole, or in parts while they grow.
 //!
-//! An object appears with its last byte, or not at all: stores have no half objects. What a
-//! process that was killed has sent of one stays with the store, out of sight, until it is
+//! An object appears with its last byte, or not at all: stores have no half-written objects. Parts
+//! sent by a killed process stay in the store, invisible, until they are
 //! [aborted](crate::abort_unfinished).
 use crate::{client::Client, count, error, find, location::Location, object};
 use bytes::Bytes;
@@ -13,38 +13,39 @@ use object_store::{
 use std::{borrow::Cow, fmt, io, mem, path::Path, thread, time::Duration};
 use tokio::task::JoinSet;
 
-/// Bytes of a part. Stores take ten thousand parts of an object.
+/// Bytes per part. Stores accept ten thousand parts per object.
 const PART_BYTES: usize = 8 << 20;
-/// Parts after which they grow, so that an object can be larger than stores take of such parts.
+/// Number of parts after which they grow, so that an object can exceed ten thousand small parts.
 const SMALL_PARTS: u64 = 4000;
-/// Bytes of a part from then on.
+/// Bytes per part from then on.
 const LARGE_PART_BYTES: usize = 96 << 20;
-/// Parts that are on their way, beside the one that is filled, while they are small.
+/// Number of small parts sent concurrently, besides the one being filled.
 const IN_FLIGHT: usize = 4;
-/// Before the second of the same requests, and at most: ten of them in a minute.
+/// Pause before the first retry; with the maximum below, ten tries take a minute.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(26);
-/// Name of marks among the attributes of an object.
+/// Attribute of an object that holds its mark.
 const MARK: &str = "fdconvert";
 
-/// Bytes of the part of that number, from 0, and how many such parts may be on their way together.
+/// Bytes of part `number`, from 0, and the number of such parts that may be sent concurrently.
 fn part_size(number: u32) -> (usize, usize) {
     if u64::from(number) < SMALL_PARTS { (PART_BYTES, IN_FLIGHT) } else { (LARGE_PART_BYTES, 1) }
 }
 
-/// Size and mark of an object, as the store tells them.
+/// Size and mark of an object, according to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
-    /// In bytes.
+    /// Bytes.
     pub len: u64,
-    /// The mark that it was written with.
+    /// Mark set when it was written.
     pub mark: Option<String>,
 }
 
-/// Asks for an object, also where it was asked for a moment ago; `None` where there is none.
+/// Requests size and mark of an object, even if remembered from a moment ago; `None` if it does not
+/// exist.
 ///
 /// # Errors
-/// `Usage` for what is no URL; `Io`.
+/// `Usage` for an invalid URL; `Io`.
 pub fn stat(path: &Path) -> Result<Option<Stat>> {
     let location = Location::parse(path)?;
     let client = Client::of(&location)?;
@@ -61,17 +62,17 @@ pub fn stat(path: &Path) -> Result<Option<Stat>> {
     }
 }
 
-/// Writes an object, in the place of any that has the name.
+/// Writes an object, and replaces an existing one.
 ///
 /// # Errors
-/// `Usage` for what is no URL, and for stores that are read only; `Io`.
+/// `Usage` for an invalid URL, and for read-only stores; `Io`.
 pub fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
     let location = writable(path)?;
     put_as(&location, bytes, mark, PutMode::Overwrite)
 }
 
-/// Writes an object if nothing has the name; the result tells whether the object is there with
-/// these bytes now, be it by another writer.
+/// Writes an object if nothing has the name; returns whether the object now exists with these
+/// bytes, even if another process wrote it.
 ///
 /// # Errors
 /// As for [`put`].
@@ -79,14 +80,14 @@ pub fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
     let location = writable(path)?;
     loop {
         match put_as(&location, bytes.clone(), mark, PutMode::Create) {
-            // Also by ourselves, where the answer was lost and the request was repeated.
+            // Perhaps written by this process, if the answer was lost and the request repeated.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
             put => return put.map(|()| true),
         }
         match object::read(path, bytes.len() as u64) {
             Ok(found) => return Ok(found == bytes),
             Err(Error::Limit { .. }) => return Ok(false),
-            // Deleted since by its writer: the name is free.
+            // Its writer has deleted it since, so the name is unused.
             Err(error) if find::is_missing(&error) => {}
             Err(error) => return Err(error),
         }
@@ -104,7 +105,7 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
     put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
 }
 
-/// Deletes an object, if it is there.
+/// Deletes an object, if it exists.
 ///
 /// # Errors
 /// As for [`put`].
@@ -119,8 +120,8 @@ pub fn delete(path: &Path) -> Result<()> {
     }
 }
 
-/// Asks again, with growing pauses, where no answer came to what may be done twice. `object_store`
-/// repeats such requests only where they give the same answer twice.
+/// Retries with growing pauses if a request that may be repeated got no answer. `object_store` only
+/// retries requests that give the same answer twice.
 pub(crate) fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Result<T, Cause> {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -135,10 +136,10 @@ pub(crate) fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Re
     }
 }
 
-/// Refuses a store that cannot be written to. Whether this user may is another question.
+/// Refuses a read-only store. Does not check the user's permission.
 ///
 /// # Errors
-/// `Usage`, naming those that can; also for what is no URL.
+/// `Usage`, with a list of the writable stores; also for an invalid URL.
 pub fn refuse_read_only(path: &Path) -> Result<()> {
     writable(path).map(|_| ())
 }
@@ -160,9 +161,9 @@ pub(crate) fn attributes(mark: Option<&str>) -> Attributes {
     mark.into_iter().collect()
 }
 
-/// An object that is written from its start to its end. A small one is one request, a large one is
-/// sent in parts of 8 MiB, four of them at a time; larger parts come only after 32 GB. Dropped
-/// unfinished, what was sent is given up.
+/// An object that is written sequentially. A small one is a single request, a large one is sent in
+/// parts of 8 MiB, four at a time; parts only grow after 32 GB. If it is dropped unfinished, the
+/// sent parts are aborted.
 pub struct Upload {
     location: Location,
     client: Client,
@@ -180,7 +181,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Waits until at most so many parts are on their way.
+    /// Waits until at most `n_left` parts are on their way.
     async fn wait_for(&mut self, n_left: usize) -> Result<(), Cause> {
         while self.sending.len() > n_left {
             match self.sending.join_next().await {
@@ -204,7 +205,7 @@ impl Parts {
 
     async fn abort(&mut self) {
         self.sending.shutdown().await;
-        // What cannot be given up now is found by a clean-up.
+        // A later clean-up finds parts that cannot be aborted now.
         let _ = self.upload.abort().await;
     }
 }
@@ -216,10 +217,10 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    /// Nothing is sent yet.
+    /// Prepares an upload; sends nothing yet.
     ///
     /// # Errors
-    /// `Usage` for what is no URL, and for stores that are read only.
+    /// `Usage` for an invalid URL, and for read-only stores.
     pub fn start(path: &Path, mark: Option<&str>) -> Result<Self> {
         let location = writable(path)?;
         let client = Client::of(&location)?;
@@ -227,7 +228,7 @@ impl Upload {
         Ok(Self { location, client, mark, len: 0, buffer: Vec::new(), parts: None })
     }
 
-    /// Appends bytes. Waits when as many parts are on their way as may be.
+    /// Appends bytes. Waits while the maximum number of parts is on its way.
     ///
     /// # Errors
     /// `Io`; then the upload is lost.
@@ -239,12 +240,12 @@ impl Upload {
             let room = part_bytes.saturating_sub(self.buffer.len()).min(bytes.len());
             let (now, later) = bytes.split_at(room);
             if self.buffer.is_empty() && !bytes.is_empty() {
-                // Grown little by little it would take twice as much.
+                // Growing gradually would take twice the memory.
                 self.buffer.reserve_exact(part_bytes);
             }
             self.buffer.extend_from_slice(now);
             bytes = later;
-            // The last part is sent when it is known to be the last: a small object is one request.
+            // The last part is only sent by `finish`, so that a small object is one request.
             if self.buffer.len() == part_bytes && !bytes.is_empty() {
                 self.send(in_flight)?;
             }
@@ -271,12 +272,12 @@ impl Upload {
         self.client.wait(parts.send(part, in_flight - 1)).map_err(failed)
     }
 
-    /// Sends the rest: from now on the object is there, with `replaces` in the place of any that has
-    /// the name. Without, the result is false where another one has it; one of the same length and
-    /// mark counts as this one.
+    /// Sends the rest: from now on the object exists; with `replaces` it replaces an existing one.
+    /// Without, the result is false if another object has the name; one of the same length and mark
+    /// counts as this one.
     ///
     /// # Errors
-    /// `Io`; then there is nothing of it.
+    /// `Io`; then no part of it remains.
     pub fn finish(mut self, replaces: bool) -> Result<bool> {
         let rest = Bytes::from(mem::take(&mut self.buffer));
         let wanted = Stat { len: self.len, mark: self.mark.clone() };
@@ -290,7 +291,7 @@ impl Upload {
                 put => put.map(|()| true),
             };
         };
-        // Stores complete an upload in parts whatever has the name.
+        // Stores complete a multipart upload even if the name is taken.
         if !replaces && let Some(found) = stat(&self.location.path)? {
             return Ok(is_this(&found));
         }
@@ -305,7 +306,7 @@ impl Upload {
             self.parts = None;
             return Ok(true);
         };
-        // Where the answer was lost and the request was repeated, there is nothing to finish.
+        // If the answer was lost and the request repeated, the upload is already complete.
         match stat(&self.location.path) {
             Ok(Some(found)) if is_this(&found) => {
                 self.parts = None;
@@ -328,7 +329,7 @@ impl Drop for Upload {
 mod tests {
     use super::*;
 
-    /// Stores take ten thousand parts.
+    /// Stores accept ten thousand parts.
     #[test]
     fn parts_grow_so_that_an_object_can_have_half_a_terabyte() {
         let bytes: u64 = (0..10_000).map(|number| part_size(number).0 as u64).sum();

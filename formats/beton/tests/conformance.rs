@@ -1,11 +1,11 @@
-//! The suite every format passes, in every layout that keeps what the suite asks for.
+//! The conformance suite, in every layout that keeps the fields of the suite.
 use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Location, Profile};
 use std::{ops::Range, path::Path};
 
 mod aligned {
-    // Every byte between samples is looked at by every check: the smallest page for the largest
-    // value of the suite.
+    // Every check covers every byte between samples: use the smallest page that holds the suite's
+    // largest value.
     fdconvert_testkit::conformance_tests!(
         *super::super::common::beton(&[("page_size", "4194304")]),
         super::profile()
@@ -55,7 +55,7 @@ fn profile() -> Profile {
     }
 }
 
-/// The start of header and rows; index block and allocation table.
+/// Byte ranges: the start of the header, the start of the rows, and index block with table.
 fn tables(path: &Path, len: u64) -> Vec<Range<u64>> {
     let file = std::fs::read(path).unwrap_or_default();
     let word = |at: usize| {

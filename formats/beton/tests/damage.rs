@@ -1,4 +1,4 @@
-//! Damaged files: an error or the same data, never a panic, and nothing that verification misses.
+//! Damaged files: an error or the same data, never a panic, and verification finds every fault.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::common::{compact, compat, image_and_text, image_and_text_sample, open, pack, read_all};
@@ -60,12 +60,12 @@ fn every_flipped_bit_is_noticed() {
         let _ = everything(&damaged);
         let noticed = !reader.verify_layout().is_empty()
             || (0..reader.len()).any(|i| reader.verify_sample(i).is_err());
-        // Not even the one byte between two values, or what fills up a row.
+        // Neither the byte between two values nor the padding of a row.
         assert!(noticed, "bit {bit} was not noticed");
     }
 }
 
-/// Also what lies in front of images that are aligned.
+/// Includes the padding before aligned images.
 #[test]
 fn a_flipped_label_is_refused() {
     let (file, _) = small();
@@ -80,7 +80,7 @@ fn a_flipped_label_is_refused() {
     (0..4).for_each(|i| reader.verify_row(i).unwrap());
 }
 
-/// Without checksums: nothing but bounds.
+/// Without checksums only bounds are checked.
 #[test]
 fn flipped_bits_of_files_without_checksums_do_not_panic() {
     let samples: Vec<_> = (0..3).map(|i| image_and_text_sample(i, 3, 3)).collect();
@@ -115,7 +115,7 @@ fn unfinished_files_say_so() {
     assert!(message.contains("`image`") && message.contains("custom"), "{message}");
 }
 
-/// The data is read by the tables of FFCV, and verification tells.
+/// Reading falls back to FFCV's tables, and verification reports it.
 #[test]
 fn a_damaged_or_newer_index_is_left_alone() {
     let (file, samples) = small();
@@ -135,7 +135,7 @@ fn a_damaged_or_newer_index_is_left_alone() {
     }
 }
 
-/// Returns what other writers do, and FFCV's own loader reads.
+/// Properties that other writers' files have and that FFCV's loader accepts.
 #[test]
 fn unusual_files_are_read() {
     let samples: Vec<_> = (0..6).map(|i| image_and_text_sample(i, 7, 5)).collect();
@@ -146,10 +146,10 @@ fn unusual_files_are_read() {
         assert_eq!(read_all(&open(&file.into()).unwrap()), expected, "{what}");
     };
     let entries: Vec<&[u8]> = file[table..].chunks(24).collect();
-    // The table in reverse, as if by many workers.
+    // The table in reverse, as many workers may leave it.
     let reversed: Vec<u8> = entries.iter().rev().flat_map(|entry| entry.to_vec()).collect();
     check([&file[..table], &reversed].concat(), "reversed");
-    // Empty entries at the pointers of others, before and after them.
+    // Empty entries with the pointers of others, before and after them.
     let mut doubled = Vec::new();
     for entry in &entries {
         let empty = [&entry[..16], &[0; 8]].concat();
@@ -159,12 +159,12 @@ fn unusual_files_are_read() {
     // Fewer than 24 bytes at the end.
     check([&file[..], &[1; 23]].concat(), "trailing");
     assert_eq!(open(&[&file[..], &[1; 23]].concat().into()).unwrap().verify_layout().len(), 1);
-    // Bytes of no one before the table, and in the gap.
+    // Stray bytes before the table, and in the gap.
     let mut moved = [&file[..table], &[9; 1234], &file[table..]].concat();
     moved[16..24].copy_from_slice(&(table as u64 + 1234).to_le_bytes());
     moved[5000] = 1;
     check(moved, "block of another program");
-    // Two samples that share the bytes of their image.
+    // Two samples that share the bytes of an image.
     let row = 24 + 3 * 1041;
     let mut shared = file.to_vec();
     let pointer = u64_at(&file, row + 5).to_le_bytes();
@@ -186,7 +186,7 @@ fn lies_about_values_are_errors_of_their_sample() {
     };
     for (at, value) in [
         (row + 5, 3),            // The image in the header.
-        (row + 5, u64::MAX - 5), // Beyond everything.
+        (row + 5, u64::MAX - 5), // Past the end of the file.
         (row + 24, u64::MAX),    // The note's pointer,
         (row + 32, u64::MAX),    // and its length.
         (row, sides(0, 5)),
@@ -204,7 +204,8 @@ fn lies_about_values_are_errors_of_their_sample() {
     assert_eq!(reader.key(7), "00000007");
 }
 
-/// Returns where the fuzzers start: `cargo test -p fdconvert-formats --lib make_fuzz_seeds -- --ignored`.
+/// Writes the seeds of the fuzzers:
+/// `cargo test -p fdconvert-formats --lib make_fuzz_seeds -- --ignored`.
 #[test]
 #[ignore = "writes fuzz/seeds"]
 fn make_fuzz_seeds() {
@@ -235,7 +236,7 @@ fn make_fuzz_seeds() {
         let block = table - u64_at(file, table - 32) as usize;
         put("beton_reader", name, file);
         put("index_block", name, &file[block..table]);
-        // The same without an index block, and with small pages, as another program may write.
+        // The same without an index block and with small pages, as another program may write it.
         let mut plain = [&file[..block], &file[table..]].concat();
         plain[16..24].copy_from_slice(&(block as u64).to_le_bytes());
         plain[4..8].copy_from_slice(&4096_u32.to_le_bytes());

@@ -1,5 +1,5 @@
-//! Entry points of JPEGs in a beton: a killed run, continued, ends in the same bytes, and nothing
-//! of them is left beside the file.
+//! Entry points of JPEGs in a beton: a resumed run writes the same bytes as an uninterrupted one,
+//! and leaves no temporary files.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::common::{compact, compat, names_in, noise, paged, provenance};
@@ -23,7 +23,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-/// Pages of 2 MiB take about seven of them.
+/// All samples take about seven pages of 2 MiB.
 fn sample(i: u64) -> Sample<Encoded> {
     let image = |seed, n_bytes| {
         let bytes = [&[0xff, 0xd8][..], &noise(seed, n_bytes)].concat().into();
@@ -86,7 +86,7 @@ fn whole(format: &dyn Format) -> Vec<u8> {
     fs::read(out).unwrap()
 }
 
-/// Returns what a process killed after sample `end` leaves.
+/// Leaves the files of a process killed after sample `end`.
 fn kill_after(format: &dyn Format, folder: &Path, end: u64) {
     let mut writer = start(format, &folder.join("a.beton"), true, false).unwrap();
     go_on(&mut *writer, end);
@@ -132,7 +132,7 @@ fn killed_anywhere_and_continued() {
     }
 }
 
-/// A power failure may have kept any part of the file of entry points.
+/// A power failure may have kept any part of the spool.
 #[test]
 fn what_the_disk_lost_is_written_again() {
     let expected = whole(&*paged());
@@ -161,7 +161,7 @@ fn runs_with_and_without_are_different_runs() {
     kill_after(&*paged(), folder.path(), 20);
     assert!(matches!(start(&*paged(), &out, false, false), Err(Error::Usage { .. })));
     assert_eq!(names_in(folder.path()), NAMES);
-    // What is replaced is replaced as a whole.
+    // Overwriting replaces everything.
     let writer = start(&*paged(), &out, false, true).unwrap();
     assert_eq!(names_in(folder.path()), [NAMES[0], NAMES[2]]);
     drop(writer);
@@ -189,7 +189,7 @@ fn a_full_disk_leaves_nothing() {
     use fdconvert_storage::fault;
     for format in [paged(), compact()] {
         let n_bytes = whole(&*format).len() as u64;
-        // With the first page's entry points, with later ones, and when they go into the block.
+        // Fails while writing the first page's entry points, later ones, and the block.
         let mut n_failed = 0;
         for after in (0..=24).map(|part| n_bytes * part / 20) {
             let folder = tempfile::tempdir().unwrap();

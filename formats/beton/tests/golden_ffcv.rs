@@ -1,7 +1,8 @@
-//! Files that FFCV wrote: every value as its manifest says, and written again byte for byte.
+//! Files that FFCV wrote: every value matches the manifest, and writing them again gives the same
+//! bytes.
 //!
-//! The committed ones stand alone. More of them are used where they are there: `golden.tar.xz` in
-//! `data/golden-beton` below `$FDCONVERT_SHARED`, or below `shared` beside the workspace.
+//! The committed files suffice. If `golden.tar.xz` exists in `data/golden-beton` below
+//! `$FDCONVERT_SHARED`, or below `shared` beside the workspace, its files are tested, too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 use super::common::{beton, open, read_all, unpack};
@@ -89,7 +90,7 @@ fn check_value(file: &Bytes, value: &Value<fdconvert_core::Encoded>, said: &Json
             if let Some(value) = said.get("value") {
                 assert_eq!(&serde_json::from_slice::<Json>(json).unwrap(), value, "{what}");
             }
-            // The stored form has a NUL, which lies right behind.
+            // The stored form has a NUL, right after the value.
             let at = json.as_ptr() as usize - file.as_ptr() as usize;
             file.slice(at..=at + json.len())
         }
@@ -98,7 +99,7 @@ fn check_value(file: &Bytes, value: &Value<fdconvert_core::Encoded>, said: &Json
     if bytes.is_empty() {
         return assert_eq!(said["size"], 0, "{what}");
     }
-    // Not copied: the value lies in the file, where the manifest says.
+    // Not copied: the value is a slice of the file, at the manifest's offset.
     assert_eq!((bytes.as_ptr() as usize - file.as_ptr() as usize) as u64, said["ptr"], "{what}");
     assert_eq!(bytes.len() as u64, said["size"], "{what}");
     assert_eq!(sha256(&bytes), said["sha256"].as_str().unwrap(), "{what}");

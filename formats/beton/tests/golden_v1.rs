@@ -1,7 +1,7 @@
-//! Files of earlier versions of this crate. They are only ever read: what they hold, later versions must
-//! read, and this one must still write those of the last version byte for byte.
+//! Files of earlier versions of this crate, which are only ever read: every later version must read
+//! them, and this version must write those of the latest one byte for byte.
 //!
-//! Version 2 says in its index block which run it is of.
+//! From version 2 on, the index block identifies the run.
 #![allow(clippy::unwrap_used)]
 
 use super::common::{beton, create, golden, open, read_all, unpack};
@@ -18,7 +18,6 @@ const FILES: [(&str, &[(&str, &str)]); 4] = [
     ("v2/aligned.beton.zst", &[]),
 ];
 
-/// The version that is written.
 const LATEST: &str = "v2/";
 
 fn schema() -> Schema {
@@ -37,7 +36,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-/// From values that FFCV wrote, and what FFCV has no words for.
+/// Values that FFCV also wrote, and values that FFCV cannot express.
 fn samples() -> Vec<Sample<Encoded>> {
     let ffcv = open(&unpack("ffcv/allfields.beton.zst")).unwrap();
     let raw = open(&unpack("ffcv/raw_r64.beton.zst")).unwrap();
@@ -91,7 +90,7 @@ fn are_read_and_written_as_ever() {
     }
 }
 
-/// For the files of the next version: `cargo test -- --ignored`. Never replaces one.
+/// Makes the missing files, for the next version: `cargo test -- --ignored`. Never replaces one.
 #[test]
 #[ignore = "makes the files that the other test reads"]
 fn make_what_is_missing() {

@@ -1,4 +1,4 @@
-//! A file of ImageNet's size takes no memory to speak of. How fast it opens: `benches/`.
+//! A file of ImageNet's size takes hardly any memory. For the time to open it, see `benches/`.
 #![allow(clippy::unwrap_used)]
 
 use crate::beton::BetonReader;
@@ -11,7 +11,7 @@ use std::{
 const N_SAMPLES: u64 = 1_281_167;
 const IMAGE_BYTES: u64 = 48;
 
-/// 4x4 raw images that are not really there, in a sparse file: rows, then table.
+/// Makes a sparse file of 4x4 raw images without their data: rows, then table.
 fn make(path: &Path) {
     let rows_at = 24 + 2 * 1041;
     let data_at = (rows_at + 24 * N_SAMPLES).next_multiple_of(1 << 23);

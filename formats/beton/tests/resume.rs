@@ -1,5 +1,5 @@
-//! A killed run, continued, ends in the same bytes as one that was never killed, whatever the
-//! kill and the disk did to its last pages.
+//! A resumed run writes the same bytes as an uninterrupted one, in whatever state the kill and the
+//! disk left its last pages.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::common::{compact, compat, create_as, names_in, noise, paged, raw};
@@ -24,7 +24,7 @@ fn schema() -> Schema {
     .unwrap()
 }
 
-/// Pages of 2 MiB take about eight of them; every fifth is left out.
+/// All samples take about eight pages of 2 MiB; every fifth is skipped.
 fn sample(i: u64) -> Option<Sample<Encoded>> {
     let head = Value::Bytes(noise(i, (i % 4 * 10_000) as usize).into());
     let note = Value::Text("n".repeat((i % 3) as usize));
@@ -36,7 +36,7 @@ fn start(format: &dyn Format, out: &Path) -> Result<Box<dyn fdconvert_core::Shar
     create_as(format, out, &schema(), N_SAMPLES, [7; 16], false)
 }
 
-/// Continues from where `writer` is, up to sample `end`.
+/// Continues writing up to sample `end`.
 fn go_on(writer: &mut dyn fdconvert_core::ShardWriter, end: u64) {
     for i in writer.resumed()..end {
         match sample(i) {
@@ -53,7 +53,7 @@ fn whole(format: &dyn Format) -> Vec<u8> {
     whole_of(format, [7; 16])
 }
 
-/// Of the run of that fingerprint.
+/// The file that an uninterrupted run of that fingerprint writes.
 fn whole_of(format: &dyn Format, fingerprint: [u8; 16]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.beton");
@@ -72,8 +72,8 @@ fn journal(out: &Path) -> PathBuf {
     out.with_extension("beton.partial.journal")
 }
 
-/// Returns what a process killed after sample `end` leaves. Copied away and back: the writer's own
-/// locks and clean-up go with the process.
+/// Leaves the files of a process killed after sample `end`. They are copied away and back, because
+/// the writer's locks and clean-up would go with a killed process.
 fn kill_after(format: &dyn Format, out: &Path, end: u64) {
     let mut writer = start(format, out).unwrap();
     go_on(&mut *writer, end);
@@ -84,7 +84,7 @@ fn kill_after(format: &dyn Format, out: &Path, end: u64) {
     }
 }
 
-/// Continues to the end and compares; gives how many samples did not have to be written again.
+/// Resumes to the end and compares; returns how many samples did not have to be written again.
 fn finish(format: &dyn Format, out: &Path, expected: &[u8], case: &str) -> u64 {
     let mut writer = start(format, out).unwrap_or_else(|error| panic!("{case}: {error}"));
     let resumed = writer.resumed();
@@ -186,7 +186,7 @@ fn another_run_is_left_alone() {
         assert!(matches!(error, Error::Usage { .. }), "{error}");
         error.to_string()
     };
-    // Another source; the same with other options; another number of samples.
+    // Another source; the same source with other options; another number of samples.
     let message = refused(create_as(&*paged(), &out, &schema(), N_SAMPLES, [8; 16], false));
     assert!(message.contains("to replace it: overwrite=true"), "{message}");
     unchanged();
@@ -218,7 +218,7 @@ fn foreign_files_are_left_alone() {
     fs::write(partial(&out), b"").unwrap();
     assert!(start(&*paged(), &out).is_err());
     assert_eq!(fs::read(journal(&out)).unwrap(), noise(1, 500));
-    // Killed before the journal's header was there, or after the file got its name.
+    // Killed before the journal's header was complete, or after the rename.
     for left in [&b""[..], b"FDX"] {
         fs::write(journal(&out), left).unwrap();
         assert_eq!(start(&*paged(), &out).unwrap().resumed(), 0);
@@ -231,7 +231,8 @@ fn foreign_files_are_left_alone() {
     assert_eq!(other.resumed(), 0);
 }
 
-/// A kill between the rename and the end of the run: the journal is still there, and proves it.
+/// A kill between the rename and the end of the run: the journal still exists and proves that the
+/// file is complete.
 #[test]
 fn killed_after_the_file_got_its_name_it_is_complete() {
     let folder = tempfile::tempdir().unwrap();

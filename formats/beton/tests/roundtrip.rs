@@ -1,4 +1,4 @@
-//! What was written is what is read, whatever the schema, the layout and the thread.
+//! Reading returns what was written, in every schema and layout and on every thread.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::common::{
@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(pack(&*format, &schema, &samples) == file);
         let reader = open(&file).unwrap();
         if layout == 2 {
-            // FFCV's files know neither keys nor texts, and two values may share a pointer.
+            // FFCV's files store neither keys nor texts, and two values may share a pointer.
             for (i, (read, sample)) in read_all(&reader).iter().zip(&samples).enumerate() {
                 prop_assert_eq!(&read.key, &format!("{i:08}"));
                 for (read, value) in read.values.iter().zip(&sample.values) {
@@ -231,7 +231,7 @@ fn an_existing_file_is_kept() {
     assert!(create(&*paged(), &out, &schema, 1).is_err());
     assert_eq!(names_in(folder.path()), ["a.beton"]);
     std::fs::remove_file(&out).unwrap();
-    // It appears while we write.
+    // It appears during the write.
     let mut writer = create(&*paged(), &out, &schema, 1).unwrap();
     writer.write(&image_and_text_sample(0, 3, 3)).unwrap();
     std::fs::write(&out, b"precious").unwrap();

@@ -1,4 +1,4 @@
-//! Images that lie whole in a field of bytes: masks.
+//! Image files stored whole in a bytes field: masks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 use super::common::{beton, open, provenance, read_all};
 use crate::beton::BetonReader;
@@ -47,7 +47,7 @@ fn pack(options: &[(&str, &str)], whole_images: Vec<usize>) -> Result<Bytes> {
 fn masks_of_a_beton_are_what_they_were() {
     for options in [&[][..], &[("compact", "")]] {
         let file = pack(options, vec![1]).unwrap();
-        // The type of the second descriptor: FFCV's field of bytes.
+        // The type in the second descriptor: FFCV's bytes field.
         assert_eq!(file[24 + 1041], 3);
         let reader = open(&file).unwrap();
         assert_eq!(*reader.schema(), schema());

@@ -1,5 +1,4 @@
-//! Which files there are: images below the source, annotations below their folder, and which belong
-//! together.
+//! Lists the images below the source and the annotations below their folder, and pairs them.
 use crate::folder::{
     Folder,
     beside::{self, Role},
@@ -19,17 +18,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders of images, and those beside them that have their annotations.
+/// Folders of images, and neighbouring folders with their annotations.
 const BESIDE: [(&[u8], &[u8]); 3] =
     [(b"images", b"labels"), (b"JPEGImages", b"labels"), (b"JPEGImages", b"Annotations")];
-/// Folders in folders of annotations.
+/// Limit of nested folders of annotations.
 const MAX_DEPTH: usize = 32;
-/// Names of files with the names of classes, a line each: of labelImg, of Darknet, and of Roboflow's
-/// export for it.
+/// Files of class names, one per line: of labelImg, of Darknet, and of Roboflow's export for
+/// Darknet.
 const CLASSES: [&[u8]; 3] = [b"classes.txt", b"obj.names", b"_darknet.labels"];
 
-/// Images below `root` in the order of their paths, compared part by part, and what was passed
-/// over. Which folders are classes does not matter, so images may lie anywhere.
+/// Images below `root`, sorted by path and compared part by part, and the skipped files. Classes do
+/// not matter here, so images may be anywhere.
 pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignored)> {
     let (mut paths, mut ignored): (Vec<Box<[u8]>>, _) = if is_url(root) {
         away(root)?
@@ -41,7 +40,7 @@ pub(crate) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignor
         (paths.collect(), ignored)
     };
     ignored.shorten();
-    // None of them would have been a class.
+    // Classes do not matter, so empty folders do not either.
     ignored.folders.clear();
     if paths.is_empty() {
         return Err(no_image(root, &ignored, how.follow_links));
@@ -68,17 +67,17 @@ fn away(root: &Path) -> Result<(Vec<Box<[u8]>>, Ignored)> {
     Ok((paths, ignored))
 }
 
-/// Files of annotations by their paths below their folder, without the extension.
+/// Annotation files by their paths below their folder, without extension.
 #[derive(Debug, Default)]
 pub(super) struct LabelFiles {
     pub(super) text: BTreeMap<Vec<u8>, PathBuf>,
     pub(super) xml: BTreeMap<Vec<u8>, PathBuf>,
-    /// Files with the names of classes in the folder, or else beside it.
+    /// Files of class names in the folder, or otherwise beside it.
     pub(super) classes: Vec<PathBuf>,
 }
 
 impl LabelFiles {
-    /// Finds them at any depth; links to folders are not followed.
+    /// Finds them at any depth; does not follow links to folders.
     pub(super) fn list(folder: &Path) -> Result<Self> {
         let mut found = Self::default();
         found.descend(folder, &[], 0)?;
@@ -132,7 +131,7 @@ impl LabelFiles {
 pub(super) struct Pairs<'a> {
     pub(super) files: Vec<Option<&'a Path>>,
     n_files: usize,
-    /// Files whose names have other forms of accented letters than those of their images.
+    /// Number of files with another form of accented letters than their images.
     n_other_letters: usize,
 }
 
@@ -142,7 +141,7 @@ impl Pairs<'_> {
         self.files.iter().flatten().count()
     }
 
-    /// Refuses files of which not one belongs to an image; `hint` may say more of the first.
+    /// Refuses files if none belongs to an image; `hint` may explain the first.
     pub(super) fn check(
         &self,
         folder: &Path,
@@ -174,7 +173,7 @@ impl Pairs<'_> {
         Err(Error::usage(option::LABELS, what))
     }
 
-    /// Adds remarks on what has no counterpart, and on names that differ.
+    /// Adds remarks on images and files without counterpart, and on names that differ.
     pub(super) fn tell(&self, remarks: &mut Vec<String>) {
         let n_read = self.n_read();
         tell_alone(self.files.len() - n_read, self.n_files - n_read, remarks);
@@ -182,11 +181,12 @@ impl Pairs<'_> {
     }
 }
 
-/// The annotations of each image: the file at the same place below its folder, or at the image's
-/// place below the last folder called `images`, or right in its folder with the image's name.
+/// Pairs each image with its annotations: the file at the same place below its folder, at the
+/// image's place below the last folder called `images`, or directly in its folder with the image's
+/// name.
 ///
 /// # Errors
-/// `Usage` when two images have the same one.
+/// `Usage` when two images share a file.
 pub(super) fn pair<'a>(
     images: &[Box<[u8]>],
     files: &'a BTreeMap<Vec<u8>, PathBuf>,
@@ -219,7 +219,7 @@ pub(super) fn pair<'a>(
     Ok(Pairs { files: pairs, n_files: files.len(), n_other_letters })
 }
 
-/// Values by their names in one form of accented letters; `None` where several have the same.
+/// Values by name with normalised accented letters; `None` for ambiguous names.
 pub(crate) fn by_letters<'a, T>(
     named: impl Iterator<Item = (&'a [u8], T)>,
 ) -> BTreeMap<Vec<u8>, Option<T>> {
@@ -231,7 +231,7 @@ pub(crate) fn by_letters<'a, T>(
     by_letters
 }
 
-/// Notes which image a file belongs to; two would share it.
+/// Records the image of a file; an error if there are two.
 fn own<'a>(
     owners: &mut BTreeMap<&'a [u8], &'a [u8]>,
     stem: &'a [u8],
@@ -248,8 +248,8 @@ fn own<'a>(
     Err(Error::usage(option::LABELS, what))
 }
 
-/// Takes files of annotations that were read out of what was passed over in the source, where they
-/// lie in it.
+/// Removes annotation files that were read from the skipped files of the source, if they are inside
+/// it.
 pub(super) fn count_as_read(
     folder: &Path,
     root: &Path,
@@ -266,7 +266,7 @@ pub(super) fn count_as_read(
     }
 }
 
-/// Possible paths of the annotations of an image, without their extension.
+/// Possible paths of an image's annotations, without extension.
 fn places(image: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let stem = stem(image);
     let after = |part: &[u8]| {
@@ -280,7 +280,7 @@ fn places(image: &[u8]) -> Vec<Cow<'_, [u8]>> {
     inside.chain(beside.map(Cow::from)).collect()
 }
 
-/// A path with another folder in the place of its last one of that name.
+/// Replaces the last folder of that name in a path.
 pub(super) fn swapped(path: &[u8], folder: &[u8], by: &[u8]) -> Option<Vec<u8>> {
     let part = [b"/", folder, b"/"].concat();
     let inner = path.windows(part.len()).rposition(|window| window == part).map(|at| at + 1);
@@ -297,7 +297,7 @@ pub(crate) fn stem(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or(path)
 }
 
-/// Adds remarks on images and annotations that have no counterpart.
+/// Adds remarks on images and annotations without counterpart.
 pub(super) fn tell_alone(n_images: usize, n_files: usize, remarks: &mut Vec<String>) {
     if n_images > 0 {
         let have = if n_images == 1 { "image has" } else { "images have" };

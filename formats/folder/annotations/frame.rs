@@ -1,57 +1,57 @@
-//! Which image the coordinates of annotations are of: the upright one, or the one that is stored.
+//! The reference image of annotation coordinates: the upright one, or the stored one.
 //!
-//! Photos are often stored lying, and an EXIF orientation says how to turn them. Some tools
-//! annotate what they show, some what is stored; the size that an annotation states tells which,
-//! wherever turning exchanges width and height. What is packed is of the upright image.
+//! Photos are often stored sideways, with an EXIF orientation to turn them. Some tools annotate the
+//! image as shown, others as stored; if turning swaps width and height, the size stated in an
+//! annotation tells which. Packed annotations always refer to the upright image.
 use super::lists::around;
 use crate::folder::BoxFrame;
 use fdconvert_core::{ImageHeader, Remark, Turn, option};
 use std::{collections::BTreeSet, sync::Mutex};
 
-/// Share of the image's side by which boxes reach over its edge without being of another image.
+/// Boxes may exceed the image by this share of its side and still belong to it.
 const OUTSIDE: f64 = 0.01;
 
-/// The first image of a sample, by its header.
+/// The first image of a sample, from its header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Photo {
     /// Width and height as stored.
     pub(crate) stored: [u32; 2],
     pub(crate) orientation: u8,
-    /// What the user says of all annotations.
+    /// The user's choice for all annotations.
     pub(crate) boxes: Option<BoxFrame>,
 }
 
-/// Something about the annotations of a sample that its user should know.
+/// Remarkable property of a sample's annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// They were of the stored image, and were turned with it.
+    /// They referred to the stored image, and were turned with it.
     Turned,
-    /// The photo is turned, and the size that they state does not tell of which frame they are.
+    /// The photo is turned, and the stated size does not tell which frame they refer to.
     Unclear,
-    /// They are of another size of the same shape.
+    /// They refer to another size of the same shape.
     Scaled,
-    /// A box lies wholly outside of the image.
+    /// A box is completely outside the image.
     Outside,
     /// Polygons look like keypoints.
     Keypoints,
 }
 
-/// Samples with something to tell, each counted once however often it is read.
+/// Samples with notices, each counted once however often it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notices(Mutex<[BTreeSet<u64>; 5]>);
 
-/// What coordinates are pixels of.
+/// The image that coordinates refer to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
-    /// Width and height of the upright image in these pixels.
+    /// Width and height of the upright image in the same pixels.
     pub(super) size: [u64; 2],
-    /// What becomes of coordinates; `None` where they are of the upright image already.
+    /// The turn to apply to coordinates; `None` if they already refer to the upright image.
     pub(super) turn: Option<Turn>,
     pub(super) notice: Option<Notice>,
 }
 
-/// Width or height as annotations state it, in whatever form; nothing and 0 say nothing. The error is
-/// the end of a sentence about them.
+/// Width or height as stated in annotations, in any notation; empty and 0 count as missing. The
+/// error completes a sentence about them.
 pub(crate) fn side(name: &str, text: &str) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -77,8 +77,8 @@ impl Photo {
         if self.orientation >= 5 { [height, width] } else { [width, height] }
     }
 
-    /// Returns what shares of width and height are of: they state no size, and are of the upright image
-    /// unless the user says otherwise.
+    /// The frame of coordinates given as shares of width and height: they state no size, and refer
+    /// to the upright image unless the user says otherwise.
     pub(super) fn frame_of_shares(self) -> Result<Frame, String> {
         match self.boxes {
             Some(_) => self.frame(None),
@@ -89,8 +89,8 @@ impl Photo {
         }
     }
 
-    /// Returns what coordinates are of, by the size that their annotation states. The error is the
-    /// end of a sentence about it.
+    /// The frame of coordinates, from the stated size of their annotation. The error completes a
+    /// sentence about it.
     pub(super) fn frame(self, stated: Option<[u64; 2]>) -> Result<Frame, String> {
         let (stored, upright) = (self.stored.map(u64::from), self.upright().map(u64::from));
         let stated = stated.unwrap_or(match self.boxes {
@@ -111,7 +111,7 @@ impl Photo {
             ));
         };
         let is_turned = self.orientation > 1;
-        // Where both frames have one size it tells neither.
+        // Ambiguous if both frames have the same size.
         let is_unclear = is_turned && stored == upright && self.boxes.is_none();
         let is_stored_frame = match self.boxes {
             _ if !is_turned => false,
@@ -132,7 +132,7 @@ impl Photo {
     }
 }
 
-/// Returns whether one is the other, made larger or smaller and rounded to whole pixels.
+/// Returns whether one size is the other scaled and rounded to whole pixels.
 fn has_shape_of([width, height]: [u64; 2], [wide, high]: [u64; 2]) -> bool {
     let differs = |side: u64, of: u64, to: u64, other: u64| {
         (of as f64 * other as f64 / to as f64 - side as f64).abs()
@@ -141,11 +141,11 @@ fn has_shape_of([width, height]: [u64; 2], [wide, high]: [u64; 2]) -> bool {
 }
 
 impl Frame {
-    /// What there is to tell of the boxes with these corners, left upper and right lower ones in turn.
+    /// Checks boxes with these corners (left upper and right lower ones alternate) and returns the
+    /// notices.
     ///
     /// # Errors
-    /// They lie in the other frame of a photo alone: the size that is stated, or that none is, says
-    /// another one than they do.
+    /// They only fit into the other frame of a photo, which contradicts the size stated or assumed.
     pub(super) fn check(&self, corners: &[[f64; 2]], photo: Photo) -> Result<Vec<Notice>, Remark> {
         let upright = self.size.map(|side| side as f64);
         let own = self.turn.map_or(upright, Turn::before);
@@ -169,7 +169,7 @@ impl Frame {
             (Some(_), true) => upright,
             (None, true) => [upright[1], upright[0]],
         };
-        // Boxes may reach a little over the edge.
+        // Boxes may exceed the edge a little.
         let fits = |sides: [f64; 2]| {
             corner.iter().zip(sides).all(|(at, side)| *at <= side + 1.0 + side * OUTSIDE)
         };
@@ -201,7 +201,7 @@ impl Notices {
         }
     }
 
-    /// What there is to tell, in sentences.
+    /// The remarks, as sentences.
     pub(crate) fn remarks(&self) -> Vec<Remark> {
         let counts = self.0.lock().map(|sets| sets.each_ref().map(BTreeSet::len));
         let [turned, unclear, scaled, outside, keypoints] = counts.unwrap_or_default();

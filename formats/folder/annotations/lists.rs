@@ -6,10 +6,10 @@ use serde_json::Number;
 /// Integers up to this size survive as a float.
 const EXACT_IN_FLOAT: f64 = 9_007_199_254_740_992.0;
 
-/// Bytes of a category's name: it is written again for every object of the category.
+/// Limit of a category's name in bytes: it is repeated for every object of the category.
 const MAX_NAME_BYTES: usize = 1000;
 
-/// One list of the document, whose entries are added one after the other.
+/// A list of the document under construction.
 #[derive(Debug)]
 pub(super) struct List {
     name: &'static str,
@@ -21,14 +21,13 @@ impl List {
         Self { name, text: String::new() }
     }
 
-    /// Adds a value.
     pub(super) fn push(&mut self, value: &impl Serialize) {
-        // Numbers, texts and lists of them can always be written.
+        // Numbers, texts and lists of them always serialise.
         let json = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
         self.push_text(&json);
     }
 
-    /// Adds a value that is JSON already, without the spaces around its parts.
+    /// Adds JSON text, without the spaces between its parts.
     pub(super) fn push_json(&mut self, json: &str) {
         self.separate();
         if !json.contains([' ', '\n', '\r', '\t']) {
@@ -59,7 +58,7 @@ impl List {
     }
 }
 
-/// The document of a sample: the size of its image, where that is known, and the lists.
+/// The document of a sample: the size of its image, if known, and the lists.
 pub(super) fn document(size: Option<[u64; 2]>, lists: &[List]) -> Bytes {
     let size = size.map(|[width, height]| format!("\"size\":[{width},{height}]"));
     let lists = lists.iter().map(|List { name, text }| format!("\"{name}\":[{text}]"));
@@ -75,7 +74,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("the name of a category has {} bytes, over {MAX_NAME_BYTES}", name.len()))
 }
 
-/// Keys for people: the first ones of many.
+/// Formats keys for messages: the first few of many.
 pub(super) fn keys<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MAX: usize = 8;
     let mut shown: Vec<&str> = names.take(MAX + 1).collect();
@@ -84,13 +83,13 @@ pub(super) fn keys<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("the keys {}{more}", shown.join(", "))
 }
 
-/// Numbers as a list in JSON.
+/// Numbers as a JSON list.
 pub(super) fn numbers(values: &[f64]) -> String {
     let values: Vec<String> = values.iter().map(|it| number(*it).to_string()).collect();
     format!("[{}]", values.join(","))
 }
 
-/// Left, top, width and height of the box around points; `None` around nothing.
+/// Left, top, width and height of the box around points; `None` for no points.
 pub(super) fn around(points: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 4]> {
     let wider = |[left, top, right, bottom]: [f64; 4], [x, y]: [f64; 2]| {
         [left.min(x), top.min(y), right.max(x), bottom.max(y)]
@@ -101,12 +100,12 @@ pub(super) fn around(points: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 4]>
     bounds.map(|[left, top, right, bottom]| [left, top, right - left, bottom - top])
 }
 
-/// A number as people write it: without a fraction where it has none.
+/// A number as people write it: without a fraction if it is whole.
 pub(super) fn number(value: f64) -> Number {
     if value.fract() == 0.0 && value.abs() <= EXACT_IN_FLOAT {
         return Number::from(value as i64);
     }
-    // What is not finite never comes here: it is refused where it is read.
+    // Unreachable for infinities and NaN: reading refuses them.
     Number::from_f64(value).unwrap_or_else(|| Number::from(0))
 }
 

@@ -1,4 +1,4 @@
-//! Annotations that lie in memory.
+//! Annotations in memory.
 use super::{
     coco, voc,
     yolo::{Lines, data},
@@ -8,22 +8,22 @@ use bytes::Bytes;
 use fdconvert_core::{Error, Result, option};
 use std::collections::BTreeSet;
 
-/// Format that annotations are written in.
+/// Format of a file of annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnnotationFile {
-    /// COCO: JSON, of many images.
+    /// COCO: JSON, for many images.
     Coco,
-    /// The lines of YOLO for one image of that width and height. Classes have no names then.
+    /// The YOLO lines for one image of that width and height. Classes have no names.
     YoloText([u32; 2]),
-    /// The file in YAML that comes with YOLO: it has no documents, and only its errors are of use.
+    /// The YAML file of a YOLO dataset: it gives no documents, only errors.
     YoloData,
-    /// Pascal VOC: XML, of one image.
+    /// Pascal VOC: XML, for one image.
     Voc,
 }
 
 impl AnnotationFile {
-    /// Makes the JSON documents, one for each image, that packing makes of a file of these bytes.
+    /// Makes the JSON documents, one per image, that packing would make from a file of these bytes.
     ///
     /// # Errors
     /// `Usage` when it is not such a file, or breaks its rules.

@@ -1,10 +1,10 @@
-//! Annotations that other tools wrote beside images: COCO JSON, YOLO and Pascal VOC.
+//! Annotations of other tools beside images: COCO JSON, YOLO and Pascal VOC.
 //!
-//! All become the field `objects`, a JSON document of lists of equal length, one entry for each
-//! object: `docs/guide/annotations.md` specifies it, and says what each kind has and what is
-//! refused. Documents are made when the image is read, whose header is looked at anyway: it tells
-//! what the coordinates are of, and what is wrong with the annotations of one image is an error of
-//! its sample alone.
+//! All become the field `objects`, a JSON document of lists of equal length, one entry per object:
+//! `docs/guide/annotations.md` specifies it, and lists what each kind supports and refuses.
+//! Documents are made when the image is read, because its header, which is read anyway, determines
+//! the frame of the coordinates; and faulty annotations of one image are an error of its sample
+//! alone.
 
 mod coco;
 pub(crate) mod files;
@@ -31,11 +31,11 @@ pub(crate) struct Annotated {
     pub(crate) table: Table,
     /// Identity of the annotations: their bytes, or a hash of them.
     pub(crate) identity: Bytes,
-    /// Splits that the annotations name; `None` where the folders say what they are.
+    /// Splits named in the annotations; `None` if the folders define them.
     pub(crate) division: Option<Division>,
     pub(crate) remarks: Vec<String>,
     pub(crate) ignored: Ignored,
-    /// The annotations say which images there are, by names.
+    /// True if the annotations list the images by name.
     pub(crate) lists: bool,
 }
 
@@ -49,12 +49,12 @@ pub(crate) enum Made {
 }
 
 impl Made {
-    /// Returns whether they say where something is in the image.
+    /// Returns whether they contain places in the image.
     pub(crate) fn has_places(&self) -> bool {
         !matches!(self, Self::Captions(_))
     }
 
-    /// Makes the document of a row; `photo` is its image, where there is one. The error is a text for
+    /// Makes the document of a row; `photo` is its image, if any. The error is a text for
     /// `Error::sample`.
     pub(crate) fn document(
         &self,
@@ -74,7 +74,7 @@ impl Made {
 /// table.
 ///
 /// # Errors
-/// `Usage`, naming file and entry, when they are damaged or do not fit each other; `Io`.
+/// `Usage`, with file and entry, when they are damaged or do not fit each other; `Io`.
 pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<Annotated>> {
     let extension = labels.extension().unwrap_or_default().to_ascii_lowercase();
     match extension.to_str() {
@@ -91,7 +91,8 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
         }
         _ if !tables_in(labels)?.files.is_empty() => Ok(None),
         _ if place::is_folder(labels) => of_folder(root, labels, how).map(Some),
-        // It was meant as a folder: that it is missing says more than which names there are.
+        // A name without extension means a folder: report it as missing rather than list the
+        // supported names.
         _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
         _ => {
             let what = format!(
@@ -114,10 +115,10 @@ fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
     let (has_text, has_xml) = (!found.text.is_empty(), !found.xml.is_empty());
     let are_of_images = |files| -> Result<bool> {
         let (images, _) = files::images(root, how)?;
-        // Where two images have the same one, it is one of images.
+        // If two images share a file, it is a folder of images.
         Ok(files::pair(&images, files).map_or(true, |pairs| pairs.n_read() > 0))
     };
-    // Lists and texts about the dataset lie beside annotations of the other kind.
+    // A dataset with one kind of annotations may contain lists and texts of the other kind.
     let (is_yolo, is_voc) = match (has_text, has_xml) {
         (true, true) => (are_of_images(&found.text)?, are_of_images(&found.xml)?),
         kinds => kinds,

@@ -1,4 +1,4 @@
-//! The central directory of a zip, read once: it alone decides what is in the zip.
+//! The central directory of a zip, read once: it alone determines the contents of the zip.
 use super::{Member, names::path_of, wrapping::Wrapping};
 use crate::folder::{
     beside,
@@ -12,17 +12,17 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
 const FORMAT: &str = "zip";
-/// Bytes of a local header in front of the name.
+/// Bytes of a local header before the name.
 const LOCAL_HEADER_BYTES: u64 = 30;
-/// Bits of a member's mode that say what it is, and those of a regular file and of a folder.
+/// File type bits of a member's mode, and those of a regular file and of a folder.
 const MODE_KIND: u32 = 0o170_000;
 const MODE_FILE: u32 = 0o100_000;
 const MODE_FOLDER: u32 = 0o040_000;
-/// Modulus of the count of members as old tools write it, in 16 bits.
+/// Old tools store the number of members modulo this, in 16 bits.
 const MAX_SHORT_COUNT: u64 = 1 << 16;
 
-/// Returns whether a path is that of a zip: by its first bytes, or by its name. A store is not
-/// asked.
+/// Returns whether a path is that of a zip: by its name or its first bytes; in a store by its name
+/// alone, to save a request.
 pub(crate) fn looks_like_zip(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
     if is_url(path) {
@@ -44,11 +44,11 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Reads the directory of the zip `bytes`, which messages call `path`.
+    /// Reads the directory of the zip `bytes`; messages call it `path`.
     ///
     /// # Errors
-    /// `Corrupt` for what is not a zip, and for one whose members overlap, lead out of it, or have one
-    /// name; `Io`.
+    /// `Corrupt` for bytes that are not a zip, and for a zip with members that overlap, lead out of
+    /// it, or have the same name; `Io`.
     pub(super) fn read(path: &Path, bytes: Bytes) -> Result<Self> {
         let len = bytes.len() as u64;
         let zip = ZipArchive::from_slice(bytes).map_err(|cause| no_zip(path, len, &cause))?;
@@ -59,7 +59,7 @@ impl Directory {
         let mut ignored = Ignored::default();
         for entry in entries(path, &zip) {
             let (name, entry) = entry?;
-            // What does not lie in the wrapping folder is hidden, and counted as that.
+            // Members outside the wrapping folder are hidden, and counted as such.
             let path = name.strip_prefix(&prefix).unwrap_or(&name);
             if path.is_empty() {
                 continue;
@@ -123,7 +123,7 @@ fn entries<'a>(
     })
 }
 
-/// Checks the rules that concern the whole, and finds the folder that stands for the zip.
+/// Checks the rules for the whole zip, and finds the wrapping folder.
 fn check(path: &Path, zip: &ZipSliceArchive<Bytes>) -> Result<Option<String>> {
     let damaged = |at: u64, what: String| Error::corrupt(FORMAT, path, at, what);
     let (mut spans, mut wrapping) = (Vec::new(), Wrapping::default());
@@ -141,7 +141,7 @@ fn check(path: &Path, zip: &ZipSliceArchive<Bytes>) -> Result<Option<String>> {
         spans.push((start, end));
     }
     let (n_found, n_claimed) = (spans.len() as u64, zip.entries_hint());
-    // Old tools count to 65,535 and go on from 0.
+    // Old tools count to 65,535 and restart at 0.
     if n_found != n_claimed && n_found % MAX_SHORT_COUNT != n_claimed {
         let what = format!("it has {n_found} entries and claims {n_claimed}");
         return Err(damaged(zip.directory_offset(), what));
@@ -164,7 +164,7 @@ enum Kind {
     Other,
 }
 
-/// Returns what a member is: by the slash at the end of its name, and by its mode where it has one.
+/// Returns the kind of a member: by the final slash of its name, and by its mode if it has one.
 fn kind_of(name: &str, entry: &ZipFileHeaderRecord<'_>) -> Kind {
     let mode = entry.mode();
     match mode.value() & MODE_KIND {
@@ -176,7 +176,7 @@ fn kind_of(name: &str, entry: &ZipFileHeaderRecord<'_>) -> Kind {
     }
 }
 
-/// Of the directory as it is stored: it has the names, the times, the sizes and the checksums.
+/// Hash of the stored directory, with names, times, sizes and checksums.
 fn stamp(zip: &ZipSliceArchive<Bytes>) -> [u8; 16] {
     let start = usize::try_from(zip.directory_offset()).unwrap_or(usize::MAX);
     let directory = zip.get_ref().get(start..).unwrap_or_default();

@@ -1,13 +1,13 @@
 use bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// The bytes that a deflated member stands for, exactly `len` of them: what it claims is never
-/// exceeded, whatever its data say. The caller has compared `len` with the limits.
+/// Decompresses a deflated member to exactly `len` bytes: never more than its claim, whatever the
+/// data. The caller has checked `len` against the limits.
 ///
-/// The error is the end of a sentence such as "the file ...".
+/// The error completes a sentence such as "the file ...".
 pub(crate) fn inflate(deflated: &[u8], len: u64) -> Result<Bytes, String> {
     let too_large = || format!("claims {len} bytes, more than there is memory for");
-    // One more shows data that do not end where they should.
+    // One extra byte reveals data that continue after their end.
     let room =
         usize::try_from(len).ok().and_then(|len| len.checked_add(1)).ok_or_else(too_large)?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! A zip or a tar in the place of a folder: its members by their paths. `SPEC.md`, "Reading a zip".
+//! A zip or a tar in place of a folder: its members by path. See `SPEC.md`, "Reading a zip".
 mod directory;
 mod inflate;
 mod names;
@@ -25,13 +25,13 @@ use std::{
 pub(crate) struct Archive {
     path: PathBuf,
     stored: Stored,
-    /// The members below the folder that stands for the archive; the tag is the number of the member.
+    /// The members below the wrapping folder; the tag is the number of the member.
     objects: Objects,
     /// Links, and members that are not files.
     ignored: Ignored,
-    /// The folder that stands for the archive, if all else lies in one.
+    /// The folder that contains everything in the archive, if there is one.
     wrapping: Option<String>,
-    /// It changes when a member is written again.
+    /// Changes when a member is written again.
     stamp: [u8; 16],
     max_decompressed: MaxDecompressed,
 }
@@ -49,8 +49,8 @@ enum Stored {
     },
 }
 
-/// Returns whether a path is that of a zip or a tar. A store is not asked, and has no tar that is
-/// one.
+/// Returns whether a path is that of a zip or a tar. In a store only the name counts, and tars are
+/// not supported.
 pub(crate) fn looks_like_one(path: &Path) -> bool {
     directory::looks_like_zip(path) || is_tar(path)
 }
@@ -59,7 +59,7 @@ fn is_tar(path: &Path) -> bool {
     !is_url(path) && tarball::is_name(path) && place::is_file(path) && tarball::starts_as_one(path)
 }
 
-/// Place of a member, and what it takes to read it.
+/// Place of a member, and the facts needed to read it.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     place: ZipArchiveEntryWayfinder,
@@ -68,10 +68,10 @@ struct Member {
 }
 
 impl Archive {
-    /// The zip or tar at `path`; `None` where that is a folder.
+    /// Opens the zip or tar at `path`; `None` if that is a folder.
     ///
     /// # Errors
-    /// `Corrupt` for a zip whose directory breaks a rule, and for a tar that does; `Usage` for a zip in
+    /// `Corrupt` for a zip with an invalid directory, and for an invalid tar; `Usage` for a zip in
     /// a store, `Limit`, `Io`.
     pub(crate) fn open(path: &Path, max_decompressed: MaxDecompressed) -> Result<Option<Self>> {
         if is_url(path) {
@@ -90,7 +90,7 @@ impl Archive {
         Self::of_bytes(path, bytes, max_decompressed).map(Some)
     }
 
-    /// The zip `bytes`, which messages call `path`.
+    /// Opens the zip `bytes`; messages call it `path`.
     ///
     /// # Errors
     /// `Corrupt`, as for [`open`](Self::open).
@@ -110,7 +110,7 @@ impl Archive {
         &self.objects
     }
 
-    /// What it is.
+    /// Name of the kind of archive.
     pub(crate) fn container(&self) -> &'static str {
         match self.stored {
             Stored::Zip { .. } => "zip",
@@ -118,7 +118,7 @@ impl Archive {
         }
     }
 
-    /// Entries that were passed over already: links, and members that are not files.
+    /// Entries skipped so far: links, and members that are not files.
     pub(crate) fn ignored(&self) -> &Ignored {
         &self.ignored
     }
@@ -127,7 +127,7 @@ impl Archive {
         self.stamp
     }
 
-    /// Returns what a user should know of the folder that stands for the archive.
+    /// Tells the user about the wrapping folder.
     pub(crate) fn remark(&self) -> Option<String> {
         let wrapping = self.wrapping.as_ref()?;
         Some(format!(
@@ -136,18 +136,18 @@ impl Archive {
         ))
     }
 
-    /// The path of the member that a path through the zip means, such as `photos.zip/labels.csv`.
+    /// The path of the member for a path through the zip, such as `photos.zip/labels.csv`.
     pub(crate) fn member_of(&self, path: &Path) -> Option<Vec<u8>> {
         let member = path.strip_prefix(&self.path).ok()?;
         let below = self.wrapping.as_ref().and_then(|folder| member.strip_prefix(folder).ok());
         Some(below.unwrap_or(member).as_os_str().as_bytes().to_vec())
     }
 
-    /// The bytes of a member, compared with its checksum; `None` where there is none of that path.
-    /// Those of a stored one are a slice of the map.
+    /// The bytes of a member, checked against its checksum; `None` if there is no member of that
+    /// path. A stored member is a slice of the map.
     ///
     /// # Errors
-    /// `Sample` for a member that cannot be read or is damaged, `Limit` for too large a one.
+    /// `Sample` for a member that cannot be read or is damaged, `Limit` if it is too large.
     pub(crate) fn read(&self, key: &str, path: &[u8], limits: &Limits) -> Result<Option<Bytes>> {
         let Some(object) = self.objects.find(path) else { return Ok(None) };
         let shown = || self.path.join(String::from_utf8_lossy(path).as_ref());
@@ -169,7 +169,7 @@ impl Archive {
                     let start = usize::try_from(start).ok()?;
                     Some(start..start.checked_add(usize::try_from(len).ok()?)?)
                 });
-                // Entries lie within the archive.
+                // Entries must be inside the archive.
                 let range = range.filter(|range| range.end <= bytes.len());
                 return Ok(range.map(|range| bytes.slice(range)));
             }

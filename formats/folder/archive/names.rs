@@ -1,20 +1,19 @@
-//! Names of members as paths.
+//! Converts names of members to paths.
 use crate::folder::layout::check_relative;
 use rawzip::ZipFileHeaderRecord;
 use std::borrow::Cow;
 
-/// Characters of the bytes from 0x80 on in code page 437, the names of members that do not say
-/// otherwise.
+/// Characters of the bytes from 0x80 on in code page 437, the default encoding of member names.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌\
 █▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
-/// The extra field of Info-ZIP that has the name in UTF-8.
+/// Info-ZIP's extra field with the name in UTF-8.
 const UNICODE_PATH: u16 = 0x7075;
-/// Bytes in front of the name there: a version and the checksum of the other name.
+/// Bytes before the name in that field: a version and the checksum of the other name.
 const UNICODE_PATH_HEADER: usize = 5;
 
-/// The path of a member below the zip; of a folder, with a slash at its end.
+/// The path of a member below the zip; that of a folder ends in a slash.
 ///
-/// The error is the end of the sentence "the name ...".
+/// The error completes the sentence "the name ...".
 pub(crate) fn path_of(entry: &ZipFileHeaderRecord<'_>) -> Result<String, String> {
     let path = entry.file_path();
     let raw = path.as_ref();
@@ -37,8 +36,8 @@ pub(crate) fn path_of(entry: &ZipFileHeaderRecord<'_>) -> Result<String, String>
     Ok(name.to_owned())
 }
 
-/// Tools that write UTF-8 without saying so are many more than names in the old code page that
-/// happen to be UTF-8.
+/// Tries UTF-8 first: tools that write it without the flag are much more common than names in the
+/// old code page that happen to be valid UTF-8.
 fn decoded(raw: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(raw) {
         Ok(name) => name.into(),
@@ -55,7 +54,7 @@ fn unicode_path(entry: &ZipFileHeaderRecord<'_>, raw: &[u8]) -> Option<String> {
     let (_, field) = entry.extra_fields().find(|(id, _)| id.as_u16() == UNICODE_PATH)?;
     let (header, name) = field.split_at_checked(UNICODE_PATH_HEADER)?;
     let [1, checksum @ ..] = header else { return None };
-    // Of another checksum it is of a name that was changed since.
+    // If the checksum differs, the name was changed after the field was written.
     let is_of_name = *checksum == crc32fast::hash(raw).to_le_bytes();
     is_of_name.then(|| String::from_utf8(name.to_vec()).ok())?
 }

@@ -1,4 +1,4 @@
-//! A tar in the place of a folder: its entries are the files.
+//! A tar in place of a folder: its entries are the files.
 use super::{Archive, Stored, wrapping::Wrapping};
 use crate::{
     folder::{layout::check_relative, objects::ObjectsBuilder},
@@ -13,15 +13,15 @@ use xxhash_rust::xxh3::Xxh3;
 
 const FORMAT: &str = "tar";
 
-/// Opens the tar `file`, which messages call `path`.
+/// Opens the tar `file`; messages call it `path`.
 ///
 /// # Errors
-/// `Corrupt` for one that is damaged, with names that lead out of it, or with one name twice;
+/// `Corrupt` for a damaged tar, for names that lead out of it, and for duplicate names;
 /// `Unsupported` for one with links; `Limit` for one that is too large decompressed; `Io`.
 pub(super) fn open(path: &Path, file: Bytes, limit: MaxDecompressed) -> Result<Archive> {
     let bytes = if tarball::is_compressed(&file) {
         let bytes = tarball::inflate(path, &file, limit, &mut limit.total())?;
-        // Only its start has been looked at so far.
+        // So far only its start has been read.
         if let Some(beside) = tarball::look_at(&bytes, false).beside {
             return Err(no_folder(path, &beside));
         }
@@ -73,7 +73,7 @@ pub(super) fn open(path: &Path, file: Bytes, limit: MaxDecompressed) -> Result<A
         );
         return Err(Error::corrupt(FORMAT, path, 0, what));
     }
-    // A tar has no checksums of its files: one that was written again has another time.
+    // A tar has no checksums of its files, but a tar that was written again has another time.
     let written = fs::metadata(path).and_then(|it| it.modified()).ok();
     let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     hash.update(&written.unwrap_or_default().as_nanos().to_le_bytes());
@@ -82,8 +82,7 @@ pub(super) fn open(path: &Path, file: Bytes, limit: MaxDecompressed) -> Result<A
     Ok(Archive { path, stored, objects, ignored, wrapping, stamp, max_decompressed: limit })
 }
 
-/// The path of an entry below the folder that the archive stands for. Of several slashes in a row
-/// programs make one.
+/// The path of an entry below the archive's folder. Repeated slashes count as one.
 fn relative(path: &Path, at: u64, name: &[u8]) -> Result<Vec<u8>> {
     let shown = || String::from_utf8_lossy(name);
     if name.starts_with(b"/") {

@@ -1,4 +1,4 @@
-//! The folder in an archive that stands for the archive.
+//! The wrapping folder of an archive: the folder that contains everything else.
 use crate::folder::{
     layout::{MACOSX, is_hidden, promised},
     objects::parts,
@@ -6,16 +6,16 @@ use crate::folder::{
     split_folders::split_of,
 };
 
-/// Looks for the folder that all files of an archive lie in.
+/// Searches for the folder that contains all files of an archive.
 #[derive(Debug, Default)]
 pub(super) struct Wrapping {
     folder: Option<String>,
     is_other: bool,
-    /// An image lies right in it: then it is a class.
+    /// True if images are directly in it: then it is a class.
     has_images: bool,
-    /// Images lie in its folders.
+    /// True if its subfolders contain images.
     has_classes: bool,
-    /// It was unpacked with its table.
+    /// True if it was unpacked with its table.
     has_table: bool,
 }
 

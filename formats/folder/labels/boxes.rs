@@ -1,5 +1,5 @@
-//! Tables with a row for each box: `filename,width,height,class,xmin,ymin,xmax,ymax`, as TensorFlow's
-//! tutorials, VoTT and OpenImages have them. They become the field `objects`.
+//! Tables with a row per box: `filename,width,height,class,xmin,ymin,xmax,ymax`, as in TensorFlow's
+//! tutorials, VoTT and OpenImages. They become the field `objects`.
 use super::{
     IMAGE, heads,
     rows::{Cells, Rows},
@@ -14,7 +14,7 @@ use fdconvert_core::{FieldSpec, Kind, Schema, Splits};
 use std::{borrow::Cow, collections::BTreeMap};
 
 const CORNERS: [&str; 4] = ["xmin", "ymin", "xmax", "ymax"];
-/// Possible names of the column of classes; the first one that there is counts.
+/// Possible names of the class column, in order of preference.
 const CLASSES: [&str; 6] = ["class", "label", "category", "classname", "labelname", "name"];
 
 /// Positions of the columns of boxes.
@@ -25,7 +25,7 @@ pub(super) struct BoxColumns {
 }
 
 impl BoxColumns {
-    /// Finds them; `None` where the table is not one of boxes.
+    /// Finds the columns; `None` if the table is not one of boxes.
     pub(super) fn find(rows: &Rows) -> Option<Self> {
         let find = |wanted: &str| {
             let mut names = rows.columns.iter().map(|(name, _)| name);
@@ -44,7 +44,7 @@ impl BoxColumns {
     }
 }
 
-/// One sample for each image, in the order of the first rows.
+/// One sample per image, in the order of first appearance.
 pub(super) fn assemble(
     rows: &mut Rows,
     columns: &BoxColumns,
@@ -122,7 +122,7 @@ pub(super) fn assemble(
     Ok((schema, Table { paths, columns }, table_splits))
 }
 
-/// Width and height, where a row says both.
+/// Width and height, if a row has both.
 fn size_of(columns: [Option<&Cells>; 2], row: usize) -> Result<Option<[u64; 2]>, String> {
     let [width, height] = columns.map(|cells| cells.map(|cells| cells.text(row)));
     let sides =
@@ -130,7 +130,7 @@ fn size_of(columns: [Option<&Cells>; 2], row: usize) -> Result<Option<[u64; 2]>,
     Ok(sides.0.zip(sides.1).map(|(width, height)| [width, height]))
 }
 
-/// The object of a row; none where its cells are empty, which stands for an image without any.
+/// The object of a row; `None` if its cells are empty, which marks an image without objects.
 fn object(
     corners: [Option<&Cells>; 4],
     class: Option<&Cells>,

@@ -1,4 +1,4 @@
-//! Tables that only select files: what the folders say of these stays.
+//! Tables that only select files: classes and splits of the folders stay.
 use crate::folder::{
     layout::key_of_path,
     levels::Levels,
@@ -8,8 +8,7 @@ use crate::folder::{
 use fdconvert_core::{Error, FieldSpec, Result, Schema, option};
 use std::collections::BTreeMap;
 
-/// Adds the classes that the folders give, with the numbers that they have when all files are
-/// taken.
+/// Adds the classes of the folders, with the numbers that they have when all files are read.
 pub(crate) fn keep_classes(
     schema: &mut Schema,
     table: &mut Table,

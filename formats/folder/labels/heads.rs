@@ -1,7 +1,7 @@
-//! Names of columns: which one names the file.
+//! Column names: finds the column of file names.
 
-/// Possible names of the column that names the file, without their case and what parts their words;
-/// the first one that there is counts.
+/// Possible names of the column of file names, in order of preference. Lower case, without
+/// separators.
 const PATHS: [&str; 17] = [
     "path",
     "filename",
@@ -22,17 +22,17 @@ const PATHS: [&str; 17] = [
     "idcode",
 ];
 
-/// Returns whether names of files may be numbers in that column.
+/// Returns whether file names in that column may be numbers.
 pub(super) fn is_id(name: &str) -> bool {
     matches!(plain(name).as_str(), "id" | "imageid" | "idcode")
 }
 
-/// A name without its case, and without what parts its words.
+/// A name in lower case, without separators.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Checks the names of the columns and gives the position of the one that names the file.
+/// Checks the column names and returns the position of the column of file names.
 pub(super) fn check(names: &[String]) -> Result<usize, String> {
     let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
     let path = PATHS.iter().find_map(|path| plain.iter().position(|name| name == path));

@@ -1,4 +1,4 @@
-//! The rows of a table as they are written: CSV, JSON lines, and lists of names and numbers.
+//! Parses the rows of a table: CSV, JSON lines, and lists of names and numbers.
 use super::{LABEL, heads};
 use crate::folder::{
     layout::{key_of_path, promised},
@@ -14,21 +14,20 @@ pub(super) struct Rows {
     pub(super) paths: Vec<Box<[u8]>>,
     /// The line of each row, from 1.
     pub(super) lines: Vec<u64>,
-    /// All others, each with its name.
+    /// All other columns, with their names.
     pub(super) columns: Vec<(String, Cells)>,
     pub(super) remarks: Vec<String>,
 }
 
-/// The cells of a column.
 #[derive(Debug)]
 pub(super) enum Cells {
     Text(Vec<String>),
-    /// `None` where a line does not have it.
+    /// `None` if a line lacks it.
     Json(Vec<Option<Json>>),
 }
 
 impl Cells {
-    /// A cell as text, for columns of which only that matters.
+    /// A cell as text, for columns that need only that.
     pub(super) fn text(&self, row: usize) -> Cow<'_, str> {
         match self {
             Self::Text(cells) => cells.get(row).map(|it| it.as_str().into()).unwrap_or_default(),
@@ -59,7 +58,7 @@ impl Rows {
         (at < self.columns.len()).then(|| self.columns.remove(at))
     }
 
-    /// Puts the rows into another order.
+    /// Reorders the rows.
     pub(super) fn order(&mut self, order: &[usize]) {
         let path = |at: &usize| self.paths.get_mut(*at).map(std::mem::take).unwrap_or_default();
         self.paths = order.iter().map(path).collect();
@@ -68,7 +67,7 @@ impl Rows {
         self.columns = columns.map(|(name, cells)| (name, cells.ordered(order))).collect();
     }
 
-    /// The rows of another table behind these.
+    /// Appends the rows of another table.
     pub(super) fn join(mut self, other: Self) -> Result<Self, String> {
         let (n_before, n_after) = (self.paths.len(), other.paths.len());
         self.paths.extend(other.paths);
@@ -106,7 +105,7 @@ impl Rows {
         Ok(self)
     }
 
-    /// An empty text would be one more class, and all numbers behind it would be others.
+    /// An empty text would be an additional class and change the numbers after it.
     pub(super) fn check_labels(&self) -> Result<(), String> {
         let Some((_, cells)) = self.columns.iter().find(|(name, _)| name == LABEL) else {
             return Ok(());
@@ -120,7 +119,7 @@ impl Rows {
         }
     }
 
-    /// A file that is listed twice would be two samples of one key.
+    /// A file listed twice would give two samples with one key.
     pub(super) fn check_unique(&self) -> Result<(), String> {
         let mut sorted: Vec<_> = self.paths.iter().zip(&self.lines).collect();
         sorted.sort_unstable();
@@ -149,7 +148,7 @@ pub(super) fn parse_tsv(text: &[u8]) -> Result<Rows, String> {
 }
 
 fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
-    // The reader counts lines itself: cells may hold line breaks.
+    // The reader counts lines itself: cells may contain line breaks.
     let mut reader =
         csv::ReaderBuilder::new().has_headers(true).delimiter(separator).from_reader(text);
     let headers = reader.headers().map_err(|error| csv_error(text, &error))?.clone();
@@ -169,7 +168,7 @@ fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
             column.push(trimmed(cell));
         }
     }
-    // What pandas writes in front unless it is told not to, and what a comma at the end makes.
+    // The index column that pandas writes by default, and the column that a trailing comma makes.
     let is_index = |(at, name): (usize, &String)| {
         let is_first = at == 0 && (name.is_empty() || name == "Unnamed: 0");
         let is_empty = || cells.get(at).is_some_and(|cells| cells.iter().all(String::is_empty));
@@ -196,7 +195,7 @@ fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
     Ok(rows)
 }
 
-/// A cell without blanks around it. A quote behind a blank is none to CSV, and is taken off here.
+/// A cell without surrounding blanks. CSV ignores a quote after a blank, so it is removed here.
 fn bare(cell: &str) -> Cow<'_, str> {
     let trimmed = cell.trim();
     let inner = trimmed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -238,7 +237,7 @@ fn csv_error(text: &[u8], error: &csv::Error) -> String {
     }
 }
 
-/// The line a record starts on: its position is that of the empty lines before it.
+/// The line where a record starts: its position is that of the empty lines before it.
 fn line_of(text: &[u8], position: &csv::Position) -> u64 {
     let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
     let rest = text.get(start..).unwrap_or_default().iter();
@@ -246,7 +245,7 @@ fn line_of(text: &[u8], position: &csv::Position) -> u64 {
     position.line() + n_empty.count() as u64
 }
 
-/// Lines may have other keys than those before them: the columns are those of all lines.
+/// Lines may have different keys: the columns are those of all lines.
 pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     let mut rows = Rows::default();
     let mut n_nan = 0_u64;
@@ -259,7 +258,7 @@ pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
         let object: Map<String, Json> = match serde_json::from_slice(text) {
             Ok(object) => object,
             Err(error) => {
-                // What Python writes for a number that is not known.
+                // Python's spelling of an unknown number.
                 let plain = str::from_utf8(text).ok().and_then(|it| with_null_for(&["NaN"], it));
                 let read = plain.and_then(|(it, n)| Some((serde_json::from_str(&it).ok()?, n)));
                 let (object, n) = read.ok_or_else(|| {
@@ -300,7 +299,7 @@ pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
                 Some(Json::String(path)) if at == path_at => {
                     rows.paths.push(relative(path, *line, &name)?);
                 }
-                // Tables of numbered images have numbers there.
+                // Tables of numbered images have numbers in this column.
                 Some(Json::Number(number)) if at == path_at && heads::is_id(&name) => {
                     rows.paths.push(relative(&number.to_string(), *line, &name)?);
                 }
@@ -322,7 +321,7 @@ pub(super) fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     Ok(rows)
 }
 
-/// Lines such as `a/1.jpg 0`: a name, and behind the last blank its class; or names alone.
+/// Lines such as `a/1.jpg 0`: a name, and its class after the last blank; or only names.
 pub(super) fn parse_list(text: &[u8]) -> Result<Rows, String> {
     let mut rows = Rows::default();
     let mut labels = Vec::new();
@@ -332,10 +331,10 @@ pub(super) fn parse_list(text: &[u8]) -> Result<Rows, String> {
             continue;
         }
         let is_name = |word: &str| promised(word.as_bytes()).is_some();
-        // Names and classes may have blanks on either side of a tab.
+        // Names and classes may contain blanks on either side of a tab.
         let parts = text.rsplit_once('\t').or_else(|| text.rsplit_once(char::is_whitespace));
         let (name, label) = match parts {
-            // A name with blanks, alone.
+            // Only a name, with blanks.
             Some((_, last)) if is_name(last) => (text, None),
             Some((name, label)) => (name.trim_end(), Some(label.trim_start())),
             None => (text, None),
@@ -363,7 +362,7 @@ pub(super) fn parse_list(text: &[u8]) -> Result<Rows, String> {
     Ok(rows)
 }
 
-/// A path as tables write them; `./` in front is dropped.
+/// A path as written in tables; drops a leading `./`.
 fn relative(path: &str, line: u64, column: &str) -> Result<Box<[u8]>, String> {
     names::listed(path.trim()).map_err(|why| {
         let path = key_of_path(path.as_bytes());

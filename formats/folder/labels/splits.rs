@@ -1,13 +1,13 @@
-//! A column `split`: which samples are for training, and which for validation and tests.
+//! A column `split`: assigns samples to training, validation and test.
 use super::rows::Rows;
 use fdconvert_core::{Splits, split_named, split_ranges};
 
 const SPLIT: &str = "split";
-/// What tables also write, and the splits that these are.
+/// Other common spellings, and the splits that they mean.
 const OTHERS: [(&str, &str); 3] = [("training", "train"), ("testing", "test"), ("dev", "val")];
 
-/// Takes the column out and gives the split of each row; `None` where there is no such column, or one
-/// that says something else.
+/// Removes the column and returns the split of each row; `None` if there is no such column, or it
+/// contains other words.
 pub(super) fn take(rows: &mut Rows) -> Result<Option<Vec<&'static str>>, String> {
     let Some(at) = rows.columns.iter().position(|(name, _)| name.eq_ignore_ascii_case(SPLIT))
     else {
@@ -37,8 +37,8 @@ fn split_of(text: &str) -> Option<&'static str> {
     other.map(|(_, split)| *split).or_else(|| split_named(text))
 }
 
-/// Puts the rows of a split beside each other, in the order of the table, splits in the order of their
-/// first rows.
+/// Groups the rows by split, in the order of the table; splits are in the order of their first
+/// rows.
 pub(super) fn sort(rows: &mut Rows, named: &[&'static str]) -> Splits {
     let (order, splits) = order(named);
     if !order.is_sorted() {
@@ -47,7 +47,7 @@ pub(super) fn sort(rows: &mut Rows, named: &[&'static str]) -> Splits {
     splits
 }
 
-/// The order in which samples of a split are neighbours, and the splits then.
+/// The order that groups samples by split, and the resulting splits.
 pub(super) fn order(named: &[&'static str]) -> (Vec<usize>, Splits) {
     let mut firsts: Vec<&'static str> = Vec::new();
     for split in named {

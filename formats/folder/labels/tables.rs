@@ -1,4 +1,4 @@
-//! The tables that Hugging Face's folders of images have.
+//! The tables in Hugging Face's image folders.
 use super::{OPTION, parse, rows::Rows};
 use crate::folder::{Folder, split_folders::split_of};
 use bytes::Bytes;
@@ -21,10 +21,11 @@ pub(crate) struct Tables {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Finds them: one in the folder, or in each of the folders of splits in it or in its folder `data`.
+/// Finds the tables: one in the folder, or in each of the split folders in it or in its folder
+/// `data`.
 ///
 /// # Errors
-/// `Usage` where a folder has two tables, of which it is not known what they are to each other; `Io`.
+/// `Usage` if a folder has two tables, since their relation is unknown; `Io`.
 pub(crate) fn tables_in(folder: &Path) -> Result<Tables> {
     if !folder.is_dir() {
         return Ok(Tables::default());
@@ -57,8 +58,8 @@ pub(crate) fn tables_in(folder: &Path) -> Result<Tables> {
     Ok(tables)
 }
 
-/// The table right in a folder. Those that only this tool takes for tables stay files that are named
-/// one by one.
+/// The table directly in a folder. Kinds of tables that only fdconvert supports must be given by
+/// name.
 fn table_of(folder: &Path) -> Result<Option<PathBuf>> {
     let [csv, jsonl] = [CSV, JSONL].map(|name| folder.join(name));
     match (csv.is_file(), jsonl.is_file()) {
@@ -75,7 +76,7 @@ fn table_of(folder: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Folders right in a folder with their names, in the order of these.
+/// Direct subfolders with their names, sorted by name.
 fn folders_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
@@ -91,7 +92,7 @@ fn folders_in(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(folders)
 }
 
-/// The rows of several tables one after the other, and the bytes of all of them.
+/// The rows of several tables in sequence, and the bytes of all tables.
 pub(super) fn read(tables: &[(PathBuf, Vec<u8>)], how: &Folder) -> Result<(Rows, Bytes)> {
     let mut all: Option<Rows> = None;
     let mut identity = Vec::new();

@@ -9,8 +9,8 @@ use crate::folder::{
 use fdconvert_core::{Error, Result};
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-/// Says how many images of the source a table or annotations do not list, and which tables in it are
-/// not among those that were `read`.
+/// Reports the number of images in the source that a table or annotations do not list, and the
+/// tables in it that are not among those `read`.
 pub(crate) fn tell_unlisted(
     table: &Table,
     files: &Files<'_>,
@@ -36,7 +36,7 @@ pub(crate) fn tell_unlisted(
                 remarks.extend(others.map(|table| format!("{table} in the source is not read")));
                 images.iter().filter(|path| is_other(path)).count()
             }
-            // No image at all: what is listed has other names then.
+            // No image at all: the listed files must have other names.
             Err(Error::Usage { .. }) => 0,
             Err(error) => return Err(error),
         },

@@ -1,4 +1,4 @@
-//! The suite every format passes.
+//! The conformance suite.
 use crate::folder::Folder;
 use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
@@ -23,7 +23,7 @@ fn profile() -> Profile {
         keeps_class_names: true,
         opaque_images: false,
         replaces: false,
-        // A JPEG may have lost its end marker and still be whole.
+        // A JPEG without its end marker may still be complete.
         finds_truncation: false,
         ranges: ends_of_files,
         location: Location::Disk,

@@ -1,4 +1,4 @@
-//! What is found in folders and tables, and what is said about the rest.
+//! Samples found in folders and tables, and remarks on the rest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::{Folder, FolderReader};
 use fdconvert_core::{Amount, Codec, Error, Limits, Look, Reader, Source, Value};
@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// Writes files of these names; all of them are the same small PNG.
+/// Writes files of these names; all are the same small PNG.
 fn tree(root: &Path, names: &[&str]) {
     for name in names {
         let path = root.join(name);
@@ -56,7 +56,7 @@ fn classes_and_order_are_those_of_the_bytes() {
         ["B/x/y/1.JPEG", "a/Z.png", "a/m/1.png", "a/z.png", "a-/1.gif", "b/10.png", "b/2.png"];
     assert_eq!(keys(&reader), expected);
     assert_eq!(labels(&reader), [0, 1, 1, 1, 2, 3, 3]);
-    // By content, whatever the name says.
+    // By content, whatever the name.
     let sample = reader.get(0).unwrap();
     let Value::Image(image) = &sample.values[0] else { panic!("no image") };
     assert_eq!((image.codec, image.width, image.height), (Codec::Png, 20, 15));
@@ -184,7 +184,7 @@ fn a_bad_file_is_the_error_of_its_sample() {
     assert!(error(0).contains("empty"), "{}", error(0));
     assert!(error(1).contains("known kind"), "{}", error(1));
     assert!(error(2).starts_with("png: "), "{}", error(2));
-    // The header is fine; only looking for the end of the file tells.
+    // The header is valid; only the missing end of the file reveals it.
     reader.get(3).unwrap();
     assert!(matches!(reader.verify_sample(3), Err(Error::Sample { .. })));
     assert!(error(4).contains("missing"), "{}", error(4));
@@ -211,7 +211,7 @@ fn the_fingerprint_is_of_names_and_sizes() {
     assert_ne!(open(root.path()).fingerprint(Look::Sizes).unwrap(), resized);
 }
 
-/// A look that fails otherwise than by absence is an error, never another dataset.
+/// A check that fails for another reason than absence is an error, and never gives another dataset.
 #[test]
 fn a_failed_look_is_an_error() {
     let root = tempfile::tempdir().unwrap();
@@ -231,7 +231,7 @@ fn a_failed_look_is_an_error() {
         let error = reader.fingerprint(look).unwrap_err();
         assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/2.png"));
     }
-    // No one can say whether such a link leads outside.
+    // It is impossible to determine whether such a link leads outside.
     symlink("x".repeat(300), root.path().join("a/3.png")).unwrap();
     let error = Folder::default().open_folder(root.path()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/3.png"));
@@ -253,7 +253,7 @@ fn followed_links_lead_anywhere_and_every_folder_is_listed_once() {
     let reader = follow.open_folder(&root).unwrap();
     assert_eq!(keys(&reader), ["a/1.png", "a/file.png", "b/2.png", "b/deep/3.png"]);
     assert_eq!(labels(&reader), [0, 0, 1, 1]);
-    // A class that is another one's folder is told apart from links that lead nowhere.
+    // Links to a folder that is already a class are counted apart from broken links.
     let ignored = &reader.facts().ignored;
     assert_eq!((ignored.links, ignored.repeats, ignored.folders.len()), (1, 2, 0));
 

@@ -1,4 +1,4 @@
-//! What is written: names, the table, and how an interrupted run continues.
+//! Written files: names, the table, and how an interrupted run resumes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::Folder;
 use fdconvert_core::{
@@ -96,7 +96,7 @@ fn numbered_samples_go_into_class_folders() {
     let schema = labelled(&["ant", "b/c"]);
     let samples = [sample("00000000", Codec::Jpeg, 1), sample("00000001", Codec::Png, 0)];
     write(&out, &schema, &samples);
-    // `b/c` is not a name of a folder, so the table keeps it.
+    // `b/c` is not valid as a folder name, so the table has it.
     let expected = ["ant/00000001.png", "b_c/00000000.jpg", "fdconvert.json", "labels.jsonl"];
     assert_eq!(names(&out), expected);
     assert_eq!(Folder::default().open_folder(&out).unwrap().schema(), &schema);
@@ -159,8 +159,8 @@ fn an_interrupted_run_continues_with_what_is_there() {
     let whole = folder.path().join("whole");
     write(&whole, &schema, &samples);
 
-    // What a killed run leaves: its mark, whole files, a cut one, rows, and a file of a sample
-    // that cannot be read any more.
+    // Leftovers of a killed run: its mark, whole files, a truncated one, rows, and a file of a
+    // sample that cannot be read any more.
     let partial = partial_path(&out);
     let leave = |name: &str, bytes: &[u8]| {
         let path = partial.join(name);
@@ -180,7 +180,7 @@ fn an_interrupted_run_continues_with_what_is_there() {
     assert!(!partial.exists());
 }
 
-/// The same run would take it for a file of others, and never end.
+/// The same run would refuse it as a foreign file, and never finish.
 #[test]
 fn rows_that_cannot_be_removed_end_the_run_and_do_not_stay() {
     let (_folder, out) = place();

@@ -1,4 +1,4 @@
-//! Zips in memory: what is shared, and what damage can do.
+//! Zips in memory: shared bytes, and the effects of damage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::{Folder, FolderReader};
 use bytes::Bytes;
@@ -57,7 +57,7 @@ fn no_flipped_bit_gives_another_image() {
                 }
             }
         }
-        // Most bits are in the data of one file, or in times and the like.
+        // Most bits are in the data of one file, or in times and similar fields.
         assert!(n_found > whole.len() * 4);
     }
 }

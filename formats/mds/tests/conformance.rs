@@ -1,4 +1,4 @@
-//! The suite every format passes, raw and compressed.
+//! The conformance suite, raw and compressed.
 use crate::mds::Mds;
 use fdconvert_core::{ArraySpec, DType, Format, Kind, OptionValues};
 use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};

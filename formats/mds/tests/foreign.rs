@@ -1,4 +1,4 @@
-//! Columns that are not read, images that Pillow's pixels are, and folders that are no dataset.
+//! Unsupported columns, images from Pillow's pixels, and folders that are no dataset.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 use crate::{mds::Mds, open, open_with};
 use fdconvert_core::*;
@@ -6,7 +6,7 @@ use fdconvert_testkit::fixtures;
 use serde_json::json;
 use std::{fs, path::Path};
 
-/// Writes a dataset of one shard, as Streaming does.
+/// Writes a dataset of one shard, like Streaming.
 fn write(folder: &Path, columns: &[(&str, &str)], samples: &[&[&[u8]]]) {
     let names: Vec<_> = columns.iter().map(|(name, _)| name).collect();
     let encodings: Vec<_> = columns.iter().map(|(_, encoding)| encoding).collect();
@@ -90,7 +90,8 @@ fn arrays_that_tell_their_shape_have_that_of_the_first() {
     let elements = [1.5_f32, -2.0].map(f32::to_le_bytes).concat();
     let value = |head: &[u8]| [head, &elements].concat();
     let spec = ArraySpec { dtype: DType::F32, shape: vec![2, 1], torch: false };
-    // Two dimensions in a byte each, and in eight bytes each; the type in front where it is free.
+    // Two dimensions of one byte each, and of eight bytes each; the element type comes first if it
+    // is not fixed.
     let wide = [&[2 << 2 | 3][..], &2_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
     for (encoding, code) in [("ndarray:float32", &[][..]), ("ndarray", &[34])] {
         let of = |head: &[u8]| value(&[code, head].concat());
@@ -118,7 +119,7 @@ fn arrays_that_tell_their_shape_have_that_of_the_first() {
     assert!(error.contains("to leave it out: drop_fields=emb"), "{error}");
 }
 
-/// Puts the shards of folders into one index, as `streaming.base.util.merge_index` does.
+/// Merges the shards of folders into one index, like `streaming.base.util.merge_index`.
 fn merge(root: &Path, prefix: &str, folders: &[&str]) {
     let mut shards = Vec::new();
     for folder in folders {

@@ -1,4 +1,4 @@
-//! Datasets that Streaming's own writer made (see `golden/make_streaming.py`).
+//! Datasets written by Streaming itself (see `golden/make_streaming.py`).
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::mds::{Mds, MdsReader};
 use bytes::Bytes;
@@ -23,7 +23,7 @@ fn assert_is_truth(reader: &dyn Reader) {
     assert_eq!(reader.len(), truth.len() as u64);
     let kinds: Vec<_> = reader.schema().fields.iter().map(|field| field.kind.clone()).collect();
     let array = Kind::Array(ArraySpec { dtype: DType::F32, shape: vec![2, 2], torch: false });
-    // Columns lie in the order of their names.
+    // Columns are sorted by name.
     let expected =
         [Kind::Text, array, Kind::Text, Kind::Int, Kind::Image, Kind::Int, Kind::Json, Kind::Float];
     assert_eq!(kinds, expected);
@@ -148,7 +148,7 @@ fn flipped(bytes: &Bytes, at: usize, bit: usize) -> Bytes {
     bytes.into()
 }
 
-/// Reads all there is, and tells whether anything complained.
+/// Reads everything, and returns whether there was an error.
 fn explore(index: &Bytes, shards: &[Bytes]) -> bool {
     let Ok(reader) = MdsReader::from_parts(index, shards.to_vec()) else { return true };
     let mut complained = !reader.verify_layout().is_empty();

@@ -25,7 +25,7 @@ fn dataset(n_samples: usize) -> (Schema, Vec<Sample<Encoded>>) {
     (schema, samples)
 }
 
-/// Returns what lies in a record's place while a run of that fingerprint writes its shard.
+/// The contents of a record's file while a run of that fingerprint writes its shard.
 fn claim(byte: u8) -> String {
     format!("{{\"fingerprint\":\"{}\"", format!("{byte:02x}").repeat(16))
 }
@@ -54,7 +54,7 @@ fn splits_have_folders_and_keep_their_order() {
     for path in ["shard.00001.mds", "index.json", "val/shard.00002.mds", "test/index.json"] {
         assert!(out.join(path).is_file(), "{path}");
     }
-    // To Streaming, and without our manifest, a split is a dataset of its own.
+    // To Streaming, and without fdconvert's manifest, a split is a separate dataset.
     let val = MdsReader::open(&out.join("val")).unwrap();
     assert_eq!((val.len(), val.key(0).as_str()), (4, "00000000"));
     let names: Vec<_> = val.schema().fields.iter().map(|field| field.name.as_str()).collect();
@@ -144,7 +144,7 @@ fn only_records_make_shards_finished() {
     assert!(replacing.finished(&plan[1]).unwrap().is_none());
     assert!(whole == tree(&out));
 
-    // A shard that lost bytes is written again, by the same run only.
+    // A shard that lost bytes is written again, but only by the same run.
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, &bytes[1..]).unwrap();
     assert!(run.finished(&plan[1]).unwrap().is_none());
@@ -155,7 +155,8 @@ fn only_records_make_shards_finished() {
     run.complete(&[(plan[0].clone(), first), (plan[1].clone(), summary)]).unwrap();
     assert!(whole == tree(&out));
 
-    // Without its record a shard is no one's, unless a claim says whose: killed in between.
+    // Without its record a shard belongs to no run, unless a claim identifies it: killed in
+    // between.
     fs::remove_file(&record).unwrap();
     assert!(usage(run.finished(&plan[1]).map(drop)) && usage(run.create(&plan[1]).map(drop)));
     fs::write(out.join(".fdconvert/shard.00001.json.partial"), claim(7)).unwrap();
@@ -186,7 +187,7 @@ fn a_shard_left_unfinished_by_another_run_is_refused() {
     let shard = Shard::whole(4);
     assert!(matches!(run.create(&shard), Err(Error::Usage { .. })));
     assert!(before == tree(&out));
-    // The same run continues, from the start.
+    // The same run starts over.
     let same = Run { fingerprint: [8; 16], ..Run::new(&*format, &out, &schema) };
     same.all(&[shard], &samples).unwrap();
     assert_holds(&out, &schema, &samples);
@@ -219,7 +220,7 @@ fn a_manifest_that_disagrees_is_reported_and_not_used() {
     let run = Run::new(&*format, &out, &schema);
     run.all(&[Shard::whole(4)], &samples).unwrap();
     let path = out.join("fdconvert.json");
-    // As it was before manifests had a checksum: everything else is still compared.
+    // A manifest of a version without checksum: everything else is still compared.
     let sealed = fs::read_to_string(&path).unwrap();
     let (_, members) = sealed.split_once("\",\n").unwrap();
     let text = format!("{{\n{members}");
@@ -236,7 +237,7 @@ fn a_manifest_that_disagrees_is_reported_and_not_used() {
     }
 }
 
-/// The pixels of a flipped bit look like pixels: only the checksum of the sample tells.
+/// A flipped bit still gives valid pixels: only the checksum of the sample reveals it.
 #[test]
 fn a_flipped_bit_is_an_error_of_its_sample() {
     let (schema, samples) = dataset(4);
@@ -314,12 +315,12 @@ fn columns_are_named_after_the_common_codec() {
         run.all(&[Shard::whole(2)], &samples).unwrap();
         let reader = format.open(&out).unwrap();
         assert_eq!(reader.details()["columns"]["image"], encoding);
-        // A BMP in a column of PNGs comes back as what it is.
+        // A BMP in a column of PNGs is read back as a BMP.
         assert_holds(&out, &schema, &samples);
     }
 }
 
-/// One shard of these values of a field of bytes, as others would have written it.
+/// One shard with these values in a bytes field, as other tools write it.
 fn foreign(out: &Path, values: &[&[u8]], options: &[(&str, &str)]) {
     let schema = Schema::new(vec![FieldSpec::new("photo", Kind::Bytes)]).unwrap();
     let samples: Vec<_> = values
@@ -352,7 +353,7 @@ fn bytes_of_others_that_are_all_images_are_images() {
     assert_eq!(kind("zstd", &[jpg, png, jpg], &[("compression", "zstd")]), Kind::Image);
     assert_eq!(kind("one-is-none", &[jpg, b"text", jpg], &[]), Kind::Bytes);
     assert_eq!(kind("empty", &[b""], &[]), Kind::Bytes);
-    // What our manifest calls bytes stays so.
+    // A field that fdconvert's manifest declares as bytes stays bytes.
     let out = folder.path().join("ours");
     let schema = Schema::new(vec![FieldSpec::new("photo", Kind::Bytes)]).unwrap();
     let sample = Sample { key: "0".into(), values: vec![Value::Bytes(jpg.into())] };

@@ -1,4 +1,4 @@
-//! The judge: Streaming itself reads what we write, and its own writer makes the same bytes.
+//! Checks against Streaming: it reads fdconvert's files, and its writer makes the same bytes.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 use super::common::{Run, mds, shards};
 use fdconvert_core::{ArraySpec, Codec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value};

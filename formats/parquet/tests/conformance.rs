@@ -1,4 +1,4 @@
-//! The suite every format passes.
+//! The conformance suite.
 use crate::parquet::Parquet;
 use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};

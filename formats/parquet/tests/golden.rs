@@ -28,7 +28,6 @@ fn names(reader: &ParquetReader) -> Vec<(&str, Kind)> {
     fields.iter().map(|field| (field.name.as_str(), field.kind.clone())).collect()
 }
 
-/// The value of a field.
 fn value(reader: &ParquetReader, index: u64, field: &str) -> Value<Encoded> {
     of(reader, &reader.get(index).unwrap(), field)
 }
@@ -64,7 +63,7 @@ fn features_of_datasets_become_fields() {
     let classes = reader.schema().fields[1].class_names.clone().unwrap();
     assert_eq!(&classes[..], ["cat", "dog", "eel"]);
     assert_eq!((reader.len(), reader.schema().label()), (6, Some(1)));
-    // A path twice, one that leads out of the folder, and none.
+    // A duplicate path, one that leads out of the folder, and none.
     let keys = ["cat/a.jpg", "b.png", "cat/a-1.jpg", "c.png", "00000004", "d.png"];
     let captions = ["first", "zwei", "", "vier ü", "five", "six"];
     for index in 0..6 {
@@ -151,14 +150,14 @@ fn every_compression_holds_the_same_table() {
     for name in ["none", "snappy", "gzip", "lz4", "zstd"] {
         plain(&open(&format!("plain-{name}.parquet")));
     }
-    // Several row groups, a page for each row, an index of the pages, pages of version 2.
+    // Several row groups, a page per row, a page index, version 2 pages.
     plain(&open("pages.parquet"));
     let error = ParquetReader::open(&golden("plain-brotli.parquet")).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(error.to_string().contains("`picture` is compressed with brotli"), "{error}");
 }
 
-/// Large byte strings that are images, byte strings that are none, a dictionary of texts.
+/// Large byte strings that are images, byte strings that are not, a dictionary of texts.
 fn plain(reader: &ParquetReader) {
     let fields = [
         ("picture", Kind::Image),
@@ -250,7 +249,7 @@ fn pages_stay_below_the_limit() {
     assert!(matches!(error, Error::Limit { .. }), "{error}");
 }
 
-/// Whatever byte of a file of others is changed, reading it is an error or gives well-formed
+/// Whatever byte of another tool's file changes, reading it is an error or gives well-formed
 /// samples.
 #[test]
 fn damage_is_survived() {
@@ -274,8 +273,8 @@ fn damage_is_survived() {
     }
 }
 
-/// A sample whose path cannot be read is not taken for one without a path, which is called after its
-/// number: `verify` said that such a file was OK, and packing it gave other names.
+/// A sample with an unreadable path must not pass for one without a path, which gets its number as
+/// name: otherwise `verify` would accept the file, and packing it would change names.
 #[test]
 fn samples_whose_paths_are_damaged_are_errors() {
     let whole = std::fs::read(golden("struct.parquet")).unwrap();

@@ -1,4 +1,4 @@
-//! Files of the library's writer with properties of other programs.
+//! Files made by the library's writer with the properties of other programs.
 #![allow(clippy::unwrap_used)]
 use crate::parquet::{
     group::{names, plain},
@@ -11,7 +11,7 @@ use ::parquet::{
 use fdconvert_core::{Encoded, Kind, Sample, Schema, Value};
 use std::sync::Arc;
 
-/// A file without our note and block.
+/// A file without fdconvert's note and block.
 pub(super) fn file(
     schema: &Schema,
     properties: WriterProperties,

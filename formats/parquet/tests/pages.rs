@@ -1,5 +1,5 @@
-//! What a sample that is read at random costs in a store: files of ours, and files of others with an
-//! index of their pages.
+//! Cost of random reads in a store, for fdconvert's files and for other tools' files with a page
+//! index.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::parquet::{
     Parquet, ParquetReader,
@@ -58,7 +58,7 @@ fn ours(out: &Path) {
     writer.finish().unwrap();
 }
 
-/// As another tool writes it: without our note and block.
+/// As another tool writes it: without fdconvert's note and block.
 fn theirs(out: &Path, properties: WriterProperties) {
     let (schema, all) = (schema(), all());
     all.iter().for_each(|sample| check(&schema, sample).unwrap());
@@ -73,7 +73,7 @@ fn image_bytes(sample: &Sample<Encoded>) -> u64 {
     bytes.sum::<usize>() as u64
 }
 
-/// The lengths of the pages with a row, of each column, with their dictionaries.
+/// Lengths of the pages with a row, for each column, including their dictionaries.
 fn pages_of(reader: &ParquetReader, row: u64) -> Vec<u64> {
     let file = &reader.parts[0].file;
     let (group, row) = file.group_of(row).unwrap();
@@ -85,9 +85,9 @@ fn pages_of(reader: &ParquetReader, row: u64) -> Vec<u64> {
     (0..file.leaves.len()).map(len).collect()
 }
 
-/// What 60 samples cost that are read at random.
+/// Cost of 60 random reads.
 struct Cost {
-    /// Of each sample the lengths of its pages, and the bytes of its image.
+    /// For each sample the lengths of its pages, and the bytes of its image.
     samples: Vec<(Vec<u64>, u64)>,
     requests: u64,
     bytes: u64,
@@ -100,13 +100,13 @@ impl Cost {
     }
 }
 
-/// No more than this, and little less: what was read together with the footer or the start of the
-/// file is kept, and asked for once.
+/// At most `most`, and not much less: bytes fetched together with the footer or the start of the
+/// file are kept and not fetched again.
 fn assert_about(found: u64, most: u64) {
     assert!(found <= most && found * 2 >= most, "{found} of {most}");
 }
 
-/// Reads samples at random, by a reader that knows keys and indexes of pages, and has no page.
+/// Reads random samples with a reader that has read keys and page indexes, but no page.
 fn cost(out: &Path) -> Cost {
     let here = ParquetReader::open(out).unwrap();
     let server = Server::start(out.parent().unwrap().parent().unwrap());
@@ -114,7 +114,7 @@ fn cost(out: &Path) -> Cost {
     let there = ParquetReader::open(Path::new(&url)).unwrap();
     there.key(0);
     (0..N_SAMPLES as u64).for_each(|row| drop(pages_of(&there, row)));
-    // The server counts what it has sent when the client may have it already.
+    // The server may count bytes after the client has received them.
     let settled = || {
         thread::sleep(Duration::from_millis(300));
         server.served()
@@ -132,7 +132,7 @@ fn cost(out: &Path) -> Cost {
     Cost { samples, requests, bytes }
 }
 
-/// Numbers and keys are in the index block: only the caption has a page.
+/// Numbers and keys are in the index block, so only the caption needs a page.
 #[test]
 fn a_random_sample_of_ours_costs_its_bytes_and_a_page_of_each_text() {
     let root = tempfile::tempdir().unwrap();
@@ -173,16 +173,16 @@ fn a_random_sample_of_others_costs_a_page_of_each_column() {
         let out = root.path().join("bucket").join(format!("{name}.parquet"));
         theirs(&out, properties);
         let cost = cost(&out);
-        // All but the path; a dictionary is a request of its own.
+        // All but the path; a dictionary takes its own request.
         let wanted = cost.sum(|pages, _| pages.iter().sum::<u64>() - pages[2]);
         assert_about(cost.bytes, wanted);
         assert!(cost.requests <= 60 * if name == "d" { 8 } else { 4 }, "{name}: {}", cost.requests);
         let beyond = cost.sum(|pages, image| pages[1] - image);
         if n_images == 1 {
-            // The headers and the levels: the image's page is the image.
+            // Headers and levels: the image's page is the image.
             assert!(beyond < 60 * 64, "{name}: {beyond}");
         } else {
-            // Several images lie in a page, all of which is read for one of them.
+            // A page has several images, and reading one reads all of it.
             assert!(beyond > 4 * cost.sum(|_, image| image), "{name}: {beyond}");
         }
     }

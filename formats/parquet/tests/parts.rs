@@ -1,5 +1,4 @@
-//! Tables of others that are read in part: columns that are left out, files that are told, and what
-//! several files say of one column.
+//! Other tools' tables with dropped columns, excluded files, and columns that differ between files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 use super::tables::{
     Column, IMAGE, LABEL, Values, flat, folder, images, ints, open, pair, refused, said, table,
@@ -14,7 +13,7 @@ fn without(path: &Path, field: &str) -> Result<Box<dyn Reader>> {
     open_with(path, &OpenOptions::default().drop_fields(vec![field.to_owned()]))
 }
 
-/// The file with a changed description of its last column.
+/// Changes the description of the file's last column.
 fn with_last(bytes: &[u8], change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData) -> Vec<u8> {
     with_footer(bytes, |group: &RowGroupMetaData| {
         let mut chunks = group.columns().to_vec();
@@ -101,7 +100,7 @@ fn parquet_files_that_are_not_taken_are_told() {
         ),
         (&["a.parquet", "part-0"], 1, "in `part-0` is not read"),
         (&["a.parquet", "metadata.parquet"], 1, "in `metadata.parquet` is not read"),
-        // Everything is taken.
+        // All files are read.
         (&["label=cat/0.parquet", "label=dog/batch1/0.parquet"], 2, ""),
         (&["a.parquet", "b.parq", "c.pq", "D.PARQUET"], 4, ""),
         (&["a.parquet", "_temporary/0.parquet", ".x.parquet"], 1, ""),

@@ -1,5 +1,5 @@
-//! Tables of others that the library writes here: what their footers claim, and how several of them
-//! are one dataset.
+//! Other tools' tables, written by the library: claims in footers, and several files as one
+//! dataset.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::parquet::{Parquet, ParquetReader};
 use ::parquet::{
@@ -18,7 +18,7 @@ use fdconvert_core::{Encoded, Error, Format as _, Kind, Reader as _, Source as _
 use fdconvert_testkit::fixtures::png;
 use std::{fs, path::Path, sync::Arc};
 
-/// The values of a column, with its levels where it has any.
+/// The values of a column, with its levels if it has any.
 #[derive(Debug, Clone)]
 pub(super) enum Values {
     Bytes(Vec<Vec<u8>>),
@@ -46,7 +46,7 @@ pub(super) fn images(numbers: &[u64]) -> Column {
     flat(Values::Bytes(numbers.iter().map(|&at| png(8, 6, at).bytes.to_vec()).collect()))
 }
 
-/// A file with these row groups; `features` is what Hugging Face says of it.
+/// A file with these row groups; `features` is Hugging Face's description.
 pub(super) fn table(columns: &str, features: &str, groups: &[Vec<Column>]) -> Vec<u8> {
     let message = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();
     let pairs = (!features.is_empty()).then(|| {
@@ -137,13 +137,13 @@ fn parquet_rows_that_are_only_claimed_are_refused() {
     let rows = with_footer(&bytes, |group| claim(group, 1));
     let what = "row group 0: column `image.bytes`: 1 values for 100000 rows";
     assert!(said(rows).contains(what));
-    // The values are claimed as well: the headers of their pages say that they are not there.
+    // The claim includes the values; page headers show that they do not exist.
     let values = with_footer(&bytes, |group| claim(group, MANY));
     let said_of_values = said(values);
     assert!(said_of_values.contains("its pages hold 1 rows, not 100000"), "{said_of_values}");
 }
 
-/// A row of a page that cannot be decoded costs nothing once that is known.
+/// A damaged page is decoded once, not once per row.
 #[test]
 fn parquet_damage_is_found_once_for_all_rows_of_a_page() {
     let n_rows = 20_000;
@@ -194,7 +194,7 @@ fn parquet_times_beyond_nanoseconds_of_64_bits_are_errors() {
     assert_eq!(reader.get(1).unwrap().values, [Value::<Encoded>::Int(day + 5)]);
 }
 
-/// A list of structs, of which the second row has none and the third is null.
+/// A list of structs; the second row has none and the third is null.
 const OBJECTS: &str =
     "optional group digits (LIST) { repeated group list { required group element {
     required group bbox (LIST) { repeated group list { required float element; } }
@@ -235,7 +235,7 @@ fn parquet_structs_with_the_bytes_of_images_are_images() {
     assert_eq!(sample.key, "a.png");
     let remarks = reader.remarks();
     assert!(remarks[0].to_string().contains("the members `width` of `image` are left out"));
-    // Bytes of something else stay a document.
+    // Bytes that are not an image stay a document.
     let groups = [vec![ints(&[8]), texts(&["no image"]), texts(&["a.bin"])]];
     let reader = open(table(third, "", &groups)).unwrap();
     assert_eq!(reader.schema().fields[0].kind, Kind::Json);
@@ -355,7 +355,7 @@ fn parquet_files_that_differ_are_refused_with_what_differs() {
     let root = folder(&[("a.parquet", cats), ("b.parquet", dogs)]);
     let said = refused(root.path());
     assert!(said.contains("its column `tags` has `dog` as class 0, and that of"), "{said}");
-    // That a column is of images one of the files need not say.
+    // Not every file needs to declare a column as images.
     let root = folder(&[
         ("a.parquet", table(IMAGE, "", &[pair(1, 0)[..2].to_vec()])),
         ("b.parquet", table(IMAGE, "\"image\":{\"_type\":\"Image\"}", &[pair(2, 0)[..2].to_vec()])),
@@ -401,7 +401,7 @@ fn parquet_partitions_become_columns() {
     let reader = ParquetReader::open(root.path()).unwrap();
     assert_eq!(reader.splits(), [("val".to_owned(), 0..1)]);
     assert_eq!(reader.get(0).unwrap().values[1], Value::Text("web".into()));
-    // What the rows say themselves counts.
+    // Values in the rows take precedence.
     let own = table(&format!("{IMAGE} {LABEL}"), "", &[pair(1, 7)]);
     let root = folder(&[("label=7/x.parquet", own)]);
     assert_eq!(ParquetReader::open(root.path()).unwrap().schema().fields.len(), 2);
@@ -434,7 +434,7 @@ fn parquet_configurations_are_named_and_one_alone_is_taken() {
     let root = folder(&[("part-0.parquet", file()), ("_delta_log/0.json", vec![])]);
     let remarks = ParquetReader::open(root.path()).unwrap().remarks();
     assert!(remarks[0].to_string().contains("a table of Delta Lake, whose log is not read"));
-    // Classes of images, of which one has a table in it.
+    // Classes of images; one of them contains a table.
     let root = folder(&[("cat/1.png", vec![]), ("cat/x.parquet", file()), ("dog/2.png", vec![])]);
     assert!(!Parquet::default().detect(root.path()));
 }

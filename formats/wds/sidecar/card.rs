@@ -1,4 +1,5 @@
-//! `README.md` as a data card: what the sidecar `hf` has, sizes, and how the dataset was made.
+//! `README.md` as a data card: the contents of the sidecar `hf`, sizes, and how the dataset was
+//! made.
 use super::{
     Output, Shards,
     hf::{self, MARK, quoted},
@@ -59,7 +60,7 @@ fn put_provenance(text: &mut String, made: &Provenance) {
     }
 }
 
-/// A text from outside in a table: on one line, and no markup.
+/// Escapes an outside text for a table: one line, no markup.
 fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in Shown(text).to_string().chars() {
@@ -71,7 +72,7 @@ fn cell(text: &str) -> String {
     out
 }
 
-/// The words that Hugging Face has for it.
+/// Hugging Face's name for the size class.
 fn size_category(n_samples: u64) -> &'static str {
     match n_samples {
         0..1_000 => "n<1K",

@@ -1,7 +1,7 @@
-//! `croissant.json`: MLCommons Croissant 1.0, and a table of what is not an image.
+//! `croissant.json`: MLCommons Croissant 1.0, and a table of all values that are not images.
 //!
-//! Croissant takes fields from the files of an archive by their names, but joins one set of files with
-//! one table at most, so labels and other values are a column each of `croissant.csv`.
+//! Croissant takes fields from the files of an archive by name, but joins a set of files with at
+//! most one table, so labels and other values are columns of `croissant.csv`.
 use super::{Output, Shards, by_image};
 use crate::{
     sidecars::croissant::{data_type, document, field, object, record_set},
@@ -63,13 +63,13 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
 /// A column of the table.
 struct Column<'a> {
     field: &'a FieldSpec,
-    /// Names of its members, with `;` between them.
+    /// Names of its members, separated by `;`.
     members: &'a str,
     name: String,
 }
 
 impl<'a> Column<'a> {
-    /// Of all fields that a table can hold.
+    /// Columns for all fields that a table can hold.
     fn of(shards: &'a Shards<'_>) -> Vec<Self> {
         let fields = shards.schema.fields.iter().zip(shards.members);
         let plain =
@@ -106,7 +106,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A value of a table, in quotes where it needs them (RFC 4180).
+/// Appends a value of a table, quoted if necessary (RFC 4180).
 fn put(table: &mut String, text: &str) {
     if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
         table.push('"');
@@ -117,7 +117,7 @@ fn put(table: &mut String, text: &str) {
     }
 }
 
-/// The images in all shards.
+/// Describes the images of all shards.
 fn images(shards: &Shards<'_>) -> Result<Value> {
     let names = shards.schema.first_image().and_then(|at| shards.members.get(at));
     let names: Vec<&str> = names.map_or_else(Vec::new, |names| names.split(';').collect());

@@ -1,4 +1,4 @@
-//! `STEM.idx`: a line for each sample, with the place of each of its members.
+//! `STEM.idx`: one line per sample, with the place of each of its members.
 use super::{Output, Shards, walk};
 use fdconvert_core::{Error, Result};
 
@@ -17,7 +17,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
                             "DALI's index has no way to write names with blanks or not in UTF-8";
                         return Err(Error::sample(String::from_utf8_lossy(&entry.name), what));
                     };
-                    // The key is at the front of the name, and a dot follows it.
+                    // The name is the key, a dot and the field.
                     let field = name.get(sample.key.len() + 1..).unwrap_or_default();
                     let blank = if i == 0 { "" } else { " " };
                     index.push_str(&format!("{blank}{field} {} {} {name}", entry.data, entry.len));

@@ -4,7 +4,7 @@ use fdconvert_core::{Kind, Result};
 use serde_json::{Map, json};
 
 const META: &str = ".nv-meta";
-/// Whose layout this is.
+/// Energon's version of this layout.
 const VERSION: &str = "7.4.1";
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
@@ -37,7 +37,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
 fn split_yaml(shards: &Shards<'_>) -> Result<String> {
     let mut text = "exclude: []\nsplit_parts:\n".to_owned();
     for (split, files) in shards.by_split() {
-        // The name that its loaders for validation ask for.
+        // Energon's validation loaders expect this name.
         let split = if split == "validation" { "val" } else { split };
         text.push_str(&format!("  {}:\n", json!(split)));
         for file in files {
@@ -47,10 +47,10 @@ fn split_yaml(shards: &Shards<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// Returns what a sample is: an image with a label where there are both, else whatever the names
-/// say.
+/// The sample type: an image with a label if there are both, otherwise a type that depends on the
+/// names.
 fn dataset_yaml(shards: &Shards<'_>) -> String {
-    // Alternatives have commas between them there.
+    // Energon separates alternatives by commas.
     let member = |i: Option<usize>| Some(shards.members.get(i?)?.replace(';', ","));
     let label = shards
         .schema

@@ -1,10 +1,10 @@
-//! `README.md`, whose front matter tells Hugging Face `datasets` what there is.
+//! `README.md` with front matter that describes the dataset to Hugging Face `datasets`.
 use super::{Output, Shards};
 use fdconvert_core::{Error, FieldSpec, Kind, Result, option};
 use fdconvert_storage::read_file;
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// Tells our file from one that somebody has written, which is not ours to replace.
+/// Marks files of fdconvert: a `README.md` without it belongs to the user and is not replaced.
 pub(super) const MARK: &str = "<!-- Written by fdconvert. -->";
 const MAX_README_BYTES: u64 = 1 << 30;
 
@@ -18,7 +18,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     Ok(vec![(path, text.into_bytes())])
 }
 
-/// Path at which the sidecar of that name writes the `README.md` of such a dataset.
+/// Path of the `README.md` that this sidecar writes for the dataset.
 pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> {
     if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
         let what = format!(
@@ -42,13 +42,13 @@ pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> 
     Ok(path)
 }
 
-/// Which files belong to which split. The number must follow, or the files of `train-extra` would
-/// be among those of `train`.
+/// Lists the files of each split. The pattern requires a number, because otherwise the files of
+/// `train-extra` would belong to `train`.
 pub(super) fn config(shards: &Shards<'_>) -> Result<String> {
     let mut text = "- config_name: default\n  data_files:\n".to_owned();
     let mut names = BTreeSet::new();
     for (split, _) in shards.by_split() {
-        // Names of splits are words there.
+        // Split names must be words there.
         let name = split.replace('-', "_");
         let what = format!("two splits would be called `{name}` by Hugging Face datasets");
         if !names.insert(name.clone()) {
@@ -60,8 +60,8 @@ pub(super) fn config(shards: &Shards<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// The types of all fields. None where a type depends on the data, as that of JSON does: then
-/// `datasets` looks at the first samples, and class names have no place.
+/// The types of all fields. `None` if a type depends on the data, as that of JSON does: then
+/// `datasets` inspects the first samples, and class names cannot be stated.
 pub(super) fn features(shards: &Shards<'_>) -> Option<String> {
     let mut text = "dataset_info:\n  features:\n".to_owned();
     for (member, field) in shards.members.iter().zip(&shards.schema.fields) {
@@ -84,7 +84,7 @@ fn dtype(field: &FieldSpec) -> Option<String> {
     })
 }
 
-/// Names must differ there; where they do not, the label stays a number.
+/// Class names must be unique there; otherwise the label stays a number.
 fn class_label(field: &FieldSpec) -> Option<String> {
     let names = field.class_names.as_ref()?;
     let unique: BTreeSet<&String> = names.iter().collect();
@@ -96,14 +96,14 @@ fn class_label(field: &FieldSpec) -> Option<String> {
     Some(format!("\n      class_label:\n        names:{lines}"))
 }
 
-/// A YAML scalar in double quotes, on one line.
+/// Quotes a text as a YAML scalar, on one line.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {
         match character {
             '"' | '\\' => out.extend(['\\', character]),
-            // What YAML does not take for printable, or takes for a line break.
+            // Characters that YAML considers unprintable or line breaks.
             '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' | '\u{feff}' => {
                 out.push_str(&format!("\\u{:04x}", u32::from(character)));
             }

@@ -1,10 +1,10 @@
-//! Sidecars that only say which shards there are, and how long they are.
+//! Sidecars that list the shards with their lengths.
 use super::{Output, Shards, json};
 use fdconvert_core::Result;
 use serde_json::{Map, json};
 
-/// One file for each split: `wids` has no notion of them. The checksums it allows for are MD5 and
-/// optional; left out, as ours are in the manifest.
+/// One file per split, because `wids` has no splits. Its optional MD5 checksums are left out: the
+/// manifest has checksums.
 pub(super) fn wids(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     for (split, files) in shards.by_split() {

@@ -1,7 +1,7 @@
-//! Files beside shards, for other readers: pure functions from finished shards to bytes.
+//! Files for other readers beside the shards: pure functions from finished shards to bytes.
 //!
-//! Nothing in them comes from a clock or a machine: the same shards give the same files. Offsets
-//! and names are taken from the shards themselves, by the same walk that reads foreign ones.
+//! They depend on no clock or machine: the same shards give the same files. Offsets and names come
+//! from the shards themselves, by the walk that also reads other tools' shards.
 
 mod card;
 mod croissant;
@@ -18,7 +18,7 @@ use crate::wds::outline::{Outline, each_sample};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 
-/// Whom the files are for.
+/// Kind of sidecar, by its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sidecar {
     /// `STEM.idx` beside each shard: DALI's index, version 1.2.
@@ -29,19 +29,18 @@ pub(crate) enum Sidecar {
     Timm,
     /// `README.md`: splits, fields and class names for Hugging Face `datasets`.
     Hf,
-    /// `README.md` with what `hf` has, sizes, and how the dataset was made.
+    /// `README.md` with the contents of `hf`, sizes, and how the dataset was made.
     Card,
     /// `croissant.json` and `croissant.csv`: MLCommons Croissant 1.0.
     Croissant,
-    /// `.nv-meta` and `NAME.tar.idx`: Megatron Energon, but for its database `index.sqlite`, whose
-    /// layout is Energon's own business: `energon prepare` makes that.
+    /// `.nv-meta` and `NAME.tar.idx`: Megatron Energon, except its database `index.sqlite`, an
+    /// internal layout of Energon: `energon prepare` makes it.
     Energon,
-    /// `STEM_stats.json` beside each shard, as img2dataset leaves behind. Times are 0: a clock
-    /// would make the same dataset other bytes.
+    /// `STEM_stats.json` beside each shard, as img2dataset writes it. Times are 0: a clock would
+    /// change the bytes of the same dataset.
     Img2dataset,
 }
 
-/// A finished shard.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShardFile<'a> {
     pub(crate) path: &'a Path,
@@ -50,21 +49,21 @@ pub(crate) struct ShardFile<'a> {
     pub(crate) bytes: u64,
 }
 
-/// A dataset whose shards are all there.
+/// A dataset with all its shards.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shards<'a> {
     pub(crate) out: &'a Path,
-    /// In order.
     pub(crate) files: &'a [ShardFile<'a>],
     pub(crate) schema: &'a Schema,
-    /// Names of the fields in the tar, in schema order; those of one field with `;` between them.
+    /// Member names of the fields, in schema order; several names of one field are separated by
+    /// `;`.
     pub(crate) members: &'a [String],
-    /// By which shards in a store are walked, where they have indexes.
+    /// Used to walk shards in a store, if they have indexes.
     pub(crate) outline: Option<&'a Outline>,
     pub(crate) provenance: Option<&'a Provenance>,
 }
 
-/// A file to write, and its contents. Its folder may not exist yet.
+/// Path and contents of a file to write. Its folder may not exist yet.
 pub(crate) type Output = (PathBuf, Vec<u8>);
 
 impl Sidecar {
@@ -94,16 +93,15 @@ impl Sidecar {
         }
     }
 
-    /// The kind of that name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The files of this kind, in a fixed order.
+    /// Makes the files of this kind, in a fixed order.
     ///
     /// # Errors
-    /// `Corrupt` or `Unsupported` when a shard is not what it should be, `Usage` when the dataset
-    /// is one that this reader cannot read, `Io`.
+    /// `Corrupt` or `Unsupported` for an invalid shard, `Usage` when the reader does not support
+    /// this dataset, `Io`.
     pub(crate) fn files(self, shards: &Shards<'_>) -> Result<Vec<Output>> {
         match self {
             Self::Dali => dali::files(shards),
@@ -119,7 +117,7 @@ impl Sidecar {
 }
 
 impl<'a> Shards<'a> {
-    /// The splits, in order of their first shard, with their shards.
+    /// The splits with their shards, in order of their first shard.
     fn by_split(&self) -> Vec<(&'a str, Vec<&'a ShardFile<'a>>)> {
         let mut splits: Vec<(&str, Vec<&ShardFile<'_>>)> = Vec::new();
         for file in self.files {
@@ -131,7 +129,7 @@ impl<'a> Shards<'a> {
         splits
     }
 
-    /// The path of a shard within the dataset's folder, with `/` between its parts.
+    /// The path of a shard within the dataset's folder, with `/` as separator.
     fn name_of(&self, file: &ShardFile<'_>) -> Result<String> {
         let inside = file.path.strip_prefix(self.out).ok().and_then(Path::to_str);
         inside.map(str::to_owned).ok_or_else(|| {
@@ -141,7 +139,6 @@ impl<'a> Shards<'a> {
     }
 }
 
-/// Calls `visit` with every sample of a shard.
 fn walk(
     shards: &Shards<'_>,
     file: &ShardFile<'_>,

@@ -2,7 +2,7 @@ use super::{Output, ShardFile, Shards, Sidecar};
 use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
 use std::{fs, path::Path};
 
-/// A USTAR archive of files with a byte each.
+/// A USTAR archive of one-byte files.
 fn archive(names: &[&str]) -> Vec<u8> {
     let mut archive = Vec::new();
     for name in names {
@@ -31,7 +31,7 @@ fn members() -> Vec<String> {
     vec!["jpg".into(), "cls".into()]
 }
 
-/// The files for two shards of `train` and one of `validation`.
+/// The sidecar files for two shards of `train` and one of `validation`.
 fn files(kind: Sidecar, out: &Path, schema: &Schema, members: &[String]) -> Result<Vec<Output>> {
     let mut paths = Vec::new();
     for (name, split, keys) in [

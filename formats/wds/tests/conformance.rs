@@ -1,4 +1,4 @@
-//! The suite every format passes, with an index beside the shards and without.
+//! The conformance suite, with and without an index beside the shards.
 use crate::wds::Wds;
 use fdconvert_core::{ArraySpec, DType, Kind, OptionValues};
 use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
@@ -54,7 +54,8 @@ fn profile() -> Profile {
     }
 }
 
-/// Without an index images tell themselves what they are, and keys are what names can hold.
+/// Without an index the reader identifies images by their bytes, and keys are limited by file
+/// names.
 fn bare_profile() -> Profile {
     Profile { keys: Keys::Lost, opaque_images: false, ..profile() }
 }

@@ -1,4 +1,4 @@
-//! Shards of others whose samples differ, and tars that are no shards.
+//! Other tools' shards with samples that differ, and tars that are no shards.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 use super::shards::tar;
 use crate::{folder::Folder, formats, open, wds::Wds};
@@ -111,7 +111,7 @@ fn a_file_among_samples_is_counted_and_no_sample() {
         assert_eq!(reader.key(1), "1.jpg");
         assert!(matches!(reader.get(1).unwrap().values[1], Value::Int(1)));
     }
-    // A caption that lies apart from its image is none of these.
+    // A caption away from its image is part of a sample, not a stray file.
     write(&path, &[("0.jpg", JPG), ("1.jpg", JPG), ("2.jpg", JPG), ("1.txt", b"one")]);
     let error = open(&path).unwrap().get(0).unwrap_err().to_string();
     assert!(error.contains("are not side by side"), "{error}");
@@ -295,7 +295,7 @@ fn sound_archives_are_read_however_they_were_made() {
     assert!(said(open(root.join("shard"))).contains("let its name end in .tar"));
     fs::write(root.join("two.tar"), [&shard[..], &shard].concat()).unwrap();
     assert!(said(open(root.join("two.tar"))).contains("is behind the end of this one"));
-    // What the library that writes these tars does not write.
+    // Headers that the tar library does not write.
     let with_header = |edit: &dyn Fn(&mut [u8])| {
         let mut archive = tar(&[("a/b/0.jpg", JPG), ("c/1.jpg", JPG)]);
         edit(&mut archive);

@@ -1,4 +1,4 @@
-//! Shards as other programs see them, runs that go on after others, and shards of other programs.
+//! Shards as other programs see them, resumed runs, and shards of other programs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 use crate::wds::Wds;
 use fdconvert_core::*;
@@ -31,7 +31,6 @@ fn samples(n: usize) -> Vec<Sample<Encoded>> {
     fixtures::samples(&schema(), &pngs, n, 3)
 }
 
-/// A dataset in the making.
 struct Run<'a> {
     format: &'a dyn Format,
     out: &'a Path,
@@ -171,14 +170,14 @@ fn shards_are_one_dataset_with_and_without_their_index() {
     let Value::Image(image) = &all[5].values[0] else { panic!() };
     assert_eq!(reader.bytes(5, Amount::Known).unwrap(), Some(image.bytes.len() as u64));
 
-    // By the manifest alone; then by the index of one shard; then by names.
+    // From the manifest alone; then from the index of one shard; then from names.
     fs::remove_file(out.join("train-000001.fdx")).unwrap();
     let reader = format.open(&out).unwrap();
     assert_holds(&*reader, &all);
     let problems = reader.verify_layout();
     assert!(problems.iter().any(|error| error.to_string().contains("train-000001.fdx is missing")));
     assert!(!reader.has_checksums());
-    // Before manifests had a checksum.
+    // A manifest of a version without checksum.
     let path = out.join("fdconvert.json");
     let sealed = fs::read_to_string(&path).unwrap();
     let (_, members) = sealed.split_once("\",\n").unwrap();
@@ -254,7 +253,7 @@ fn a_run_continues_where_another_one_stopped() {
     run.complete(&shards).unwrap();
     assert!(before == compare::tree(&out));
     assert_holds(&*format.open(&out).unwrap(), &all);
-    // A shard that is not what its record says is made again.
+    // A shard that does not match its record is written again.
     fs::write(out.join("train-000000.tar"), b"short").unwrap();
     assert_eq!(run.finished(&first).unwrap(), None);
     run.write(&first, &all[..4]).unwrap();
@@ -283,7 +282,7 @@ fn what_others_have_made_is_not_replaced() {
     assert!(refused.unwrap_err().to_string().contains("train-000001.tar"));
     fs::remove_file(out.join("train-000001.tar")).unwrap();
     run(&format, &out).complete(&[(only, summary)]).unwrap();
-    // A file that has the name of a sidecar.
+    // A file with the name of a sidecar.
     let with_readme = wds(&[("sidecars", "hf")]);
     let readme = out.join("README.md");
     fs::write(&readme, b"precious").unwrap();
@@ -292,7 +291,7 @@ fn what_others_have_made_is_not_replaced() {
     let refused = run(&*with_readme, &out).complete(&[(only, summary)]);
     assert!(matches!(refused, Err(Error::Usage { .. })));
     assert_eq!(fs::read(&readme).unwrap(), b"precious");
-    // Another dataset of another split.
+    // Another dataset with another split.
     let other = Run { fingerprint: [8; 16], ..run(&format, &out) };
     assert!(matches!(other.write(&shard(0, 1, "val"), &all), Err(Error::Usage { .. })));
 }
@@ -308,7 +307,6 @@ fn every_sidecar_is_listed_and_watched() {
     assert_eq!(format.open(&out).unwrap().verify_layout().len(), 1);
 }
 
-/// A tar of these files.
 pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, bytes) in files {
@@ -428,7 +426,7 @@ fn what_decompresses_to_more_than_images_do_is_refused() {
     fs::write(&path, zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
     assert!(refused(Some(1000)).contains("over the limit of 1000; "));
     assert_eq!(open(Some(bytes.len() as u64)).unwrap().len(), 1);
-    // Both together are too much.
+    // Both together exceed the limit.
     fs::copy(&path, folder.path().join("y.tar.zst")).unwrap();
     let limit = OpenOptions::default().max_decompressed(Some(bytes.len() as u64));
     let both = Wds::default().open_with(folder.path(), &limit);

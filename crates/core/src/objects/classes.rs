@@ -1,5 +1,5 @@
-//! Which list of a document of objects holds their classes: one answer for all that number classes,
-//! compare them or show them.
+//! Finds the list of classes in a document of objects: the same for all code that numbers, compares
+//! or shows classes.
 use super::{BOXES, CLASS_NAMES, CLASSES, is_class_key, transposed};
 use serde::{
     Deserialize, Deserializer,
@@ -8,39 +8,39 @@ use serde::{
 use serde_json::{Map, Value as Json};
 use std::fmt;
 
-/// What a document has under a key, as far as it matters for classes.
+/// Contents of a document's key, as far as they matter for classes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entries {
     /// A list of whole numbers, with -1 for null.
     Numbers(Vec<i64>),
     /// A list of texts, with `None` for null and for an empty text.
     Texts(Vec<Option<String>>),
-    /// A list of nulls and empty texts only: its length.
+    /// A list of only nulls and empty texts: its length.
     Nothing(usize),
     /// Any other list: its length.
     Others(usize),
-    /// No list.
+    /// Not a list.
     NoList,
 }
 
-/// The classes of the objects of a document.
+/// The classes of a document's objects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectClasses<'a> {
-    /// Keys of the lists of numbers, which are equal; none where there are only texts, or nothing.
+    /// Keys of the lists of numbers, which are equal; empty if there are only texts, or nothing.
     pub keys: Vec<&'a str>,
-    /// The number of each object, and -1 for one without a class.
+    /// The number of each object; -1 for one without a class.
     pub numbers: Option<Vec<i64>>,
-    /// The name of each, and the key of the list that has them.
+    /// The names, and the key of their list.
     pub names: Option<(&'a str, &'a [Option<String>])>,
 }
 
 impl<'a> ObjectClasses<'a> {
-    /// Finds them among the lists of a document with `n_objects` boxes. Lists of other keys than
-    /// those of classes are not looked at.
+    /// Finds the classes among the lists of a document with `n_objects` boxes. Ignores lists with
+    /// keys that are not class keys.
     ///
     /// # Errors
-    /// In words: lists of another length, several that could be meant, and entries that are no
-    /// classes.
+    /// A description of the fault: lists of another length, several candidates, or entries that are
+    /// no classes.
     pub fn find(lists: &'a [(String, Entries)], n_objects: usize) -> Result<Self, String> {
         let find = |key: &str| lists.iter().find(|(name, _)| name == key);
         for (name, entries) in [CLASSES, CLASS_NAMES].into_iter().filter_map(find) {
@@ -50,7 +50,7 @@ impl<'a> ObjectClasses<'a> {
         let mut candidates = Vec::new();
         for list in lists.iter().filter(|(name, _)| is_class_key(name)) {
             let (name, entries) = list;
-            // Beside numbers of the key that is meant for them, others may be anything.
+            // If the standard key has the numbers, other lists may contain anything.
             let is_list = !matches!(entries, Entries::NoList);
             if is_list && own.is_none() {
                 check(name, entries, n_objects)?;
@@ -120,29 +120,29 @@ fn ambiguous(first: &str, other: &str, key: &str) -> String {
     )
 }
 
-/// The lists of a document that may hold classes, where it is one of objects.
+/// The possible class lists of a document of objects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassLists {
-    /// The objects that it has boxes of; `None` for a document without any list of boxes.
+    /// The number of boxes; `None` for a document without a list of boxes.
     n_objects: Option<usize>,
     lists: Vec<(String, Entries)>,
 }
 
 impl ClassLists {
-    /// Looks for boxes and classes in a document, which is an object of lists or a list of objects.
-    /// `None` for one without boxes, and for what is no such document.
+    /// Finds boxes and classes in a document, an object of lists or a list of objects. `None` for a
+    /// document without boxes, and for any other text.
     #[must_use]
     pub fn of(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().filter(|found: &Self| found.n_objects.is_some())
     }
 
-    /// The number of boxes.
+    /// Returns the number of boxes.
     #[must_use]
     pub fn n_objects(&self) -> usize {
         self.n_objects.unwrap_or_default()
     }
 
-    /// The classes of its objects.
+    /// Returns the classes of its objects.
     ///
     /// # Errors
     /// Those of [`ObjectClasses::find`].
@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for ClassLists {
     }
 }
 
-/// What may be a list, and an entry that may be a class.
+/// A possible list, and a possible class entry.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Anything {
@@ -211,7 +211,7 @@ impl Entry {
     fn number(&self) -> Option<i64> {
         match self {
             Self::Whole(number) => Some(*number),
-            // As pandas has integers beside nulls.
+            // pandas converts integers beside nulls to floats.
             Self::Float(float) if float.fract() == 0.0 && float.abs() < 1e15 => Some(*float as i64),
             _ => None,
         }
@@ -219,7 +219,7 @@ impl Entry {
 }
 
 impl Entries {
-    /// The number of entries; a value that is no list is one.
+    /// Returns the number of entries; 1 for a value that is no list.
     #[must_use]
     pub fn n_entries(&self) -> usize {
         match self {
@@ -259,7 +259,7 @@ impl<'de> Deserialize<'de> for Entries {
 mod tests {
     use super::ClassLists;
 
-    /// The numbers, their keys and the names.
+    /// Summarises the numbers, their keys and the names.
     fn found(json: &str) -> Result<String, String> {
         let lists = ClassLists::of(json.as_bytes()).ok_or("no objects")?;
         let classes = lists.classes()?;

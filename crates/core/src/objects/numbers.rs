@@ -1,22 +1,22 @@
-//! Numbers of the classes of objects by a list of names.
+//! Numbers object classes by a list of names.
 use super::ObjectClasses;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Names of classes in the order of their numbers, each once.
+/// Distinct class names, by number.
 #[derive(Debug, Clone)]
 pub struct ClassNumbers {
     names: Arc<[String]>,
     numbers: BTreeMap<String, i64>,
 }
 
-/// A number of the list and its name; -1 of an object without a class.
+/// A number of the list and its name; -1 for an object without a class.
 pub type NumberedClass<'a> = (i64, Option<&'a str>);
 
 impl ClassNumbers {
-    /// The list of these names.
+    /// Creates the list from these names.
     ///
     /// # Errors
-    /// The name that is there twice.
+    /// The duplicate name.
     pub fn new(names: Arc<[String]>) -> Result<Self, String> {
         let mut numbers = BTreeMap::new();
         for (number, name) in (0_i64..).zip(names.iter()) {
@@ -27,22 +27,22 @@ impl ClassNumbers {
         Ok(Self { names, numbers })
     }
 
-    /// The names in the order of their numbers.
+    /// Returns the names, by number.
     #[must_use]
     pub fn names(&self) -> &Arc<[String]> {
         &self.names
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<i64> {
         self.numbers.get(name).copied()
     }
 
-    /// The class of an object by its name, or by its number where its document has no names.
+    /// Returns the class of an object by its name, or by its number if its document has no names.
     ///
     /// # Errors
-    /// In words: a class that is not on the list, and a number that could be two of its classes.
+    /// A description of the fault: a class that is not in the list, or an ambiguous number.
     pub fn of_object<'a>(
         &'a self,
         found: &ObjectClasses<'_>,
@@ -58,7 +58,7 @@ impl ClassNumbers {
                     "it has an object of the class `{name}`, which is not on the list of {n}"
                 )),
             },
-            // No name is no class.
+            // No name means no class.
             (None, -1) => Ok((-1, None)),
             (None, number) if found.names.is_some() => Err(format!(
                 "it has an object of the class {number}, which has no name although others have one"

@@ -6,9 +6,9 @@ use crate::{
 
 const INFO: usize = 14;
 const CORE_HEADER: u32 = 12;
-/// Length of the short header of OS/2 2.x, which ends after the bits per pixel.
+/// Length of the short OS/2 2.x header, which ends after the bits per pixel.
 const SHORT_HEADER: u32 = 16;
-/// Length of the full header of OS/2 2.x.
+/// Length of the full OS/2 2.x header.
 const OS2_HEADER: u32 = 64;
 const BI_RGB: u32 = 0;
 const BI_RLE8: u32 = 1;
@@ -24,7 +24,7 @@ struct Info {
     compression: u32,
 }
 
-/// `BM` also starts plain text, so the size of the info header must be one that exists.
+/// `BM` also starts plain text, so the info header must have one of the known sizes.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     matches!(u32_at(bytes, INFO), Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
@@ -46,7 +46,7 @@ fn info(bytes: &[u8]) -> Option<Info> {
         header_bytes,
         pixels_at,
         width: i32_at(bytes, INFO + 4)?.unsigned_abs(),
-        // Negative: rows are stored from the top.
+        // Negative heights mean rows from the top.
         height: i32_at(bytes, INFO + 8)?.unsigned_abs(),
         bits: u16_at(bytes, INFO + 14)?,
         compression: if header_bytes == SHORT_HEADER { BI_RGB } else { u32_at(bytes, INFO + 16)? },
@@ -55,7 +55,7 @@ fn info(bytes: &[u8]) -> Option<Info> {
 
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let info = info(bytes).ok_or("the BMP is cut off inside its header")?;
-    // What holds another kind of picture need not have bits of its own.
+    // An embedded file of another format need not state its bits.
     if not_decoded(bytes).is_none() && !matches!(info.bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
         return Err(format!("the BMP has {} bits per pixel, which does not exist", info.bits));
     }
@@ -74,7 +74,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     })
 }
 
-/// Returns why a BMP is not decoded here; `None` for one that is.
+/// Returns why a BMP is not supported; `None` for a supported one.
 pub(crate) fn not_decoded(bytes: &[u8]) -> Option<String> {
     let info = info(bytes)?;
     let what = match (info.compression, info.header_bytes) {
@@ -90,12 +90,12 @@ pub(crate) fn not_decoded(bytes: &[u8]) -> Option<String> {
     Some(format!("BMP that holds {what} is not supported"))
 }
 
-/// Uncompressed rows, padded to four bytes, must lie inside the file; the padding of the last one may
-/// be left out.
+/// Uncompressed rows, padded to four bytes, must be inside the file; the padding of the last one
+/// may be missing.
 pub(crate) fn check_rows(bytes: &[u8]) -> Result<(), String> {
     let info = info(bytes).ok_or("the BMP is cut off inside its header")?;
     let planes = if info.header_bytes == CORE_HEADER { INFO + 8 } else { INFO + 12 };
-    // Readers do not look at it, and some writers leave it 0.
+    // Readers ignore it, and some writers leave it 0.
     if !matches!(u16_at(bytes, planes), Some(0 | 1)) {
         return Err("the BMP has another number of planes than 1, which cannot be".into());
     }
@@ -113,7 +113,7 @@ pub(crate) fn check_rows(bytes: &[u8]) -> Result<(), String> {
         ));
     }
     if matches!(info.compression, BI_RLE8 | BI_RLE4) {
-        // Of run lengths only decoding can tell.
+        // For run lengths, only decoding can tell.
         let (pixels_at, len) = (info.pixels_at, bytes.len());
         if pixels_at >= len {
             return Err(format!("the BMP is cut off: pixels at byte {pixels_at} of {len}"));
@@ -132,8 +132,8 @@ pub(crate) fn check_rows(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes of padding that a BMP lacks behind the last of its pixels, as some writers leave them
-/// out; 0 where none lacks, and where pixels lack, too.
+/// Returns the number of padding bytes missing after the last pixel, as some writers omit them; 0
+/// if none is missing, or if pixels are missing as well.
 #[must_use]
 pub fn bmp_lacks_padding(bytes: &[u8]) -> usize {
     let Some(info) = info(bytes).filter(|it| matches!(it.compression, BI_RGB | BI_BITFIELDS))
@@ -146,7 +146,7 @@ pub fn bmp_lacks_padding(bytes: &[u8]) -> usize {
 }
 
 impl Info {
-    /// The byte behind the rows, and the bytes of padding of each.
+    /// The offset after the rows, and the bytes of padding of each.
     fn rows_end(&self) -> (u64, u64) {
         let row_bits = u64::from(self.width) * u64::from(self.bits);
         let row = row_bits.div_ceil(32) * 4;
@@ -154,7 +154,7 @@ impl Info {
         (end, row - row_bits.div_ceil(8))
     }
 
-    /// A palette has no more colours than there are numbers, and lies in the file.
+    /// A palette has no more colours than there are indices, and is inside the file.
     fn check_palette(&self, bytes: &[u8]) -> Result<(), String> {
         if self.bits > 8 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The one EXIF tag that changes pixels (EXIF 2.32, tag 0x0112), from a TIFF structure.
+//! The only EXIF tag that affects pixels (EXIF 2.32, tag 0x0112), from a TIFF structure.
 use crate::bytes::{u16_at, u16_be_at, u32_at, u32_be_at};
 
 const ORIENTATION: u16 = 0x0112;
@@ -10,8 +10,8 @@ const SIGNED_SHORT: u16 = 8;
 /// Reads an integer at an offset.
 type At<T> = fn(&[u8], usize) -> Option<T>;
 
-/// The orientation, 1 to 8, of the first image directory; `None` when absent or malformed. EXIF
-/// demands a SHORT; other writers store other integers.
+/// Returns the orientation, 1 to 8, from the first image directory; `None` when absent or
+/// malformed. EXIF demands a SHORT, but some writers store other integers.
 #[must_use]
 pub fn orientation(tiff: &[u8]) -> Option<u8> {
     let (short, long) = readers(tiff)?;
@@ -34,14 +34,14 @@ pub fn orientation(tiff: &[u8]) -> Option<u8> {
     None
 }
 
-/// True if the bytes start with a TIFF header. An EXIF that is too long for one segment of a JPEG
+/// Returns whether the bytes start with a TIFF header. An EXIF longer than one JPEG segment
 /// continues in segments without one.
 #[must_use]
 pub fn starts_exif(bytes: &[u8]) -> bool {
     readers(bytes).is_some()
 }
 
-/// How numbers are stored, by the first bytes.
+/// The readers for the byte order in the first bytes.
 fn readers(tiff: &[u8]) -> Option<(At<u16>, At<u32>)> {
     match tiff.get(..4)? {
         [b'I', b'I', 42, 0] => Some((u16_at, u32_at)),

@@ -1,12 +1,12 @@
-//! Kinds of images that are not read here, by their first bytes and by the names of their files.
+//! Unsupported kinds of images, by their first bytes and file names.
 use crate::bytes::array_at;
 
-/// A kind of image that is not read here, and what reads it.
+/// An unsupported kind of image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
     /// AV1 in a HEIF container.
     Avif,
-    /// HEVC and others in a HEIF container: what phones store.
+    /// HEVC and others in a HEIF container, as phones store them.
     Heic,
     /// JPEG XL, bare or in its container.
     JpegXl,
@@ -18,7 +18,7 @@ const JXL_BOX: &[u8] = b"\0\0\0\x0cJXL \r\n\x87\n";
 const JXL_BARE: &[u8] = b"\xff\x0a";
 
 impl Foreign {
-    /// The kind that the first bytes belong to.
+    /// Detects the kind from the first bytes.
     pub(crate) fn sniff(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(JXL_BOX) || bytes.starts_with(JXL_BARE) {
             return Some(Self::JpegXl);
@@ -26,7 +26,7 @@ impl Foreign {
         if array_at(bytes, 4) != Some(*b"ftyp") {
             return None;
         }
-        // The major brand; files of several kinds name the others behind it.
+        // The major brand; files with several brands list the others after it.
         match &array_at::<4>(bytes, 8)? {
             b"avif" | b"avis" => Some(Self::Avif),
             b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" => Some(Self::Heic),
@@ -39,7 +39,7 @@ impl Foreign {
         }
     }
 
-    /// The kind that the extension of a file name promises; without its dot, in capitals or not.
+    /// Returns the kind for a file extension, without its dot, in any case.
     #[must_use]
     pub fn from_extension(extension: &str) -> Option<Self> {
         match extension.to_ascii_lowercase().as_str() {
@@ -50,7 +50,7 @@ impl Foreign {
         }
     }
 
-    /// Returns what it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -60,8 +60,8 @@ impl Foreign {
         }
     }
 
-    /// Returns a command that makes a file of it that is read here, with the library that it comes
-    /// with. A JPEG XL that was made of a JPEG becomes that JPEG again, byte for byte.
+    /// Returns a command that converts a file to a supported format, using a tool of its reference
+    /// library. A JPEG XL made from a JPEG is restored to that JPEG, byte for byte.
     #[must_use]
     pub fn cure(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Foreign {
     }
 }
 
-/// Files that come under the names of images, by their first bytes, and what to do.
+/// Other files that often have names of images: first bytes, and what to do.
 const TOLD: [(&[u8], &str); 16] = [
     (
         b"version https://git-lfs.github.com/",
@@ -104,7 +104,7 @@ const JPEG_2000: &str =
     "a JPEG 2000; convert it first: `opj_decompress -i in.jp2 -o out.png` (OpenJPEG)";
 const PNM: &str = "a PPM, PGM or PBM; convert it first: `pnmtopng in.ppm > out.png` (Netpbm)";
 
-/// Starts of texts, in small letters, and what to do.
+/// Starts of texts, in lower case, and what to do.
 const TOLD_TEXTS: [(&str, &str); 5] = [
     ("<svg", SVG),
     ("<!doctype svg", SVG),
@@ -115,7 +115,7 @@ const TOLD_TEXTS: [(&str, &str); 5] = [
 const SVG: &str = "an SVG; convert it first: `rsvg-convert in.svg -o out.png` (librsvg)";
 const PAGE: &str = "a web page in place of the image: the download failed, and has to be repeated";
 
-/// Names a file of another kind and the cure, as a text for an error; `None` for unknown kinds.
+/// Names the kind of file and the cure, as a text for an error; `None` for unknown kinds.
 pub(super) fn told(bytes: &[u8]) -> Option<String> {
     const LOOKED_AT: usize = 512;
     let known = TOLD.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what);

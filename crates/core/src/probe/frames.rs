@@ -1,4 +1,4 @@
-//! Whether a file holds more images than the first one: frames of an animation.
+//! Detects further images in a file: frames of an animation, or pages.
 use crate::probe::{Ending, png, tiff::Tiff};
 use crate::{
     Codec,
@@ -6,9 +6,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Returns whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several.
-/// Looks at no more than it takes to find a second one; what is damaged has as many as can be
-/// found.
+/// Returns whether decoding the image ignores frames: of a GIF, WebP or PNG with several. Stops at
+/// the second frame; a damaged file counts the frames that can be found.
 #[must_use]
 pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     match codec {
@@ -19,14 +18,14 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
-/// True if a TIFF has more pages than the first, which alone is decoded. Overviews (copies of lower
+/// Returns whether a TIFF has further pages, which decoding ignores. Overviews (copies of lower
 /// resolution) and masks do not count.
 #[must_use]
 pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
     codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
 }
 
-/// Finds the first frame of a GIF, and tells whether its data is complete.
+/// Finds the first frame of a GIF, and checks whether its data is complete.
 pub(crate) fn gif_ending(bytes: &[u8]) -> Result<Ending, String> {
     let frame = gif_frame(bytes)?;
     let cut = || gif_is_cut(bytes);
@@ -40,19 +39,18 @@ pub(crate) fn gif_ending(bytes: &[u8]) -> Result<Ending, String> {
     Ok(if end.is_some() { Ending::Complete } else { Ending::Doubtful })
 }
 
-/// The first frame of a GIF, and what its pixels depend on.
+/// The first frame of a GIF, and the properties that affect its pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GifFrame {
-    /// The byte at which its block begins.
+    /// Offset of its block.
     pub at: usize,
-    /// The extension in front of it that names its transparent colour.
+    /// The preceding extension with its transparent colour.
     pub control: Option<Range<usize>>,
-    /// Columns and rows of the screen that hold it.
+    /// Columns and rows of a screen that contains it.
     pub reach: (u16, u16),
-    /// True if there is a table of colours, its own or that of the file. Without one its pixels are
-    /// levels of gray.
+    /// True if there is a colour table, local or global. Without one, pixels are gray levels.
     pub has_colors: bool,
-    /// True if zeros stand between the blocks in front of it, as some writers leave them.
+    /// True if there are zeros between the preceding blocks, as some writers leave them.
     pub has_zeros: bool,
 }
 
@@ -99,7 +97,7 @@ fn gif_is_cut(bytes: &[u8]) -> String {
 const SCREEN_BYTES: usize = 13;
 const IMAGE_BYTES: usize = 10;
 
-/// GIF89a specification: the screen, then blocks, of which images start with a comma.
+/// GIF89a specification: the screen, then blocks; images start with a comma.
 fn second_gif_frame(bytes: &[u8]) -> Option<()> {
     let [flags] = array(bytes, 10)?;
     let mut at = SCREEN_BYTES + color_table_bytes(flags);
@@ -113,7 +111,7 @@ fn second_gif_frame(bytes: &[u8]) -> Option<()> {
             b',' => {
                 seen_one = true;
                 let [flags] = array(bytes, at + 9)?;
-                // A byte of the code size comes before the data.
+                // One byte of code size precedes the data.
                 past_sub_blocks(bytes, at + IMAGE_BYTES + color_table_bytes(flags) + 1)?
             }
             _ => return None,
@@ -121,12 +119,12 @@ fn second_gif_frame(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Of three bytes for each colour.
+/// Three bytes per colour.
 fn color_table_bytes(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// Each has its length before it; one of no length is the last.
+/// Each is preceded by its length; length 0 marks the last.
 fn past_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let [len] = array(bytes, at)?;
@@ -137,7 +135,7 @@ fn past_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// WebP Container Specification: `VP8X` with the flag of animations, and frames in chunks `ANMF`.
+/// WebP Container Specification: `VP8X` with the animation flag, and frames in `ANMF` chunks.
 fn second_webp_frame(bytes: &[u8]) -> Option<()> {
     const ANIMATION: u8 = 2;
     if array(bytes, 12)? != *b"VP8X" || array::<1>(bytes, 20)?[0] & ANIMATION == 0 {
@@ -178,10 +176,10 @@ mod tests {
             assert_eq!(is_animated(&gif(n_frames), Codec::Gif), animated, "{n_frames}");
             assert_eq!(is_animated(&webp(2, n_frames), Codec::Webp), animated, "{n_frames}");
         }
-        // Zeros between frames are passed over.
+        // Zeros between frames are skipped.
         let zeros = [&gif(1)[..gif(1).len() - 1], b"\0\0", &gif(1)[38..]].concat();
         assert!(is_animated(&zeros, Codec::Gif));
-        // Frames without the flag are none; nor is a GIF by another name.
+        // Frames without the flag do not count; nor does a GIF with another codec.
         assert!(!is_animated(&webp(0, 3), Codec::Webp));
         assert!(!is_animated(&gif(2), Codec::Jpeg));
     }

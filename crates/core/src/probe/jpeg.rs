@@ -7,7 +7,8 @@ use fdconvert_jpeg::{
     marker_segments,
 };
 
-/// Walks the segments to the frame header (SOF), and to the scan behind it where no EXIF came first.
+/// Walks the segments to the frame header (SOF), and on to the first scan if no EXIF was found
+/// before.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ends = || format!("the JPEG ends at byte {} before its frame header", bytes.len());
     let mut turn = None;
@@ -27,7 +28,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
         })?;
         if starts_frame(marker) {
             let mut header = frame(marker, body).ok_or_else(|| bad_len(2 + body.len()))??;
-            // What is damaged behind it is for `check_complete` to report.
+            // `check_complete` reports damage after it.
             let mut behind = segments.take_while(|segment| segment.marker != SOS);
             let turn = turn.or_else(|| behind.find_map(|segment| exif(&segment)));
             header.orientation = turn.unwrap_or(1);
@@ -38,8 +39,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     Err(ends())
 }
 
-/// The orientation that a segment says, if it begins an EXIF: of several the first one counts, as for
-/// other readers.
+/// The orientation, if a segment starts an EXIF: the first of several counts, as in other readers.
 fn exif(segment: &MarkerSegment<'_>) -> Option<u8> {
     if segment.marker != APP1 {
         return None;
@@ -48,7 +48,7 @@ fn exif(segment: &MarkerSegment<'_>) -> Option<u8> {
     exif::starts_exif(tiff).then(|| exif::orientation(tiff).unwrap_or(1))
 }
 
-/// The frame header (B.2.2); `None` when it is too short.
+/// Parses the frame header (B.2.2); `None` when it is too short.
 fn frame(marker: u8, body: &[u8]) -> Option<Result<ImageHeader, String>> {
     let bits = *body.first()?;
     let (height, width) = (u16_be_at(body, 1)?, u16_be_at(body, 3)?);
@@ -56,7 +56,7 @@ fn frame(marker: u8, body: &[u8]) -> Option<Result<ImageHeader, String>> {
     if body.len() < 6 + 3 * usize::from(components) {
         return None;
     }
-    // An Adobe segment may say RGB or YCbCr, CMYK or YCCK: the meaning after decoding is the same.
+    // An Adobe segment may declare RGB or YCbCr, CMYK or YCCK: decoding gives the same colour type.
     let color = match components {
         1 => Color::Gray,
         3 => Color::Rgb,
@@ -81,11 +81,10 @@ fn frame(marker: u8, body: &[u8]) -> Option<Result<ImageHeader, String>> {
     }))
 }
 
-/// Processes that are not decoded: those of several frames that build upon each other, and lossless
-/// ones with arithmetic codes.
+/// Unsupported processes: hierarchical frames, and lossless ones with arithmetic codes.
 const NOT_DECODED: [u8; 7] = [0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF];
 
-/// Returns why a JPEG is not decoded here; `None` for one that is.
+/// Returns why a JPEG is not supported; `None` for a supported one.
 pub(crate) fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     let bits = header.bits;
     if bits != 8 {
@@ -103,13 +102,13 @@ pub(crate) fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> 
     })
 }
 
-/// Returns whether the image data is there, as far as the markers tell.
+/// Returns whether the image data is complete, according to the markers.
 pub(crate) fn ending(bytes: &[u8]) -> Result<Ending, String> {
     scans::ending(bytes).unwrap_or_else(|| Ok(tail(bytes)))
 }
 
-/// Returns whether the end marker is there. Cameras and download tools add zeros and other trailing
-/// bytes, so the last few KiB are searched; in entropy-coded data `FF D9` can only be a marker.
+/// Finds the end marker. Cameras and download tools append zeros and other bytes, so the last few
+/// KiB are searched; in entropy-coded data `FF D9` can only be a marker.
 fn tail(bytes: &[u8]) -> Ending {
     const TAIL: usize = 4096;
     let tail = &bytes[bytes.len().saturating_sub(TAIL)..];

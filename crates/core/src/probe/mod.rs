@@ -1,9 +1,9 @@
-//! What the bytes of an image file claim, without decoding them.
+//! Claims of an image file's bytes, checked without decoding.
 //!
-//! [`sniff`] tells the codec by content, never by file name; [`probe`] parses the header to an
-//! [`ImageHeader`]; [`check_complete`] finds truncation and PNG damage at memory speed. All three
-//! are total: any bytes give an answer or an error text, never a panic, and nothing is allocated
-//! in proportion to what a header claims.
+//! [`sniff`] detects the codec from the content, never from the file name; [`probe`] parses the
+//! header to an [`ImageHeader`]; [`check_complete`] finds truncation and PNG damage at memory
+//! speed. All three are total: any bytes give an answer or an error text, never a panic, and
+//! nothing is allocated in proportion to a header's claims.
 //!
 //! ```
 //! let bmp = *b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0\0\0\0\0\
@@ -13,7 +13,7 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! Deliberately absent: files, pixels, limits (the caller knows which apply).
+//! Deliberately absent: files, pixels, limits (callers apply their own).
 
 mod bmp;
 mod exif;
@@ -34,7 +34,7 @@ pub use tiff::{Numbers, Tiff, TiffColors};
 
 use crate::{Codec, ImageHeader};
 
-/// The codec that the first bytes belong to, by content alone.
+/// Detects the codec from the first bytes.
 #[must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Codec> {
     match bytes {
@@ -51,7 +51,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Codec> {
 /// Parses the header of an image file. The error is a text for `Error::sample`.
 ///
 /// # Errors
-/// When the bytes are of no known codec, or the header is damaged or claims a size of zero.
+/// When the codec is unknown, or the header is damaged or claims a size of zero.
 pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
     let header = match sniff(bytes) {
         Some(Codec::Jpeg) => jpeg::header(bytes),
@@ -80,26 +80,27 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
     Ok(header)
 }
 
-/// Ending of an image file.
+/// How an image file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// As its codec demands, as far as can be told without decoding.
+    /// Complete, as far as that shows without decoding.
     Complete,
     /// A JPEG without its end marker: only decoding can tell whether pixels are missing. Every
     /// coefficient of a progressive one has been sent, at least for its first blocks.
     NoEndMarker,
-    /// A GIF or WebP whose blocks end too early: only decoding can tell whether pixels are missing.
+    /// A GIF or WebP with blocks that end too early: only decoding can tell whether pixels are
+    /// missing.
     Doubtful,
-    /// A progressive JPEG with its end marker whose scans leave out coefficients, or bits of them.
-    /// The standard allows it; it is also what a cut file with an end marker put behind it is.
+    /// A progressive JPEG with an end marker, but with scans that leave out coefficients or their
+    /// bits. The standard allows it; a cut file with an added end marker looks the same.
     CoefficientsLeftOut,
 }
 
-/// Checks that a file is complete and made as its codec demands, without decoding it: a JPEG has its
-/// tables, its end marker and, where it has several scans, all of them; every chunk that a PNG
-/// needs is there with the right CRC; a BMP has all its rows, a GIF a frame, a WebP its
-/// image, a TIFF all its strips. What lies inside the compressed data is left to decoding. A file
-/// of a kind that is [not decoded](not_decoded) passes.
+/// Checks that a file is complete and structured as its codec demands, without decoding it: a JPEG
+/// has its tables, its end marker and, if it has several scans, all of them; a PNG has every
+/// necessary chunk with the right CRC; a BMP has all its rows, a GIF a frame, a WebP its image, a
+/// TIFF all its strips. The compressed data itself is left to decoding. A file of an
+/// [unsupported](not_decoded) kind passes.
 ///
 /// # Errors
 /// What is missing or damaged, with the offset.
@@ -122,7 +123,8 @@ pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, Stri
     checked.map(|()| Ending::Complete)
 }
 
-/// Returns how a JPEG ends, as [`check_complete`] does: for decoders, which find all else themselves.
+/// Returns how a JPEG ends, like [`check_complete`]: for decoders, which find all other faults
+/// themselves.
 ///
 /// # Errors
 /// What is missing, with the offset.
@@ -130,8 +132,8 @@ pub fn jpeg_ending(bytes: &[u8]) -> Result<Ending, String> {
     jpeg::ending(bytes)
 }
 
-/// Returns why a sound image is not decoded here, and what to do: its kind is not supported. `None`
-/// for all that is decoded, if it is not broken.
+/// Returns why a sound image of an unsupported kind cannot be decoded, and what to do; `None` for
+/// all supported kinds.
 #[must_use]
 pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     match header.codec {
@@ -142,7 +144,7 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     }
 }
 
-/// The first bytes, for a message: as text where they are.
+/// The first bytes, for a message: as text if they are text.
 fn shown(bytes: &[u8]) -> String {
     let first = &bytes[..bytes.len().min(12)];
     if first.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ') {

@@ -1,4 +1,4 @@
-//! WebP and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
+//! WebP and GIF: sizes come from the `imagesize` crate; colour and depth are those of decoding.
 use crate::probe::{Ending, exif, frames::gif_frame};
 use crate::{
     Codec, Color, ImageHeader,
@@ -13,7 +13,7 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
         .ok()
         .zip(u32::try_from(size.height).ok())
         .ok_or_else(|| format!("the {name} file claims an impossible size"))?;
-    // Some writers leave the screen of a GIF open: its first frame makes it.
+    // Some writers leave the screen size of a GIF at 0: then that of its first frame counts.
     let (width, height) = match codec {
         Codec::Gif if width == 0 || height == 0 => {
             let (right, bottom) = gif_frame(bytes)?.reach;
@@ -37,7 +37,7 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
     })
 }
 
-/// The EXIF of a WebP of the extended form that says that it has one; others do not look for it.
+/// The EXIF of a WebP in the extended form with the EXIF flag; decoders ignore it elsewhere.
 fn webp_exif(bytes: &[u8]) -> Option<&[u8]> {
     const EXIF: u8 = 0x08;
     let [flags] = array_at(bytes, 20)?;
@@ -45,14 +45,14 @@ fn webp_exif(bytes: &[u8]) -> Option<&[u8]> {
     has_exif.then(|| webp_chunk(bytes, *b"EXIF"))?
 }
 
-/// Returns whether the pixels have alpha: by the flags of the extended and of the lossless form; lossy
-/// pixels alone have none (WebP Container Specification; lossless bitstream, section 3).
+/// Returns whether the pixels have alpha: by the flags of the extended and of the lossless form;
+/// lossy pixels alone have none (WebP Container Specification; lossless bitstream, section 3).
 fn webp_color(bytes: &[u8]) -> Color {
     const EXTENDED_ALPHA: u8 = 0x10;
     const LOSSLESS_ALPHA: u32 = 1 << 28;
     let has_alpha = match array_at::<4>(bytes, 12).as_ref() {
         Some(b"VP8 ") => Some(false),
-        // Behind a byte that says what follows.
+        // After the signature byte.
         Some(b"VP8L") => u32_at(bytes, 21).map(|sizes| sizes & LOSSLESS_ALPHA != 0),
         Some(b"VP8X") => array_at(bytes, 20).map(|[flags]: [u8; 1]| flags & EXTENDED_ALPHA != 0),
         _ => None,

@@ -6,7 +6,7 @@ use crate::{
 };
 
 const SIGNATURE_BYTES: usize = 8;
-/// Length, type and CRC around a chunk's data.
+/// Bytes of length, type and CRC around a chunk's data.
 const CHUNK_OVERHEAD: usize = 12;
 
 struct Chunk<'a> {
@@ -26,7 +26,7 @@ fn chunk(bytes: &[u8], at: usize) -> Result<Chunk<'_>, String> {
     Ok(Chunk { at, kind, data, crc })
 }
 
-/// Bytes in front of deflated data.
+/// Bytes before deflated data.
 const ZLIB_HEADER: usize = 2;
 
 impl Chunk<'_> {
@@ -42,7 +42,7 @@ impl Chunk<'_> {
     }
 }
 
-/// IHDR, and what else says something of the pixels: transparency, EXIF.
+/// Reads IHDR and the chunks that affect the pixels: transparency, EXIF.
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ihdr = chunk(bytes, SIGNATURE_BYTES)?;
     if &ihdr.kind == b"CgBI" {
@@ -63,7 +63,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let mut transparent = false;
     let mut orientation = 1;
     let mut at = ihdr.next();
-    // A file cut off later is for `check_complete` to report. EXIF may stand behind the pixels, too.
+    // `check_complete` reports truncation. EXIF may also follow the pixels.
     while let Ok(chunk) = chunk(bytes, at) {
         match &chunk.kind {
             b"tRNS" => transparent = true,
@@ -90,13 +90,14 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     if !depths.contains(&bits) {
         return Err(format!("the PNG has {bits} bits in colour type {kind}, which cannot be"));
     }
-    // Entries of a palette have eight bits, whatever the index has.
+    // Palette entries have eight bits, whatever the index size.
     let bits = if kind == 3 { 8 } else { bits };
     let codec = Codec::Png;
     Ok(ImageHeader { codec, width, height, color, bits, orientation, progressive: false })
 }
 
-/// Returns how many frames an animated one has (`acTL`, before the pixels); `None` for a still one.
+/// Returns the number of frames of an animation (`acTL`, before the pixels); `None` for a still
+/// image.
 pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
     let mut at = SIGNATURE_BYTES;
     loop {
@@ -109,11 +110,11 @@ pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// Every chunk up to IEND, with the CRC of those that the pixels need, and what the image data
-/// begins with. Decoders leave other chunks out whose CRC is wrong.
+/// Checks every chunk up to IEND, with the CRC of those that the pixels need, and the start of the
+/// image data. Decoders skip other chunks with a wrong CRC.
 pub(crate) fn check_chunks(bytes: &[u8]) -> Result<(), String> {
     let mut at = SIGNATURE_BYTES;
-    // Of the image data, over all its chunks.
+    // Start of the image data, across chunks.
     let mut start = Vec::with_capacity(ZLIB_HEADER);
     let (mut has_palette, mut needs_palette) = (false, false);
     loop {
@@ -145,7 +146,7 @@ pub(crate) fn check_chunks(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The two bytes that the pixels begin with (RFC 1950): deflated, in windows of at most 32 KiB,
+/// Checks the two bytes that start the pixels (RFC 1950): deflated, in windows of at most 32 KiB,
 /// without a dictionary.
 fn check_zlib(start: &[u8]) -> Result<(), String> {
     let &[method, flags] = start else { return Err("the PNG has no image data (IDAT)".into()) };

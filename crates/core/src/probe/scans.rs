@@ -1,4 +1,4 @@
-//! Which coefficients of a JPEG its scans send (ITU-T T.81, B.2.3 and G.1.1).
+//! Tracks the coefficients that a JPEG's scans send (ITU-T T.81, B.2.3 and G.1.1).
 use crate::probe::Ending;
 use fdconvert_jpeg::{
     marker::{EOI, SOS, starts_frame},
@@ -7,17 +7,17 @@ use fdconvert_jpeg::{
 
 const N_COEFFICIENTS: usize = 64;
 
-/// Low bits of a coefficient that are still to be sent, before its first scan.
+/// Marks a coefficient before its first scan; otherwise the number of low bits still to come.
 const NOTHING_SENT: u8 = u8::MAX;
 
-/// Returns how the image ends, by a walk over all its scans; `None` where that tells nothing: in
-/// the usual JPEG of one scan of Huffman codes only the decoder can count what is there.
+/// Returns how the image ends, by a walk over all its scans; `None` if they cannot tell: in the
+/// usual JPEG with a single scan of Huffman codes, only the decoder can count the data.
 pub(crate) fn ending(bytes: &[u8]) -> Option<Result<Ending, String>> {
     let mut frame: Option<Frame> = None;
     let mut n_scans = 0;
     let mut ended = false;
     for segment in marker_segments(bytes) {
-        // The bytes end in it, or its length is impossible.
+        // The bytes end inside it, or its length is impossible.
         let Ok(body) = segment.body else { break };
         match segment.marker {
             EOI => ended = true,
@@ -47,7 +47,7 @@ struct Frame {
 
 struct Component {
     id: u8,
-    /// Low bits still to be sent of every coefficient, in the order of the zigzag.
+    /// Low bits still to come for every coefficient, in zigzag order.
     to_come: [u8; N_COEFFICIENTS],
 }
 
@@ -69,12 +69,12 @@ impl Frame {
         matches!(self.marker, 0xC2 | 0xCA)
     }
 
-    /// One scan of Huffman codes with everything in it.
+    /// Returns whether it is a single scan of Huffman codes with all coefficients.
     fn is_usual(&self) -> bool {
         matches!(self.marker, 0xC0 | 0xC1) && self.n_missing() == 0
     }
 
-    /// Notes what a scan sends, by its header.
+    /// Records what a scan sends, by its header.
     fn scan(&mut self, body: &[u8]) {
         let Some((&n_components, rest)) = body.split_first() else { return };
         let Some((parts, parameters)) = rest.split_at_checked(2 * usize::from(n_components)) else {
@@ -88,7 +88,7 @@ impl Frame {
         };
         let mut named = vec![false; self.components.len()];
         for part in parts.chunks_exact(2) {
-            // Components with equal identifiers are meant one after the other.
+            // Components with equal identifiers are referred to in sequence.
             let found = self.components.iter_mut().zip(&mut named);
             let found = found
                 .into_iter()
@@ -101,7 +101,7 @@ impl Frame {
         }
     }
 
-    /// Coefficients, over all components, of which something is missing.
+    /// Number of incomplete coefficients, over all components.
     fn n_missing(&self) -> usize {
         let all = self.components.iter().flat_map(|component| component.to_come);
         all.filter(|to_come| *to_come > 0).count()

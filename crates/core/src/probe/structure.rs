@@ -1,35 +1,35 @@
-//! Whether the segments in front of a JPEG's scans make sense (ITU-T T.81, annex B), as far as every
-//! decoder asks for it.
+//! Checks the segments before a JPEG's scans (ITU-T T.81, annex B), as far as every decoder
+//! requires it.
 use fdconvert_jpeg::{
     marker::{DHT, DQT, EOI, SOS, starts_frame},
     marker_segments,
 };
 
-/// Tables and components that were defined so far.
+/// Tables and components defined so far.
 #[derive(Default)]
 struct Defined {
-    /// Identifiers of components, each with the number of its quantisation table.
+    /// Identifiers of components, each with its quantisation table number.
     components: Vec<(u8, u8)>,
     /// The process of the frame, by its marker.
     frame: Option<u8>,
     quantisation: [bool; 4],
-    /// Of direct coefficients, then of the others.
+    /// DC tables, then AC tables.
     huffman: [[Option<Huffman>; 4]; 2],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Huffman {
     Sound,
-    /// More codes of a length than there can be.
+    /// More codes of a length than possible.
     Overfull,
 }
 
-/// Checks what stands in front of the first scan.
+/// Checks the segments before the first scan.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut defined = Defined::default();
     for segment in marker_segments(bytes) {
         let (marker, at) = (segment.marker, segment.at);
-        // Where the bytes end is for the check of the ending.
+        // The check of the ending reports truncation.
         let Ok(body) = segment.body else { return Ok(()) };
         let done = match marker {
             EOI => return Ok(()),
@@ -103,7 +103,7 @@ impl Defined {
             if needs_one && is_there != Some(true) {
                 return Err("needs a quantisation table that is missing");
             }
-            // Where none is there that of most files is meant, as in the frames of a film.
+            // A missing table stands for the common one, as in motion JPEG frames.
             let [direct, others] = &self.huffman;
             let used = [(direct, tables >> 4), (others, tables & 15)];
             let used = used.iter().filter_map(|(all, index)| *all.get(usize::from(*index))?);
@@ -114,14 +114,14 @@ impl Defined {
         Ok(())
     }
 
-    /// Returns whether the one scan has all coefficients, in Huffman codes.
+    /// Returns whether the single scan has all coefficients, in Huffman codes.
     fn is_sequential(&self) -> bool {
         matches!(self.frame, Some(0xC0 | 0xC1))
     }
 }
 
 impl Huffman {
-    /// Counts the codes that are left for each length (T.81, C.2).
+    /// Counts the remaining codes of each length (T.81, C.2).
     fn new(counts: &[u8; 16]) -> Self {
         let mut left = 1_i64;
         for count in counts {

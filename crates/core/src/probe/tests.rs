@@ -11,7 +11,7 @@ fn segment(marker: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The table of number 0.
+/// Table number 0.
 const QUANTISATION: [u8; 65] = [0; 65];
 
 fn jpeg(before_frame: &[u8], marker: u8, components: u8, width: u16, height: u16) -> Vec<u8> {
@@ -59,8 +59,8 @@ fn exif_orientation_is_found_and_nonsense_is_upright() {
     }
 }
 
-/// Pillow and OpenCV take the first of several, wherever it stands in front of the scan, and a long
-/// one continues in segments that begin as no EXIF.
+/// Pillow and OpenCV use the first of several, anywhere before the scan, and a long one continues
+/// in segments without the start of an EXIF.
 #[test]
 fn the_first_exif_turns_a_jpeg() {
     let turn = |before: &[Vec<u8>], behind: &[Vec<u8>]| {
@@ -122,7 +122,7 @@ fn missing_end_markers_are_seen() {
     assert_eq!(check_complete(&bytes, &header), Ok(Ending::Complete));
 }
 
-/// The header of a scan with some entropy-coded bytes, a restart and a stuffed byte among them.
+/// The header of a scan with some entropy-coded bytes, including a restart and a stuffed byte.
 fn scan(components: &[u8], first: u8, last: u8, bits: u8) -> Vec<u8> {
     let mut body = vec![components.len() as u8];
     body.extend(components.iter().flat_map(|id| [*id, 0]));
@@ -245,7 +245,7 @@ fn verdict(bytes: &[u8]) -> Result<Ending, String> {
     check_complete(bytes, &probe(bytes)?)
 }
 
-/// What libjpeg refuses in front of a scan is seen without decoding.
+/// Faults before a scan that libjpeg refuses are found without decoding.
 #[test]
 fn jpegs_whose_segments_make_no_sense_are_broken() {
     let of = |parts: &[Vec<u8>]| verdict(&[parts.concat(), vec![0xFF, 0xD9]].concat());
@@ -281,7 +281,7 @@ fn kinds_of_jpegs_that_are_not_read_are_no_damage() {
     }
 }
 
-/// A PNG of gray, of chunks with their CRCs; one called in small letters gets a wrong one.
+/// A gray PNG of chunks with their CRCs; a chunk with a lower-case name gets a wrong one.
 fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let ihdr: (&[u8; 4], &[u8]) = (b"IHDR", b"\0\0\0\x01\0\0\0\x01\x08\0\0\0\0");
@@ -308,7 +308,7 @@ fn pngs_are_checked_as_far_as_decoders_ask() {
     let error = |chunks: &[_]| verdict(&png(chunks)).unwrap_err();
     assert!(error(&[end]).contains("no image data"));
     assert!(error(&[(b"IDAT", b"GIF89a"), end]).contains("deflated"));
-    // Decoders pass over chunks beside the pixels whose CRC is wrong.
+    // Decoders skip ancillary chunks with a wrong CRC.
     assert!(verdict(&png(&[(b"gama", b"1234"), data, end])).is_ok());
     let mut broken = png(&[data, end]);
     let at = broken.windows(4).position(|kind| kind == b"IDAT").unwrap();
@@ -337,7 +337,7 @@ fn gifs_and_webps_without_pixels_are_broken_or_doubtful() {
     assert!(gif(0x80, b"!\xfe\x02hi\0;").unwrap_err().contains("without a frame"));
     assert_eq!(gif(0x80, &frame[..12]), Ok(Ending::Doubtful));
     assert!(gif(0x80, &frame[..10]).unwrap_err().contains("cut off"));
-    // Without a table its pixels are levels of gray, and some writers leave zeros between blocks.
+    // Without a table its pixels are gray levels, and some writers leave zeros between blocks.
     assert_eq!(gif(0, frame), Ok(Ending::Complete));
     assert_eq!(gif(0x80, &[b"\0!\xfe\x02hi\0\0\0", &frame[..]].concat()), Ok(Ending::Complete));
     let webp = |chunks: &[u8]| {
@@ -349,7 +349,7 @@ fn gifs_and_webps_without_pixels_are_broken_or_doubtful() {
     assert_eq!(webp(b"VP8X\x03\0\0\0abc\0"), Ok(Ending::Doubtful));
 }
 
-/// The header of a BMP of 3 by 2 pixels, its second part of 40 bytes, and as many behind it.
+/// The header of a 3x2 BMP, its second part of 40 bytes, and `n_behind` bytes after it.
 fn bmp(bits: u16, compression: u32, n_colors: u32, n_behind: usize) -> Vec<u8> {
     let at = 54 + if bits > 8 { 0 } else { 4 << bits };
     let mut out = [b"BM\0\0\0\0\0\0\0\0".to_vec(), u32::to_le_bytes(at).to_vec()].concat();
@@ -376,7 +376,7 @@ fn bmps_that_cannot_be_decoded_are_told_by_their_headers() {
     let mut negative = bmp(24, 0, 0, 24);
     negative[18..22].copy_from_slice(&(-3_i32).to_le_bytes());
     assert!(error(&negative).contains("width below zero"));
-    // Three bytes of padding stand behind the last row of three pixels.
+    // The last row of three pixels has three bytes of padding.
     let of = |n_behind| verdict(&bmp(24, 0, 0, n_behind));
     assert_eq!((of(24), of(21)), (Ok(Ending::Complete), Ok(Ending::Complete)));
     assert!(of(20).unwrap_err().contains("cut off"));

@@ -1,4 +1,4 @@
-//! A claim as an object of its own, which the store creates for one writer only.
+//! A claim as a separate object, which the store creates for a single writer.
 use crate::{
     left,
     place::{self, away},
@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Dropped, it is removed if this run has made it.
+/// Removed on drop if this run created it.
 #[derive(Debug)]
 pub(super) struct ClaimObject {
     path: PathBuf,
@@ -21,7 +21,7 @@ impl ClaimObject {
         Self { path, is_ours: AtomicBool::new(false) }
     }
 
-    /// Writes the mark, in the place of that of another run if it is to be replaced.
+    /// Writes the mark; with `replace` it replaces that of another run.
     pub(super) fn hold(&self, mark: &[u8], replace: bool) -> Result<()> {
         if replace {
             away::put(&self.path, mark.to_vec().into(), None)?;
@@ -33,8 +33,8 @@ impl ClaimObject {
         Ok(())
     }
 
-    /// Writes the record. The claim goes first, so that none is left beside a record; what stands
-    /// for the objects of the shard in between is their mark.
+    /// Writes the record. Removes the claim first, so that none stays beside a record; in between,
+    /// the objects of the shard are identified by their marks.
     pub(super) fn commit(&self, record: &Path, text: Vec<u8>) -> Result<()> {
         self.is_ours.store(false, Ordering::Relaxed);
         place::remove(&self.path)?;

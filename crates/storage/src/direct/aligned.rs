@@ -1,4 +1,4 @@
-//! Memory at aligned addresses, and the flag that asks for it.
+//! Aligned memory, and the flag for reads that need it.
 
 use bytes::Bytes;
 use std::{
@@ -9,13 +9,13 @@ use std::{
     path::Path,
 };
 
-/// Alignment that O_DIRECT asks of addresses, offsets and lengths, in bytes. Disks with sectors of
-/// 512 bytes ask for less; none in use asks for more.
+/// Alignment of addresses, offsets and lengths for O_DIRECT, in bytes. Disks with sectors of 512
+/// bytes need less; none in use needs more.
 pub const DIRECT_ALIGNMENT: usize = 4096;
 
-/// The flag in `asm/fcntl.h` of the Linux architectures that differ, and in
-/// `asm-generic/fcntl.h` for all others. `None` where it would be a guess, or where the system has
-/// another way altogether.
+/// The flag from `asm/fcntl.h` of the Linux architectures that differ, and from
+/// `asm-generic/fcntl.h` for all others. `None` if it would be a guess, or if the system uses
+/// another mechanism.
 const O_DIRECT: Option<i32> = if !cfg!(any(target_os = "linux", target_os = "android")) {
     None
 } else if cfg!(any(target_arch = "arm", target_arch = "aarch64")) {
@@ -34,7 +34,7 @@ const O_DIRECT: Option<i32> = if !cfg!(any(target_os = "linux", target_os = "and
     None
 };
 
-/// Opens with O_DIRECT and reads a block; the error is `None` where there is no such flag.
+/// Opens with O_DIRECT and reads a block; the error is `None` if the flag does not exist.
 pub(super) fn open_direct(path: &Path) -> Result<File, Option<io::Error>> {
     let flag = O_DIRECT.ok_or(None)?;
     let file = OpenOptions::new().read(true).custom_flags(flag).open(path).map_err(Some)?;
@@ -43,7 +43,7 @@ pub(super) fn open_direct(path: &Path) -> Result<File, Option<io::Error>> {
     Ok(file)
 }
 
-/// Memory at an aligned address, without unsafe code: enough of it to begin where it suits.
+/// Aligned memory without unsafe code: an oversized vector with an aligned start inside.
 #[derive(Debug)]
 pub struct AlignedBuffer {
     memory: Vec<u8>,
@@ -51,24 +51,24 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Zeroed memory for `len` bytes, rounded up to the alignment.
+    /// Allocates zeroed memory for `len` bytes, rounded up to the alignment.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let len = len.next_multiple_of(DIRECT_ALIGNMENT);
         let memory = vec![0_u8; len + DIRECT_ALIGNMENT];
-        // The vector never grows, so its address stays. Where the offset is unknown
-        // (`usize::MAX`), the reads are refused and the caller falls back.
+        // The vector never grows, so its address stays. If the offset is unknown (`usize::MAX`),
+        // reads fail and the caller falls back.
         let offset = memory.as_ptr().align_offset(DIRECT_ALIGNMENT);
         let offset = if offset < DIRECT_ALIGNMENT { offset } else { 0 };
         Self { memory, range: offset..offset + len }
     }
 
-    /// All of it, from the aligned address on.
+    /// Returns the whole buffer, from the aligned address on.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.memory.get_mut(self.range.clone()).unwrap_or_default()
     }
 
-    /// A part of it, without a copy.
+    /// A part of the buffer, without copying.
     pub(super) fn into_bytes(self, start: usize, len: usize) -> Bytes {
         let start = self.range.start + start;
         // The caller has filled that part.

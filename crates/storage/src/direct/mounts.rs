@@ -1,9 +1,9 @@
-//! Which file system a path is on.
+//! Finds the file system of a path.
 
 use std::{fs, path::Path};
 
-/// The name of the file system if it has no disk below it. Recent Linux accepts O_DIRECT there and
-/// reads from memory all the same.
+/// The name of the file system if it has no disk below it. Recent Linux accepts O_DIRECT there, but
+/// still reads from memory.
 pub(super) fn memory_file_system(path: &Path) -> Option<String> {
     let path = fs::canonicalize(path).ok()?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -11,12 +11,12 @@ pub(super) fn memory_file_system(path: &Path) -> Option<String> {
     matches!(name, "tmpfs" | "ramfs" | "hugetlbfs").then(|| name.to_string())
 }
 
-/// The file system of a path, by a table in the form of `/proc/self/mountinfo`: the longest mount
-/// point that the path starts with, and of equals the last, which covers the others.
+/// The file system of a path, from a table in the format of `/proc/self/mountinfo`: that of the
+/// longest mount point above the path; of equal ones the last, which covers the others.
 fn file_system<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let of_line = |line: &'a str| {
         let (mount, file_system) = line.split_once(" - ")?;
-        // Blanks in names are written as octal escapes; others do not occur in practice.
+        // Blanks in names are written as octal escapes; other escapes do not occur in practice.
         let point = mount.split(' ').nth(4)?.replace("\\040", " ");
         let below = path.starts_with(&point);
         below.then_some((point.len(), file_system.split(' ').next()?))

@@ -1,4 +1,4 @@
-//! Names of an output: which are taken, and giving them up.
+//! Checks, removal and creation of output names.
 use super::{away, is_missing, is_url};
 use crate::create_new;
 use bytes::Bytes;
@@ -9,19 +9,19 @@ use std::{
     time::Duration,
 };
 
-/// Refuses a URL of a store that cannot be written to. Whether this user may is another question.
+/// Refuses a URL of a read-only store. Does not check the user's permission.
 ///
 /// # Errors
-/// `Usage`, naming those that can.
+/// `Usage`, with a list of the writable stores.
 pub fn refuse_read_only(path: &Path) -> Result<()> {
     if is_url(path) { away::refuse_read_only(path) } else { Ok(()) }
 }
 
-/// Returns whether anything has the name, be it a link that leads nowhere. Of an object the store is
-/// asked, also where it was asked a moment ago.
+/// Returns whether anything has the name, even a broken link. For an object this always asks the
+/// store, even if it was asked a moment ago.
 ///
 /// # Errors
-/// `Io` when that cannot be found out.
+/// `Io` when that cannot be determined.
 pub fn exists(path: &Path) -> Result<bool> {
     if is_url(path) {
         return Ok(away::stat(path)?.is_some());
@@ -33,7 +33,7 @@ pub fn exists(path: &Path) -> Result<bool> {
     }
 }
 
-/// Removes a file or an object, if it is there.
+/// Removes a file or an object, if it exists.
 ///
 /// # Errors
 /// `Io`.
@@ -49,8 +49,8 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Gives up the uploads to objects at or below a URL that were begun at least that long ago and are
-/// not finished, by any tool; `dry` only finds them. Returns the objects' URLs.
+/// Aborts unfinished uploads of any tool to objects at or below a URL that started at least
+/// `older_than` ago; with `dry` only lists them. Returns the objects' URLs.
 ///
 /// # Errors
 /// `Usage` for a path without a store, and for stores other than S3; `Io`.
@@ -65,8 +65,8 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
     Err(Error::usage("OUT", what))
 }
 
-/// Writes a small file or object of these bytes, unless something has the name; the result tells
-/// whether it was written, or an object with these bytes was there.
+/// Writes a small file or object with these bytes, unless something has the name; returns whether
+/// it was written, or an object with these bytes existed.
 ///
 /// # Errors
 /// `Io`.

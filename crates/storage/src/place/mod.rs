@@ -1,7 +1,7 @@
-//! What a path leads to: a file or a folder, here or in a store.
+//! Resolves paths to files and folders, local or in a store.
 //!
-//! A path that begins as a URL does (`s3://`) means an object. This is the one place that knows:
-//! formats ask here, and join paths as they always do.
+//! A path that begins like a URL (`s3://`) means an object. Only this module knows: formats call
+//! it, and join paths as usual.
 #[cfg(feature = "stores")]
 pub(crate) mod away;
 #[cfg(not(feature = "stores"))]
@@ -22,18 +22,18 @@ use std::{
 
 pub use away::ReadingStopped;
 
-/// Kind of thing that a path leads to.
+/// Kind of a path's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file, or an object.
     File,
     /// A folder.
     Folder,
-    /// Something that holds no data: a pipe, a device.
+    /// Something without data: a pipe, a device.
     Other,
 }
 
-/// Returns whether a path is a URL. A folder whose name looks like one is reached by `./` in front.
+/// Returns whether a path is a URL. A folder with a name like one can be given with a leading `./`.
 #[must_use]
 pub fn is_url(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -41,10 +41,10 @@ pub fn is_url(path: &Path) -> bool {
     scheme > 0 && bytes.get(scheme..).is_some_and(|rest| rest.starts_with(b"://"))
 }
 
-/// Returns what a path leads to, links followed; `None` where there is nothing.
+/// Returns the kind of a path's target, following links; `None` if nothing exists.
 ///
 /// # Errors
-/// `Io` when that cannot be found out.
+/// `Io` when that cannot be determined.
 pub fn look(path: &Path) -> Result<Option<Kind>> {
     if is_url(path) {
         return away::look(path);
@@ -56,13 +56,13 @@ pub fn look(path: &Path) -> Result<Option<Kind>> {
     }
 }
 
-/// Returns what a path leads to, which must be something.
+/// Returns the kind of a path's target, which must exist.
 ///
 /// # Errors
-/// `Io`, also when there is nothing.
+/// `Io`, also when nothing exists.
 pub fn look_at(path: &Path) -> Result<Kind> {
     if !is_url(path) {
-        // With the system's own words and number.
+        // With the system's error message and number.
         let found = fs::metadata(path).map_err(Error::io("open", path))?;
         return Ok(kind_of(found.file_type()));
     }
@@ -70,20 +70,20 @@ pub fn look_at(path: &Path) -> Result<Kind> {
     look(path)?.ok_or_else(|| Error::io("open", path)(missing()))
 }
 
-/// Returns whether a path leads to a file; false also where that cannot be found out.
+/// Returns whether a path leads to a file; false if that cannot be determined.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
     matches!(look(path), Ok(Some(Kind::File)))
 }
 
-/// Returns whether a path leads to a folder; false also where that cannot be found out.
+/// Returns whether a path leads to a folder; false if that cannot be determined.
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     matches!(look(path), Ok(Some(Kind::Folder)))
 }
 
-/// Paths of what lies in a folder, in their order, and what each leads to. Links that cannot be
-/// followed are not there.
+/// Lists the paths in a folder, sorted, with the kind of each target. Links that cannot be followed
+/// are omitted.
 ///
 /// # Errors
 /// `Io`.
@@ -95,20 +95,20 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let entry = entry.map_err(Error::io("list", folder))?;
         let path = entry.path();
-        // The listing tells the type of most: a folder of a million images is not looked at one by
-        // one.
+        // The listing has the type of most entries, which saves a million `stat` calls in a folder
+        // of a million images.
         let kind = match entry.file_type() {
             Ok(found) if !found.is_symlink() => Some(kind_of(found)),
             _ => fs::metadata(&path).ok().map(|found| kind_of(found.file_type())),
         };
         entries.extend(kind.map(|kind| (path, kind)));
     }
-    // By bytes: all lie in one folder, and comparing paths takes them apart each time.
+    // By bytes: all have the same parent, and comparing paths would split them each time.
     entries.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     Ok(entries)
 }
 
-/// Returns the folders in a folder, in the order of their names.
+/// Lists the folders in a folder, sorted by name.
 ///
 /// # Errors
 /// Those of [`list`].
@@ -122,19 +122,19 @@ pub fn list_folders(folder: &Path) -> Result<Vec<PathBuf>> {
 pub struct Below {
     /// Relative to the folder.
     pub path: Vec<u8>,
-    /// The number of the folder in the folder that it lies in, at any depth; `None` right in it.
-    /// Those of one number come in the order of their paths' bytes.
+    /// The number of the direct subfolder that contains it, at any depth; `None` if it is directly
+    /// in the folder. Objects with the same number arrive sorted by path bytes.
     pub within: Option<u32>,
-    /// In bytes.
+    /// Bytes.
     pub len: u64,
-    /// Another one when the object was written again.
+    /// Changes when the object is written again.
     pub tag: u64,
 }
 
-/// Gives `take` all objects at any depth below a folder of a store, in no order.
+/// Passes all objects at any depth below a folder of a store to `take`, in no order.
 ///
 /// # Errors
-/// `Usage` for a path without a store; `Io`, also for servers that do not list; those of `take`.
+/// `Usage` for a path without a store; `Io`, also for servers that cannot list; those of `take`.
 pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     if is_url(folder) {
         return away::list_below(folder, take);
@@ -142,17 +142,17 @@ pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> R
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
 }
 
-/// Returns what has names that cannot be read and was left out of the lists of a store, at or below a
-/// URL, as a note; `None` where nothing was.
+/// Describes the objects with unreadable names that were omitted from the lists of a store, at or
+/// below a URL; `None` if there were none.
 #[must_use]
 pub fn left_out(path: &Path) -> Option<String> {
     if is_url(path) { away::left_out(path) } else { None }
 }
 
-/// Length of a file, links followed, or of an object; `None` where there is none.
+/// Returns the length of a file, following links, or of an object; `None` if it does not exist.
 ///
 /// # Errors
-/// `Io` when that cannot be found out.
+/// `Io` when that cannot be determined.
 pub fn file_len(path: &Path) -> Result<Option<u64>> {
     if is_url(path) {
         return Ok(away::stat(path)?.map(|(len, _)| len));
@@ -164,7 +164,7 @@ pub fn file_len(path: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// The first bytes of a file, at most `n_bytes`: fewer where it is shorter.
+/// Reads the first bytes of a file, at most `n_bytes`: fewer if it is shorter.
 ///
 /// # Errors
 /// `Io`, also when it is not a regular file.
@@ -183,8 +183,8 @@ pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
     Ok(start.into())
 }
 
-/// A whole file: mapped, or read from its store into memory. For what is needed as a whole, such as
-/// an index.
+/// Reads a whole file: mapped, or copied from its store into memory. For files that are needed as a
+/// whole, such as an index.
 ///
 /// # Errors
 /// `Io`.
@@ -192,9 +192,9 @@ pub fn whole(path: &Path) -> Result<Bytes> {
     if is_url(path) { away::whole(path) } else { crate::map(path) }
 }
 
-/// Returns whether an object is as long, where that is known, and marked as one of the run of that fingerprint: then it
-/// is whole, as stores know no half objects, and has the bytes that this run gives it. `None` for
-/// files, which may be anything.
+/// Returns whether an object has the length `len`, if given, and the mark of the run of that
+/// fingerprint: then it is complete, because stores have no half-written objects, and has the bytes
+/// that this run writes. `None` for files, which have no marks.
 ///
 /// # Errors
 /// `Io`.
@@ -207,25 +207,25 @@ pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Res
     Ok(Some(found.is_some_and(|(found, mark)| len.is_none_or(|len| found == len) && is_ours(mark))))
 }
 
-/// Totals of what was asked of stores since the process began.
+/// Totals of all requests to stores since the process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreTotals {
-    /// Requests; what was repeated after a failure counts once.
+    /// Number of requests; retries are not counted.
     pub requests: u64,
-    /// Bytes of objects that came back.
+    /// Bytes of objects received.
     pub bytes: u64,
-    /// Those of them that lie between ranges which were fetched together.
+    /// Bytes among them from gaps between ranges that were fetched together.
     pub over_fetched_bytes: u64,
 }
 
-/// Returns what was asked of stores since the process began.
+/// Returns the totals of all requests to stores since the process started.
 #[must_use]
 pub fn store_totals() -> StoreTotals {
     away::totals()
 }
 
-/// As long as the result lives nothing is read from stores: who waits for threads that read need not
-/// wait for a server that is silent.
+/// Stops reading from stores while the result lives: a caller that joins reading threads need not
+/// wait for a silent server.
 pub fn stop_reading() -> ReadingStopped {
     away::stop_reading()
 }
@@ -233,7 +233,7 @@ pub fn stop_reading() -> ReadingStopped {
 /// Sets options of stores; see the crate `fdconvert-store`.
 ///
 /// # Errors
-/// `Usage` for a name that no store has, and in builds without the feature `stores`.
+/// `Usage` for a name that no store supports, and in builds without the feature `stores`.
 pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     away::set_options(options.into_iter().collect())
 }

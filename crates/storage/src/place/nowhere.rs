@@ -71,7 +71,7 @@ mod writing {
     use super::{Bytes, Path, PathBuf, Result, refuse};
     use std::time::Duration;
 
-    /// Of no object.
+    /// Never exists.
     #[derive(Debug)]
     pub(crate) struct Upload;
 

@@ -1,4 +1,4 @@
-//! Systems whose signals are left alone.
+//! Other systems: signals are left alone.
 use fdconvert_core::Result;
 use memmap2::Mmap;
 use std::{fs::File, io, path::Path};
@@ -26,7 +26,7 @@ pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
     (work(), true)
 }
 
-/// Does nothing on this system: pages are read when they are looked at.
+/// Does nothing on this system: pages are read on access.
 ///
 /// # Errors
 /// Never.

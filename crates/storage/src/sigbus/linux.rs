@@ -1,4 +1,4 @@
-//! The handler of SIGBUS, and what comes before and after it.
+//! The SIGBUS handler, and the code that runs before and after it.
 #![allow(unsafe_code)]
 
 use super::{
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// A mapped file whose pages may turn out to be unreadable.
+/// A mapped file with pages that may turn out to be unreadable.
 pub(crate) struct Mapping {
     map: ManuallyDrop<Mmap>,
     entry: &'static Entry,
@@ -51,8 +51,7 @@ impl AsRef<[u8]> for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // A map that is about to be mapped again stays: its addresses must not be given to
-        // anything else.
+        // A map that is about to be mapped again stays: nothing else may get its addresses.
         if self.entry.close() {
             // SAFETY: it is dropped once, here.
             unsafe { ManuallyDrop::drop(&mut self.map) };
@@ -61,29 +60,29 @@ impl Drop for Mapping {
     }
 }
 
-/// Maps that one piece of work can be hit in.
+/// Maximum number of maps that one piece of work can be hit in.
 const MAX_HIT: usize = 8;
 
-/// Works that were hit and have not mapped their files again yet. As long as there are any, maps
-/// may hold zeros, and no work begins.
+/// Number of works that were hit and have not mapped their files again yet. While it is positive,
+/// maps may contain zeros, and no work starts.
 static REPAIRING: AtomicUsize = AtomicUsize::new(0);
 
-/// The process that the numbers above are of.
+/// The process that the numbers above belong to.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Longest time that work waits for another thread that was hit.
+/// Maximum time that work waits for another thread that was hit.
 const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_micros(100);
 
 /// The work of a thread.
 struct Work {
     is_under_way: Cell<bool>,
-    /// Maps it was hit in, which it holds, and the first address each.
+    /// The maps it was hit in, which it holds, each with the first address.
     hit: [Cell<Option<(&'static Entry, usize)>>; MAX_HIT],
 }
 
 thread_local! {
-    // Neither made lazily nor dropped, so that the handler may look at it.
+    // Neither lazily initialised nor dropped, so that the handler may read it.
     static WORK: Work =
         const { Work { is_under_way: Cell::new(false), hit: [const { Cell::new(None) }; MAX_HIT] } };
 }
@@ -96,7 +95,7 @@ pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<
         Ok(before) => before,
         Err(error) => return Some(Err(error)),
     };
-    /// Ends the work also where it panics.
+    /// Ends the work even if it panics.
     struct End;
     impl Drop for End {
         fn drop(&mut self) {
@@ -109,7 +108,7 @@ pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<
     mem::forget(on_panic);
     match end() {
         Some(error) => Some(Err(error)),
-        // Loads of the work come before this: the handler counts before it puts zeros there.
+        // Loads of the work come before this: the handler counts before it maps zeros.
         None => {
             fence(SeqCst);
             (FAULTS.load(SeqCst) == before).then_some(result)
@@ -118,7 +117,7 @@ pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<
 }
 
 pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
-    // As in `begin`: zeros that come later are counted before anybody can see them.
+    // As in `begin`: later zeros are counted before anyone can see them.
     let before = FAULTS.load(SeqCst);
     let was_clean = REPAIRING.load(SeqCst) == 0;
     let result = work();
@@ -126,13 +125,13 @@ pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
     (result, was_clean && FAULTS.load(SeqCst) == before)
 }
 
-/// Waits until no map holds zeros; returns the number of faults until then.
+/// Waits until no map contains zeros; returns the number of faults so far.
 fn begin() -> Result<u64> {
     let process = process::id();
     let known = PROCESS.load(SeqCst);
     if known != process && PROCESS.compare_exchange(known, process, SeqCst, SeqCst).is_ok() {
-        // Threads that were hit when this process was forked off are not there any more. No work
-        // begins before this is done if there is anything to do.
+        // After a fork, the threads that were hit do not exist any more. If there is a map to
+        // repair, no work starts before that is done.
         if known != 0 && REPAIRING.load(SeqCst) > 0 {
             Entry::for_each(|entry| {
                 if entry.zeroed.swap(0, SeqCst) > 0 {
@@ -160,7 +159,7 @@ fn begin() -> Result<u64> {
     }
 }
 
-/// Maps the files again that the work of this thread was hit in. The error of the first.
+/// Maps the files again that the work of this thread was hit in. Returns the first error.
 fn end() -> Option<Error> {
     WORK.with(|work| {
         work.is_under_way.set(false);
@@ -174,7 +173,7 @@ fn end() -> Option<Error> {
             entry.zeroed.fetch_sub(1, SeqCst);
             entry.release();
         }
-        // Where there are zeros for ever nothing is read any more.
+        // If zeros stay forever, nothing is read any more.
         if first.is_some() && is_repaired {
             REPAIRING.fetch_sub(1, SeqCst);
         }
@@ -198,7 +197,7 @@ fn unreadable(entry: &Entry, address: usize) -> Error {
                 now.len()
             ),
         ),
-        // Of the disk or the network, which may have a better moment.
+        // From the disk or the network, and perhaps temporary.
         _ => io::Error::from_raw_os_error(libc::EIO),
     };
     Error::io("read", &*file.path)(cause)
@@ -208,8 +207,8 @@ fn is_same(metadata: &std::fs::Metadata, file: &MappedFile) -> bool {
     (metadata.dev(), metadata.ino()) == (file.device, file.inode)
 }
 
-/// Puts the file in the place of zeros, in a map that the caller holds. Where the file is gone
-/// an empty one, of which every page is unreadable. False if neither can be had.
+/// Replaces zeros by the file, in a map that the caller holds. If the file is gone, uses an empty
+/// one, so that every page is unreadable. Returns false if neither can be mapped.
 fn map_again(entry: &Entry) -> bool {
     let (start, len) = entry.range();
     let map = |file: &File| {
@@ -241,11 +240,11 @@ fn map_again(entry: &Entry) -> bool {
 
 /// Reads the pages of bytes that may be mapped, all at once; part of work.
 ///
-/// The page in which a file was cut is whole, with zeros at its end, and raises nothing. So the
-/// page behind the bytes is read with them: it is missing then.
+/// If a file is truncated inside a page, that page is still complete, with zeros at its end, and
+/// raises no signal. So the page after the bytes is read as well: it is then missing.
 ///
 /// # Errors
-/// `Io` when one cannot be read.
+/// `Io` when a page cannot be read.
 pub fn populate(bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() || !is_on() {
         return Ok(());
@@ -276,12 +275,12 @@ fn populate_map(entry: &Entry, address: usize, len: usize) -> Result<()> {
         return Ok(());
     }
     if io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT) {
-        // Which page it was is not said; the last one is the first to go when a file is cut.
+        // The failing page is unknown; assume the last one, which a truncation removes first.
         return Err(unreadable(entry, last));
     }
-    // Older systems do not know how.
+    // Older systems lack this call.
     for page in (start..end).step_by(page) {
-        // SAFETY: as above, within work that is told when the load fails.
+        // SAFETY: as above, within work that is notified when the load fails.
         std::hint::black_box(unsafe { (page as *const u8).read_volatile() });
     }
     Ok(())
@@ -292,7 +291,7 @@ fn is_cut(file: &MappedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(|now| is_same(&now, file) && now.len() < file.len)
 }
 
-/// Returns whether the handler is in place.
+/// Returns whether the handler is installed.
 fn is_on() -> bool {
     const UNKNOWN: u8 = 0;
     const ON: u8 = 1;
@@ -301,7 +300,7 @@ fn is_on() -> bool {
     match STATE.load(SeqCst) {
         ON => true,
         OFF => false,
-        // Several threads may do this at once, to the same end.
+        // Several threads may do this at once, with the same result.
         _ => {
             let is_off = std::env::var_os("FDCONVERT_SIGBUS").is_some_and(|value| value == "off");
             let is_on = !is_off && install();
@@ -315,7 +314,7 @@ fn page_bytes() -> usize {
     static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
     match PAGE_BYTES.load(SeqCst) {
         0 => {
-            // SAFETY: asks for a number.
+            // SAFETY: queries a number.
             let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
             let bytes = usize::try_from(bytes).ok().filter(|it| it.is_power_of_two());
             let bytes = bytes.unwrap_or(4096);
@@ -326,17 +325,17 @@ fn page_bytes() -> usize {
     }
 }
 
-/// The handler that was there before, in a box that is never freed; null for none.
+/// The previous handler, in a box that is never freed; null for none.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
 type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// Puts the handler in place; whether that worked.
+/// Installs the handler; returns whether that worked.
 fn install() -> bool {
     page_bytes();
     let ours = on_sigbus as Handler as usize;
     // SAFETY: zeros are an action without flags and signals; the calls read and write the actions
-    // given to them. The handler is a function of the kind that `SA_SIGINFO` asks for.
+    // given to them. The handler is a function of the kind that `SA_SIGINFO` requires.
     unsafe {
         let mut previous: libc::sigaction = mem::zeroed();
         if libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut previous) != 0 {
@@ -345,24 +344,25 @@ fn install() -> bool {
         if previous.sa_sigaction == ours {
             return true;
         }
-        // Before ours is in place: it may be called at once.
+        // Before the handler is installed: it may be called at once.
         PREVIOUS.store(Box::into_raw(Box::new(previous)), SeqCst);
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = ours;
-        // On the thread's own stack for signals, if it has one: this may be another's stack overflow.
+        // On the thread's signal stack, if it has one: the signal may be a stack overflow of other
+        // code.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut action.sa_mask);
         libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) == 0
     }
 }
 
-/// Codes of signals that come from a load, all of which are about the load that was interrupted:
-/// beyond the end of a file, and on memory that is broken. Linux gives them no other numbers.
+/// Codes of signals raised by a load, always the interrupted one: beyond the end of a file, and on
+/// broken memory. Linux uses no other numbers for them.
 const OF_LOADS: [c_int; 2] = [2, 4];
 
 extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system gives a handler of this kind a valid `info`, whose address is set for
-    // signals that come from a load; `errno` is the thread's own.
+    // SAFETY: the system gives a handler of this kind a valid `info` with an address for signals
+    // that come from a load; `errno` is the thread's own.
     let is_answered = unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
@@ -376,11 +376,11 @@ extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     }
 }
 
-/// Puts zeros where a load has failed, if that is in one of our maps and part of work.
+/// Maps zeros where a load has failed, if that is in a registered map and part of work.
 ///
-/// All it does is safe in a handler: atomics, one system call, and fields of the thread. The code
-/// that was interrupted is a load from one of our maps, once that is known: it holds no lock of the
-/// allocator or the linker, should the first look at `WORK` need one.
+/// Everything here is safe in a handler: atomics, one system call, and fields of the thread. The
+/// interrupted code is a load from a registered map, once that is known: it holds no lock of the
+/// allocator or the linker, should the first access to `WORK` need one.
 fn answer(address: usize) -> bool {
     let Some(entry) = Entry::hold_at(address) else { return false };
     WORK.with(|work| {
@@ -390,7 +390,7 @@ fn answer(address: usize) -> bool {
         let room = work.hit.iter().find(is_there).filter(|_| work.is_under_way.get());
         let Some(room) = room else { return entry.release() };
         if room.get().is_some() {
-            // It is held already.
+            // It is already held.
             entry.release();
         } else {
             if work.hit.first().is_some_and(|first| first.get().is_none()) {
@@ -399,14 +399,14 @@ fn answer(address: usize) -> bool {
             entry.zeroed.fetch_add(1, SeqCst);
             room.set(Some((entry, address)));
         }
-        // Counted before anybody can see zeros.
+        // Counted before anyone can see zeros.
         FAULTS.fetch_add(1, SeqCst);
         let (start, len) = entry.range();
         let page = address / page_bytes() * page_bytes();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         // SAFETY: whole pages of a map that is held and so not unmapped. Its bytes change under
-        // shared references, as they do when the file is cut: see `map`; the one who has read them in
-        // this state throws the result away. The call is the bare one of the system.
+        // shared references, as they do when the file is truncated: see `map`; work that has read
+        // them in this state discards its result. The call is the bare one of the system.
         let zeros = unsafe {
             libc::mmap(page as *mut c_void, start + len - page, libc::PROT_READ, flags, -1, 0)
         };
@@ -414,7 +414,7 @@ fn answer(address: usize) -> bool {
     })
 }
 
-/// Does what would have been done without this handler.
+/// Does what would have happened without this handler.
 ///
 /// # Safety
 /// The arguments are those of a handler that was called.
@@ -430,7 +430,8 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
                 let mut action: libc::sigaction = mem::zeroed();
                 action.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &raw const action, ptr::null_mut());
-                // A load fails again as soon as this returns; what was sent has to be sent again.
+                // A load fails again as soon as this returns; a signal that was sent has to be sent
+                // again.
                 if is_sent {
                     libc::raise(signal);
                 }

@@ -1,6 +1,6 @@
-//! The ranges of addresses that are maps of ours, in a list that a signal handler may read.
+//! The address ranges of mapped files, in a list that a signal handler may read.
 //!
-//! Entries are never freed, only used again: there are as many as maps were open at once.
+//! Entries are reused and never freed: there are as many as maps were open at once.
 #![allow(unsafe_code)]
 
 use std::{
@@ -13,10 +13,10 @@ use std::{
     },
 };
 
-/// A map, or room for one.
+/// A map, or a free slot for one.
 pub(super) struct Entry {
-    /// The number of hold it, [`FREE`], or [`CLOSED`]. What follows is only read by holders, and
-    /// only written by the one who has closed it.
+    /// Number of holders, or [`FREE`], or [`CLOSED`]. The other fields are read only by holders,
+    /// and written only by the thread that has closed the entry.
     holders: AtomicIsize,
     start: AtomicUsize,
     /// Bytes, whole pages.
@@ -28,13 +28,12 @@ pub(super) struct Entry {
     next: AtomicPtr<Entry>,
 }
 
-/// A file that is mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MappedFile {
     pub(super) path: Arc<Path>,
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// When it was mapped, in bytes.
+    /// Length when it was mapped, in bytes.
     pub(super) len: u64,
 }
 
@@ -49,7 +48,7 @@ static FIRST: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 unsafe impl Sync for Entry {}
 
 impl Entry {
-    /// Notes a map of so many bytes, whole pages.
+    /// Registers a map; `len` is a multiple of the page size.
     pub(super) fn register(start: usize, len: usize, file: MappedFile) -> &'static Self {
         let free = entries()
             .find(|entry| entry.holders.compare_exchange(FREE, CLOSED, SeqCst, SeqCst).is_ok());
@@ -63,12 +62,13 @@ impl Entry {
         entry
     }
 
-    /// Closes it, so that the map may go. False when somebody holds it: then it has to stay.
+    /// Closes the entry, so that the map may be removed. Returns false if it is held: then the map
+    /// has to stay.
     pub(super) fn close(&self) -> bool {
         self.holders.compare_exchange(0, CLOSED, SeqCst, SeqCst).is_ok()
     }
 
-    /// Frees a closed one.
+    /// Frees a closed entry.
     pub(super) fn free(&self) {
         self.start.store(0, SeqCst);
         self.len.store(0, SeqCst);
@@ -77,15 +77,15 @@ impl Entry {
         self.holders.store(FREE, SeqCst);
     }
 
-    /// The map around an address, held. May be called by a signal handler.
+    /// Holds the map around an address. May be called by a signal handler.
     pub(super) fn hold_at(address: usize) -> Option<&'static Self> {
         entries().find(|entry| {
-            // A first look leaves all others alone; only the second counts.
+            // The first check only avoids touching other entries; the second one counts.
             entry.contains(address) && entry.hold() && (entry.contains(address) || entry.release())
         })
     }
 
-    /// All maps that are there, each held while it is looked at.
+    /// Calls `look` for all maps, each held during the call.
     pub(super) fn for_each(mut look: impl FnMut(&'static Self)) {
         for entry in entries() {
             if entry.hold() {
@@ -95,13 +95,13 @@ impl Entry {
         }
     }
 
-    /// Returns whether it could be held.
+    /// Returns whether the entry could be held.
     fn hold(&self) -> bool {
         let one_more = |holders| (holders >= 0).then_some(holders + 1);
         self.holders.fetch_update(SeqCst, SeqCst, one_more).is_ok()
     }
 
-    /// Lets go of it; false, for chaining.
+    /// Releases the entry; returns false, for chaining.
     pub(super) fn release(&self) -> bool {
         self.holders.fetch_sub(1, SeqCst);
         false
@@ -112,25 +112,25 @@ impl Entry {
         address.checked_sub(start).is_some_and(|offset| offset < self.len.load(SeqCst))
     }
 
-    /// Address of the first byte, and bytes.
+    /// Address of the first byte, and length.
     pub(super) fn range(&self) -> (usize, usize) {
         (self.start.load(SeqCst), self.len.load(SeqCst))
     }
 
-    /// Returns what is mapped. Only for holders.
+    /// Returns the mapped file. Only for holders.
     pub(super) fn file(&self) -> Option<MappedFile> {
-        // SAFETY: the caller holds the entry, so no one has closed it; see `Sync`.
+        // SAFETY: the caller holds the entry, so it cannot be closed; see `Sync`.
         unsafe { (*self.file.get()).clone() }
     }
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    // SAFETY: every pointer of the list comes from a box that was leaked in `push`.
+    // SAFETY: every pointer in the list comes from a box that was leaked in `push`.
     let at = |pointer: *mut Entry| unsafe { pointer.as_ref() };
     std::iter::successors(at(FIRST.load(SeqCst)), move |entry| at(entry.next.load(SeqCst)))
 }
 
-/// A closed entry at the front of the list.
+/// Adds a closed entry at the front of the list.
 fn push() -> &'static Entry {
     let entry: &'static Entry = Box::leak(Box::new(Entry {
         holders: AtomicIsize::new(CLOSED),

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers for the tests of this format.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use crate::beton::{Beton, BetonReader};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ pub fn beton(options: &[(&str, &str)]) -> Box<dyn Format> {
     Beton::default().with_options(&OptionValues(options.collect())).unwrap()
 }
 
-/// Small pages.
+/// A format with small pages.
 pub fn paged() -> Box<dyn Format> {
     beton(&[("page_size", "2097152")])
 }
@@ -62,7 +62,7 @@ pub fn create_as(
     })
 }
 
-/// Returns what is there of a run of that fingerprint that has finished.
+/// The summary of a finished run of that fingerprint, if its file exists.
 pub fn finished(
     format: &dyn Format,
     out: &Path,
@@ -92,7 +92,7 @@ pub fn provenance() -> Provenance {
     }
 }
 
-/// Writes samples to a new file and gives its bytes.
+/// Writes samples to a new file and returns its bytes.
 pub fn pack(format: &dyn Format, schema: &Schema, samples: &[Sample<Encoded>]) -> Bytes {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.beton");
@@ -126,13 +126,13 @@ pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("beton/golden").join(name)
 }
 
-/// A committed fixture, unpacked.
+/// Unpacks a committed fixture.
 pub fn unpack(name: &str) -> Bytes {
     let packed = std::fs::read(golden(name)).unwrap();
     zstd::decode_all(&packed[..]).unwrap().into()
 }
 
-/// Bytes that look random and are the same everywhere.
+/// Pseudo-random bytes, the same on every machine.
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! One annotation, and what it has to be.
+//! One annotation, and its validation.
 use super::{
     entries::{parsed, shown},
     id::Id,
@@ -25,12 +25,12 @@ pub(super) struct Annotation<'a> {
     pub(super) segmentation: Option<&'a RawValue>,
     pub(super) keypoints: Option<&'a RawValue>,
     caption: Option<&'a RawValue>,
-    /// Only panoptic ones have it.
+    /// Only present in panoptic annotations.
     pub(super) segments_info: Option<IgnoredAny>,
     pub(super) others: Vec<Cow<'a, str>>,
 }
 
-/// What `derive` makes passes over keys that it does not know.
+/// `derive` would skip unknown keys.
 impl<'de: 'a, 'a> Deserialize<'de> for Annotation<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Keys)
@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Keys {
                 "segments_info" => once(&mut found.segments_info, &key, &mut map)?,
                 _ => {
                     let _: IgnoredAny = map.next_value()?;
-                    // How many keypoints there are, these tell themselves.
+                    // The keypoints themselves have their number.
                     if key != "num_keypoints" {
                         found.others.push(key);
                     }
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for Keys {
 }
 
 impl<'a> Annotation<'a> {
-    /// Returns whether it says something in words, and nothing of places; `None` where it says neither.
+    /// Returns whether it has a caption and no places; `None` if it has neither.
     pub(super) fn is_caption(&self) -> Option<bool> {
         let has_place = self.bbox.or(self.segmentation).or(self.keypoints).is_some();
         (has_place || self.caption.is_some()).then_some(!has_place)
@@ -97,12 +97,12 @@ impl<'a> Annotation<'a> {
         others.chain(self.caption.map(|_| "caption"))
     }
 
-    /// Its caption; the error is the end of a sentence that names it.
+    /// Its caption; the error completes a sentence that names the annotation.
     pub(super) fn caption(&self) -> Result<Option<String>, String> {
         self.caption.map(|raw| parsed("caption", "a text", raw)).transpose()
     }
 
-    /// The box as it is written, or the one around what else tells where the object is.
+    /// The box as written, or the box around its shape or keypoints.
     pub(super) fn bbox(&self) -> Result<(Cow<'a, str>, [f64; 4]), String> {
         let Some(raw) = self.bbox.filter(|raw| raw.get() != "[]") else {
             let shapes = [
@@ -121,7 +121,7 @@ impl<'a> Annotation<'a> {
         Ok((raw.get().into(), bbox))
     }
 
-    /// The area, or that of the box where it is not said.
+    /// The area, or that of the box if missing.
     pub(super) fn area(&self, [_, _, width, height]: [f64; 4]) -> Result<Cow<'a, str>, String> {
         let Some(raw) = self.area else { return Ok(number(width * height).to_string().into()) };
         let _: f64 = parsed("area", "a number", raw)?;
@@ -140,7 +140,7 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// Polygons or run lengths, as they are.
+    /// Polygons or run lengths, unchanged.
     pub(super) fn segmentation(&self) -> Result<Option<&'a str>, String> {
         let Some(raw) = self.segmentation else { return Ok(None) };
         if raw.get().starts_with('{') {
@@ -155,7 +155,7 @@ impl<'a> Annotation<'a> {
         Ok(Some(raw.get()))
     }
 
-    /// Numbers, three for each keypoint, in one list.
+    /// Numbers, three per keypoint, in one list.
     pub(super) fn keypoints(&self) -> Result<Option<Cow<'a, str>>, String> {
         let Some(raw) = self.keypoints else { return Ok(None) };
         if let Ok(triples) = serde_json::from_str::<Vec<[f64; 3]>>(raw.get())

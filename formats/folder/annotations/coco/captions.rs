@@ -11,7 +11,7 @@ pub(crate) struct Captions {
 }
 
 impl Captions {
-    /// The list of an image.
+    /// The captions of an image.
     pub(crate) fn document(&self, row: usize) -> Result<Bytes, Remark> {
         let bad = u32::try_from(row).ok().and_then(|row| self.bad.get(&row));
         if let Some(what) = bad {

@@ -1,4 +1,4 @@
-//! What stands in a file of COCO annotations, entry by entry.
+//! Entries of a file of COCO annotations.
 use super::id::Id;
 use crate::folder::annotations::frame::side;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) struct Picture<'a> {
     pub(super) id: Option<Id>,
     #[serde(borrow)]
     pub(super) file_name: Option<Cow<'a, str>>,
-    /// What LVIS has in the place of names.
+    /// LVIS has this in place of names.
     #[serde(borrow)]
     pub(super) coco_url: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -39,7 +39,7 @@ pub(super) struct Category<'a> {
     name: Option<&'a RawValue>,
 }
 
-/// Of a damaged annotation at least which image it is of.
+/// The image of a damaged annotation.
 #[derive(Debug, Deserialize)]
 pub(super) struct Owner {
     pub(super) image_id: Option<Id>,
@@ -58,7 +58,7 @@ impl Category<'_> {
 }
 
 impl Picture<'_> {
-    /// Width and height, where both are said; 0 says nothing.
+    /// Width and height, if both are present; 0 counts as missing.
     pub(super) fn size(&self) -> Result<Option<[u64; 2]>, String> {
         let side = |name: &str, raw: Option<&RawValue>| {
             side(name, raw.map_or("", |raw| raw.get().trim_matches('"')))
@@ -82,7 +82,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads a part of an annotation; the error is the end of a sentence that names it.
+/// Parses a part of an annotation; the error completes a sentence that names the annotation.
 pub(super) fn parsed<'a, T: Deserialize<'a>>(
     name: &str,
     what: &str,
@@ -104,7 +104,7 @@ pub(super) fn entries<'a>(name: &str, list: &'a RawValue) -> Result<Vec<&'a RawV
     serde_json::from_str(list.get()).map_err(|_| format!("`{name}` is not a list"))
 }
 
-/// An entry, read.
+/// Parses an entry.
 pub(super) fn entry<'a, T: Deserialize<'a>>(
     text: &str,
     list: &str,
@@ -114,7 +114,7 @@ pub(super) fn entry<'a, T: Deserialize<'a>>(
     serde_json::from_str(raw.get()).map_err(|error| {
         let start = raw.get().as_ptr().addr().saturating_sub(text.as_ptr().addr());
         let error = error.to_string();
-        // Its place in the entry; where that starts says more.
+        // Drop the position inside the entry; that of the entry says more.
         let error = error.rsplit_once(" at line").map_or(error.as_str(), |(what, _)| what);
         format!("`{list}`, entry {} (at byte {start}): {error}", at + 1)
     })

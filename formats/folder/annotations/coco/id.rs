@@ -5,8 +5,8 @@ use serde::{
 };
 use std::fmt;
 
-/// An id. Programs also write `7.0` and `"7"`, which are the number; other texts stay texts, behind
-/// all numbers in their order.
+/// An id. `7.0` and `"7"`, which some programs write, equal the number; other texts stay texts, and
+/// are sorted after all numbers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Id {
     Number(i64),
@@ -14,7 +14,7 @@ pub(super) enum Id {
 }
 
 impl Id {
-    /// The number that it is.
+    /// Its number, if it has one.
     pub(super) fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),

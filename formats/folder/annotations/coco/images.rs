@@ -1,4 +1,4 @@
-//! The images that a file of COCO annotations lists, and which annotations are theirs.
+//! Images listed in a file of COCO annotations, and their annotations.
 use super::{
     annotation::Annotation,
     captions::Captions,
@@ -13,14 +13,13 @@ use fdconvert_core::Kind;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// The images that the file lists.
 pub(super) struct Images {
     pub(super) paths: Vec<Box<[u8]>>,
     ids: Vec<Id>,
     sizes: Vec<Option<[u64; 2]>>,
     /// Positions by id.
     by_id: Vec<(Id, u32)>,
-    /// What is wrong with the sizes that are said.
+    /// Problems with the stated sizes.
     bad: BTreeMap<u32, String>,
 }
 
@@ -28,9 +27,9 @@ pub(super) struct Images {
 #[derive(Default)]
 struct Strangers {
     n_annotations: u64,
-    /// The first of the ids that no image has.
+    /// The first id that no image has.
     first: Option<Id>,
-    /// Annotations that say no image.
+    /// Number of annotations without an image.
     n_without: u64,
 }
 
@@ -62,7 +61,7 @@ impl Images {
             }
             ids.push(id);
             sizes.push(picture.size().unwrap_or_else(|what| {
-                // There are less than 2^32, or they are refused below.
+                // There are fewer than 2^32, or they are refused below.
                 bad.insert(at as u32, format!("`images`, entry {}: {what}", at + 1));
                 None
             }));
@@ -86,7 +85,7 @@ impl Images {
         Ok(Self { paths, ids, sizes, by_id, bad })
     }
 
-    /// The ids as a column: of numbers, or of texts where some are no numbers.
+    /// The ids as a column: of numbers, or of texts if some are not numbers.
     pub(super) fn id_column(&self) -> (Kind, Column) {
         match self.ids.iter().map(Id::number).collect() {
             Some(numbers) => (Kind::Int, Column::Int(numbers)),
@@ -105,7 +104,7 @@ impl Images {
         found.and_then(|at| self.by_id.get(at)).map(|(_, position)| *position)
     }
 
-    /// The image of an annotation, where it is listed.
+    /// The image of an annotation, if it is listed.
     fn owner(&self, id: Option<&Id>, strangers: &mut Strangers) -> Option<u32> {
         let position = id.and_then(|id| self.position(id));
         match (id, position) {
@@ -119,7 +118,7 @@ impl Images {
         position
     }
 
-    /// Checks all annotations: what is wrong with one of them is an error of its image.
+    /// Checks all annotations: a faulty one is an error of its image.
     pub(super) fn objects(
         &self,
         text: &str,
@@ -230,7 +229,7 @@ impl Images {
         Ok(Captions { texts: texts.map_err(|error| error.to_string())?, bad })
     }
 
-    /// Says how many annotations are of no image of the list; all of them is an error.
+    /// Reports annotations of unlisted images; if all annotations are such, it is an error.
     fn tell_strangers(
         &self,
         strangers: &Strangers,
@@ -259,21 +258,21 @@ impl Images {
     }
 }
 
-/// Folder and name of an image that an address ends with.
+/// Folder and file name at the end of an image's URL.
 fn last_parts(url: &str) -> &str {
     let mut slashes = url.rmatch_indices('/').skip(1);
     slashes.next().and_then(|(at, _)| url.get(at + 1..)).unwrap_or(url)
 }
 
-/// A value that two entries have, and which entries these are, counted from 1.
+/// A duplicate value, with the numbers of the two entries, counted from 1.
 fn repeated<T: Clone + PartialEq>(sorted: &[(T, u32)]) -> Option<(T, u64, u64)> {
     let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
     let ((value, first), (_, second)) = pairs.find(|((a, _), (b, _))| a == b)?;
     Some((value.clone(), u64::from(*first) + 1, u64::from(*second) + 1))
 }
 
-/// The image that an annotation names, and the annotation or what is wrong with it. Without knowing
-/// its image it could not be left out with it.
+/// The image of an annotation, and the annotation or its fault. Without its image, a faulty
+/// annotation could not be skipped together with it.
 fn annotation_of<'a>(
     text: &str,
     at: usize,

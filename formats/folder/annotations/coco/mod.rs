@@ -41,7 +41,7 @@ pub(super) fn parse(file: &Bytes) -> Result<Annotated, String> {
         Ok(annotated) => return Ok(annotated),
         Err(error) => error,
     };
-    // Python writes what JSON has not; looked for where it is in the way alone.
+    // Python writes numbers that JSON lacks; only search for them after a failure.
     let Some((text, n_others)) = with_null_for(&["NaN", "Infinity", "-Infinity"], text) else {
         return Err(error);
     };
@@ -59,7 +59,7 @@ pub(super) fn parse(file: &Bytes) -> Result<Annotated, String> {
     Ok(annotated)
 }
 
-/// `bytes` are those that the text lies in.
+/// `bytes` contain the text.
 fn parse_text<'a>(text: &'a str, bytes: &Bytes) -> Result<Annotated, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Document<'a> = Document::parse(text)?;
@@ -76,7 +76,7 @@ fn parse_text<'a>(text: &'a str, bytes: &Bytes) -> Result<Annotated, String> {
         );
     }
     let mut remarks = Vec::new();
-    // The first one that says anything tells.
+    // The first annotation with either decides.
     let told = list.iter().filter_map(read).find_map(|annotation| annotation.is_caption());
     let is_captions = told == Some(true);
     let (name, made) = if is_captions {
@@ -109,7 +109,7 @@ fn parse_text<'a>(text: &'a str, bytes: &Bytes) -> Result<Annotated, String> {
     })
 }
 
-/// Names of categories in the order of their ids.
+/// Names of categories, sorted by id.
 fn categories(
     text: &str,
     list: Option<&RawValue>,

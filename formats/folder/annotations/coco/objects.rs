@@ -1,4 +1,4 @@
-//! Annotations of objects, and the documents that are made of them.
+//! Annotations of objects, and the documents made from them.
 use super::{annotation::Annotation, id::Id, shapes};
 use crate::folder::annotations::{
     Notice, Photo,
@@ -9,15 +9,15 @@ use fdconvert_core::{Remark, Turn};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
-/// made of it when they are read: all of them beside it would be as large again.
+/// made from it on reading: keeping all of them as well would double the memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Objects {
     pub(super) text: Bytes,
-    /// Width and height of each image, where the file says them.
+    /// Width and height of each image, if stated.
     pub(super) sizes: Vec<Option<[u64; 2]>>,
     /// By image, in the order of the file.
     pub(super) spans: Vec<Span>,
-    /// In the order of their ids.
+    /// Sorted by id.
     pub(super) categories: Vec<(Id, String)>,
     pub(super) has: Has,
     pub(super) bad: BTreeMap<u32, String>,
@@ -31,7 +31,7 @@ pub(super) struct Span {
     pub(super) start: u64,
 }
 
-/// Lists that some annotation has an entry for; then all documents have the list.
+/// Lists with an entry in some annotation; then all documents have the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Has {
     area: bool,
@@ -39,11 +39,11 @@ pub(super) struct Has {
     segmentation: bool,
     keypoints: bool,
     id: bool,
-    /// All categories have numbers.
+    /// True if all categories have numbers.
     category_id: bool,
 }
 
-/// An annotation of which everything is known to be what it has to be.
+/// A fully validated annotation.
 pub(super) struct Checked<'a> {
     category: usize,
     category_id: i64,
@@ -102,7 +102,7 @@ impl Objects {
         Ok((document(size, &lists.of(self.has)), notices))
     }
 
-    /// Checks an annotation; the error is the end of a sentence that names it.
+    /// Checks an annotation; the error completes a sentence that names it.
     pub(super) fn check<'a>(&'a self, annotation: &Annotation<'a>) -> Result<Checked<'a>, String> {
         let (category, id, name) = self.category(annotation)?;
         let (bbox, corners) = annotation.bbox()?;
@@ -120,7 +120,7 @@ impl Objects {
         })
     }
 
-    /// The position of its category among all, its id, and its name.
+    /// Position, id and name of its category.
     fn category(&self, annotation: &Annotation<'_>) -> Result<(usize, &Id, &str), String> {
         let id = annotation.category_id.as_ref().ok_or("it has no `category_id`")?;
         let found = self.categories.binary_search_by_key(&id, |(id, _)| id).ok();
@@ -133,7 +133,7 @@ impl Objects {
 }
 
 impl Checked<'_> {
-    /// With the coordinates of the upright image.
+    /// Converts to the coordinates of the upright image.
     fn turned(self, turn: Turn) -> Result<Self, String> {
         let corners = turn.bbox(self.corners);
         let segmentation = self.segmentation.as_deref();

@@ -1,4 +1,4 @@
-//! Polygons, run lengths and keypoints: what they enclose, and what they are when turned.
+//! Polygons, run lengths and keypoints: their bounding boxes, and how they turn.
 use super::entries::parsed;
 use crate::folder::annotations::lists::{around, numbers};
 use fdconvert_core::{RunLengths, StoredRunLengths, Turn};
@@ -15,13 +15,13 @@ pub(super) fn n_numbers(name: &str, raw: &RawValue) -> Result<u64, String> {
     Ok(n_numbers)
 }
 
-/// The length of the first polygon that is not of pairs.
+/// The length of the first polygon with an odd number of values.
 pub(super) fn odd_polygon(raw: &RawValue) -> Result<Option<u64>, String> {
     let polygons: Vec<Length> = parsed("segmentation", "lists of numbers", raw)?;
     Ok(polygons.iter().find(|Length(len)| len % 2 == 1).map(|Length(odd)| *odd))
 }
 
-/// The box around polygons or a mask; `None` around nothing.
+/// The box around polygons or a mask; `None` if they are empty.
 pub(super) fn around_segmentation(raw: &RawValue) -> Result<Option<[f64; 4]>, String> {
     if raw.get().starts_with('{') {
         let runs: StoredRunLengths = parsed("segmentation", "run lengths", raw)?;
@@ -31,7 +31,7 @@ pub(super) fn around_segmentation(raw: &RawValue) -> Result<Option<[f64; 4]>, St
     Ok(around(polygons.iter().flat_map(|polygon| polygon.chunks_exact(2)).filter_map(pair)))
 }
 
-/// The box around the keypoints that are labelled.
+/// The box around the labelled keypoints.
 pub(super) fn around_keypoints(raw: &RawValue) -> Result<Option<[f64; 4]>, String> {
     let points: Vec<f64> = match serde_json::from_str::<Vec<[f64; 3]>>(raw.get()) {
         Ok(triples) => triples.into_flattened(),
@@ -58,7 +58,7 @@ fn around_mask(mask: &RunLengths) -> Option<[f64; 4]> {
         let (first_column, last_column) = (start / height, last / height);
         let (top, bottom) = match first_column == last_column {
             true => (start % height, last % height),
-            // Of two columns it reaches the lower edge of one and the upper one of the other.
+            // It spans two columns, and so touches both the lower and the upper edge.
             false => (0, height - 1),
         };
         corners.push([first_column as f64, top as f64]);
@@ -67,7 +67,7 @@ fn around_mask(mask: &RunLengths) -> Option<[f64; 4]> {
     around(corners.into_iter())
 }
 
-/// A segmentation, turned.
+/// Turns a segmentation.
 pub(super) fn turn_segmentation(text: &str, turn: Turn) -> Result<String, String> {
     let unreadable = |_| "its `segmentation` cannot be read again".to_owned();
     if text.starts_with('{') {
@@ -85,7 +85,7 @@ pub(super) fn turn_segmentation(text: &str, turn: Turn) -> Result<String, String
     Ok(format!("[{}]", polygons.collect::<Vec<_>>().join(",")))
 }
 
-/// Keypoints, turned; those that are not labelled stay at 0.
+/// Turns keypoints; unlabelled ones stay at 0.
 pub(super) fn turn_keypoints(text: &str, turn: Turn) -> Result<String, String> {
     let points: Vec<f64> = serde_json::from_str(text)
         .map_err(|_| "its `keypoints` cannot be read again".to_owned())?;

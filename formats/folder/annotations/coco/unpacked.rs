@@ -11,7 +11,7 @@ use std::{
     fmt,
 };
 
-/// Keys of images that are packed, or say nothing of what they show.
+/// Keys of images that are packed, or say nothing about the content.
 const OF_IMAGES: [&str; 9] = [
     "id",
     "file_name",
@@ -23,10 +23,10 @@ const OF_IMAGES: [&str; 9] = [
     "date_captured",
     "url",
 ];
-/// Keys of categories that are packed, and the groups that they are sorted into.
+/// Keys of categories that are packed, and their supercategories.
 const OF_CATEGORIES: [&str; 3] = ["id", "name", "supercategory"];
 
-/// Keys that are not packed, of the entries of each list.
+/// Keys that are not packed, by list.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked(BTreeMap<&'static str, BTreeSet<String>>);
 
@@ -40,14 +40,14 @@ impl Unpacked {
         }
     }
 
-    /// Those of an entry of the list `images` or `categories`.
+    /// Notes the unpacked keys of an entry of the list `images` or `categories`.
     pub(super) fn look(&mut self, list: &'static str, raw: &RawValue) {
         let known = if list == "images" { &OF_IMAGES[..] } else { &OF_CATEGORIES };
         let Ok(Names(names)) = serde_json::from_str(raw.get()) else { return };
         self.add(list, names.iter().map(|key| &**key).filter(|key| !known.contains(key)));
     }
 
-    /// What there is to tell, in sentences.
+    /// The remarks, as sentences.
     pub(super) fn remarks(self) -> impl Iterator<Item = String> {
         self.0.into_iter().map(|(list, names)| {
             format!("{} of the {list} are not packed", keys(names.iter().map(String::as_str)))

@@ -21,14 +21,15 @@ use std::{
 use xml::{decode, root_of};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The annotations of all images, or what is wrong with those of one.
+/// The annotations of all images; an error for each faulty one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Voc {
     annotations: Vec<Result<Annotation, String>>,
-    /// Numbers of categories: distinct names in the order of their bytes.
+    /// Numbers of categories: distinct names, sorted by bytes.
     numbers: BTreeMap<String, u64>,
     has: Has,
-    /// Corners lie between pixels: left and upper edge of the image are 0, the others its size.
+    /// True if corners are between pixels: the left and upper edges of the image are 0, the others
+    /// its size.
     are_edges: bool,
 }
 
@@ -37,15 +38,14 @@ pub(crate) struct Voc {
 pub(crate) struct Annotation {
     pub(crate) size: Option<[u64; 2]>,
     pub(crate) objects: Vec<Object>,
-    /// Coordinates are shares of the image's width and height.
+    /// True if coordinates are shares of the image's width and height.
     pub(crate) are_shares: bool,
 }
 
-/// An object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Object {
     pub(crate) name: String,
-    /// Left, top, right and bottom as they are written.
+    /// Left, top, right and bottom as written.
     pub(crate) corners: [f64; 4],
     difficult: Option<u8>,
     truncated: Option<u8>,
@@ -53,7 +53,7 @@ pub(crate) struct Object {
     pose: Option<String>,
 }
 
-/// Lists that some object has an entry for; then all documents have the list.
+/// Lists with an entry in some object; then all documents have the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Has {
     difficult: bool,
@@ -124,7 +124,7 @@ pub(super) fn read(
 }
 
 impl Voc {
-    /// All annotations, whose corners are edges between pixels, or pixels counted from 1.
+    /// All annotations, with corners that are edges between pixels, or pixels counted from 1.
     pub(crate) fn new(annotations: Vec<Result<Annotation, String>>, are_edges: bool) -> Self {
         let mut voc =
             Self { annotations, numbers: BTreeMap::new(), has: Has::default(), are_edges };
@@ -145,11 +145,11 @@ impl Voc {
         self.annotations.iter().flatten().flat_map(|annotation| &annotation.objects)
     }
 
-    /// No pixel is before the first one: where one is, that is number 0.
+    /// No pixel precedes the first one: if one seems to, counting started from 0.
     fn counts_from_zero(&self) -> bool {
         self.objects().any(|object| {
             let [left, top, right, bottom] = object.corners;
-            // A box of nothing but zeros stands for none.
+            // A box of zeros means no box.
             right > left && bottom > top && [left, top].iter().any(|it| (0.0..1.0).contains(it))
         })
     }
@@ -213,17 +213,17 @@ impl Voc {
 }
 
 impl Object {
-    /// An object of which no more is known.
+    /// An object without further attributes.
     pub(crate) fn plain(name: String, corners: [f64; 4]) -> Self {
         Self { name, corners, ..Self::default() }
     }
 
-    /// Left, top, width and height in pixels, of which these coordinates are multiples.
+    /// Left, top, width and height in pixels; `x` and `y` are the pixels per unit of coordinates.
     fn bbox(&self, are_edges: bool, [x, y]: [f64; 2]) -> Result<[f64; 4], String> {
         let [left, top, right, bottom] = self.corners;
         let bbox = match are_edges {
             true => [left * x, top * y, (right - left) * x, (bottom - top) * y],
-            // Pixels are counted from 1, and both the first and the last belong to the box.
+            // Pixels are counted from 1, and the box includes the first and the last.
             false => [left - 1.0, top - 1.0, right - left + 1.0, bottom - top + 1.0],
         };
         if bbox.iter().skip(2).any(|side| *side < 0.0 || !side.is_finite()) {

@@ -1,4 +1,4 @@
-//! What stands in a file of Pascal VOC.
+//! Parses a file of Pascal VOC.
 use super::{Annotation, Object};
 use crate::folder::annotations::{frame::side, lists::check_name};
 use quick_xml::{Reader, de::Deserializer, events::Event};
@@ -8,12 +8,12 @@ use serde::{
 };
 use std::{borrow::Cow, collections::BTreeSet, fmt, num::NonZero};
 
-/// Parts of a file that may lie between its objects.
+/// Limit of XML events between objects.
 const MAX_BETWEEN: usize = 1 << 20;
-/// Bytes of the line that says the encoding.
+/// Limit of the line that declares the encoding, in bytes.
 const MAX_DECLARATION: usize = 200;
 
-/// As it stands in the file.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(rename = "annotation")]
 struct Written {
@@ -39,7 +39,7 @@ struct WrittenObject {
     others: Vec<String>,
 }
 
-/// What `derive` makes passes over elements that it does not know.
+/// `derive` would skip unknown elements.
 impl<'de> Deserialize<'de> for WrittenObject {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Elements)
@@ -92,8 +92,8 @@ struct WrittenBox {
     ymax: Option<String>,
 }
 
-/// Reads one file, and adds the names of elements of objects that are not packed; the error is a text
-/// that follows its name. Entities that a file defines itself are not expanded, they are errors.
+/// Parses one file, and collects the names of objects' elements that are not packed; the error is a
+/// text that follows the file's name. Entities defined in the file are errors and are not expanded.
 pub(in crate::folder::annotations) fn parse(
     bytes: &[u8],
     unpacked: &mut BTreeSet<String>,
@@ -120,7 +120,7 @@ pub(in crate::folder::annotations) fn parse(
     Ok(Annotation { size, objects: objects.collect::<Result<_, String>>()?, are_shares: false })
 }
 
-/// The text of a file in the encoding that it says: UTF-8, or one that needs no table.
+/// The text of a file in its declared encoding: UTF-8, or one that needs no table.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     let cure = |encoding: &str| {
         format!(
@@ -134,7 +134,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     }
     let declared = declared(bytes).unwrap_or_default().to_ascii_lowercase();
     match (declared.as_str(), str::from_utf8(bytes)) {
-        // Some programs declare UTF-16 of all that they write.
+        // Some programs declare UTF-16 for everything they write.
         ("" | "utf-8" | "utf8" | "utf-16", Ok(text)) => {
             Ok(text.strip_prefix('\u{feff}').unwrap_or(text).into())
         }
@@ -152,7 +152,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The encoding that the first line names.
+/// The encoding in the first line.
 fn declared(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let rest = bytes.strip_prefix(b"<?xml")?;

@@ -1,13 +1,13 @@
-//! `obj.data` of Darknet: where the lists of images are, and the names of classes.
+//! `obj.data` of Darknet: the places of the image lists, and the class names.
 use super::{class_names, data::Data};
 use crate::folder::Folder;
 use fdconvert_core::{Error, Result, option};
 use std::path::Path;
 
-/// Keys that name lists of images, and the splits that these are.
+/// Keys of image lists, and their splits.
 const LISTS: [(&str, &str); 3] = [("train", "train"), ("valid", "val"), ("test", "test")];
 
-/// Reads the file and the names of classes beside it.
+/// Reads the file and the class names beside it.
 pub(super) fn read(text: &[u8], root: &Path, file: &Path, how: &Folder) -> Result<Data> {
     let refuse = |what: &str| Error::usage(option::LABELS, format!("{}: {what}", file.display()));
     let text = std::str::from_utf8(text).map_err(|_| refuse("it is not UTF-8"))?;
@@ -18,10 +18,10 @@ pub(super) fn read(text: &[u8], root: &Path, file: &Path, how: &Folder) -> Resul
         values.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     };
     let written = get("names").ok_or_else(|| refuse("it has no `names = FILE`"))?;
-    // Files of Windows.
+    // Files written on Windows.
     let written = &*written.replace('\\', "/");
     let folders = [Some(root), file.parent(), file.parent().and_then(Path::parent)];
-    // Paths are relative to where Darknet was started, which is none of these.
+    // Paths are relative to Darknet's working directory, which is unknown.
     let name = Path::new(written).file_name().unwrap_or_default();
     let mut places = folders.into_iter().flatten().flat_map(|it| [it.join(written), it.join(name)]);
     let names = places.find(|place| place.is_file()).ok_or_else(|| {

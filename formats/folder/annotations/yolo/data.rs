@@ -1,18 +1,18 @@
-//! `data.yaml` of YOLO: splits and names of classes.
+//! `data.yaml` of YOLO: splits and class names.
 use crate::folder::annotations::lists::check_name;
 use saphyr_parser::{Event, Parser};
 
-/// Lists in lists, and the like.
+/// Limit of nested lists and maps.
 const MAX_DEPTH: usize = 8;
-/// Bytes that a file of names may have.
+/// Limit of a file of names, in bytes.
 const MAX_BYTES: usize = 16 << 20;
-/// Keypoints of an object, and numbers of a keypoint.
+/// Limit of keypoints per object, and of numbers per keypoint.
 const MAX_KEYPOINTS: usize = 100_000;
-/// Classes that have numbers only.
+/// Limit of classes without names.
 const MAX_CLASSES: usize = 100_000;
-/// The splits that are looked for, in this order.
+/// The supported splits, in this order.
 const SPLITS: [&str; 3] = ["train", "val", "test"];
-/// All keys that are read; of one that is there twice the last one counts, as in Python.
+/// All supported keys; of duplicates the last one counts, as in Python.
 const KEYS: [&str; 7] = ["names", "nc", "train", "val", "validation", "test", "kpt_shape"];
 
 /// Contents of a file.
@@ -118,7 +118,7 @@ fn names(node: &Node) -> Result<Vec<String>, String> {
     }
 }
 
-/// Names of so many classes that have none.
+/// Names for a number of unnamed classes.
 fn numbered(count: &Node) -> Result<Vec<String>, String> {
     let n_classes = match count {
         Node::Text(text) => text.parse().ok().filter(|n| (1..=MAX_CLASSES).contains(n)),
@@ -149,15 +149,15 @@ fn texts(nodes: &[Node]) -> Option<Vec<String>> {
     nodes.iter().map(text).collect()
 }
 
-/// A list or map that is open while a document is read.
+/// A list or map under construction.
 enum Open {
     List(Vec<Node>),
-    /// With the key whose value comes next.
+    /// With the key of the next value.
     Map(Vec<(String, Node)>, Option<String>),
 }
 
-/// The first document. It is made of events, because a tree that the library makes has aliases
-/// expanded, which may be endless.
+/// Parses the first document. It is built from events, because the library's own tree expands
+/// aliases, possibly without end.
 fn tree(text: &str) -> Result<Node, String> {
     let mut open: Vec<Open> = Vec::new();
     for event in Parser::new_from_str(text) {

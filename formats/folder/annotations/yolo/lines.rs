@@ -4,18 +4,17 @@ use bytes::Bytes;
 use fdconvert_core::Turn;
 use serde_json::Number;
 
-/// Shares may lie so far outside of the image; Ultralytics refuses what lies farther out, too.
+/// Shares may exceed the image by this much, as in Ultralytics.
 const OUTSIDE: f64 = 0.01;
-/// Parts of a pixel that coordinates are rounded to: files have six decimals.
+/// Coordinates are rounded to this fraction of a pixel: files have six decimals.
 const PER_PIXEL: f64 = 10_000.0;
 
 /// Parameters for reading lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::folder::annotations) struct Lines {
-    /// Names of classes by number; `None` where they are not known.
+    /// Class names by number; `None` if unknown.
     pub(in crate::folder::annotations) names: Option<Vec<String>>,
-    /// Number of keypoints of each object, and of numbers of each keypoint: two, or three with
-    /// visibility.
+    /// Keypoints per object, and numbers per keypoint: two, or three with visibility.
     pub(in crate::folder::annotations) keypoints: Option<[usize; 2]>,
 }
 
@@ -29,22 +28,22 @@ struct Object {
     keypoints: Vec<f64>,
 }
 
-/// What the lines of an image make.
+/// Result of the lines of an image.
 pub(in crate::folder::annotations) struct Document {
     pub(in crate::folder::annotations) text: Bytes,
-    /// Left upper and right lower corners of the boxes in turn, in pixels before they are turned.
+    /// Left upper and right lower corners of the boxes, alternating, in pixels before turning.
     pub(in crate::folder::annotations) corners: Vec<[f64; 2]>,
-    /// Polygons may be keypoints behind a box.
+    /// True if polygons may be a box followed by keypoints.
     pub(in crate::folder::annotations) may_be_keypoints: bool,
 }
 
-/// Width and height that shares are of, and how their image is to be turned.
+/// Width and height that shares refer to, and how to turn the image.
 #[derive(Debug, Clone, Copy)]
 struct Sides([f64; 2], Option<Turn>);
 
 impl Lines {
-    /// The document of an image of that upright size, of which shares are or which `turn` makes of
-    /// theirs. The error names the line.
+    /// The document of an image of that upright size. Shares refer to it, or to the stored image if
+    /// `turn` is given. The error names the line.
     pub(in crate::folder::annotations) fn document(
         &self,
         text: &[u8],
@@ -150,7 +149,8 @@ impl Lines {
         }
     }
 
-    /// Keypoints in pixels with their visibility: what has none is visible, unless it lies outside.
+    /// Keypoints in pixels with their visibility: without one, they are visible unless outside the
+    /// image.
     fn placed(&self, keypoints: &[f64], sides: Sides) -> Vec<Number> {
         let width = self.keypoints.map_or(3, |[_, width]| width.max(1));
         let placed = keypoints.chunks(width).flat_map(|point| {
@@ -159,7 +159,7 @@ impl Lines {
                 [x, y, ..] if *x >= 0.0 && *y >= 0.0 => 2.0,
                 _ => 0.0,
             };
-            // What is not labelled stays at 0.
+            // Unlabelled keypoints stay at 0.
             let [x, y] = match point {
                 [0.0, 0.0, ..] if visibility == 0.0 => [0.0; 2],
                 point => sides.point(point),
@@ -171,7 +171,7 @@ impl Lines {
 }
 
 impl Sides {
-    /// A box in pixels, before and after it is turned.
+    /// A box in pixels, before and after turning.
     fn bbox(self, [left, top, width, height]: [f64; 4]) -> ([f64; 4], [f64; 4]) {
         let Self([x, y], turn) = self;
         let bbox = [left * x, top * y, width * x, height * y].map(rounded);
@@ -191,18 +191,18 @@ fn rounded(pixels: f64) -> f64 {
     (pixels * PER_PIXEL).round() / PER_PIXEL
 }
 
-/// Returns whether the numbers of a polygon may be a box and keypoints with their visibility, as
-/// pose models have them: every third number is 0, 1 or 2 then.
+/// Returns whether the numbers of a polygon may be a box and keypoints with visibility, as in pose
+/// models: then every third number is 0, 1 or 2.
 fn may_be_keypoints(numbers: &[f64]) -> bool {
     let points = numbers.get(4..).unwrap_or_default().chunks(3);
     points.len() > 0 && points.into_iter().all(|it| matches!(it, [_, _, 0.0 | 1.0 | 2.0]))
 }
 
-/// Programs also write `3.0` and `3.000e+00`.
+/// Some programs write `3.0` and `3.000e+00`.
 fn class(word: &str) -> Result<u32, String> {
     let whole = word.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
     let whole = whole.filter(|number| (0.0..=f64::from(u32::MAX)).contains(number));
-    // The test makes the conversion exact.
+    // The check makes the conversion exact.
     let whole = whole.map(|number| number as u32);
     whole.ok_or_else(|| format!("`{}` is not the number of a class", shown(word)))
 }
@@ -216,7 +216,7 @@ fn shown(word: &str) -> String {
     word.chars().take(40).collect()
 }
 
-/// Refuses what is not a share of the image; pixels would be.
+/// Refuses numbers that are not shares of the image, such as pixels.
 fn share(number: f64) -> Result<(), String> {
     if (-OUTSIDE..=1.0 + OUTSIDE).contains(&number) {
         return Ok(());
@@ -224,7 +224,7 @@ fn share(number: f64) -> Result<(), String> {
     Err(format!("{number} is not a share of the image's size, from 0 to 1"))
 }
 
-/// Left, top, width and height of a box of which center and size are given.
+/// Left, top, width and height of a box given by center and size.
 fn boxed(numbers: &[f64]) -> Result<[f64; 4], String> {
     numbers.iter().try_for_each(|&number| share(number))?;
     match *numbers {

@@ -1,4 +1,4 @@
-//! YOLO: a text file for each image, and a file in YAML that names the classes.
+//! YOLO: a text file for each image, and a YAML file with the class names.
 mod darknet;
 pub(super) mod data;
 mod lines;
@@ -33,7 +33,7 @@ use std::{
 use texts::Texts;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Text files of annotations, one after the other.
+/// Text files of annotations in sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Yolo {
     texts: Vec<u8>,
@@ -87,7 +87,7 @@ struct Gathered {
 impl Gathered {
     fn new(names: Option<Vec<String>>, keypoints: Option<[usize; 2]>) -> Self {
         let mut hash = Xxh3Default::new();
-        // A class that is called otherwise makes another dataset of the same files.
+        // A renamed class makes another dataset of the same files.
         for name in names.iter().flatten() {
             hash.update(name.as_bytes());
             hash.update(&[0]);
@@ -153,7 +153,7 @@ pub(super) fn read_folder(
     Ok(Annotated { ignored, ..gathered.finish(remarks)? })
 }
 
-/// The names that all files of classes in a folder have.
+/// The common class names of all class files in a folder.
 fn folder_names(files: &[PathBuf], how: &Folder) -> Result<Option<Vec<String>>> {
     let mut known: Option<(&Path, Vec<String>)> = None;
     for file in files {
@@ -186,8 +186,7 @@ pub(super) fn class_names(file: &Path, how: &Folder) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Reads a file in YAML, or one of Darknet, which says which folders below `root` are splits, and
-/// what classes are called.
+/// Reads a YAML or Darknet file, which has the splits below `root` and the class names.
 pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annotated> {
     let refuse = |what: String| Error::usage(option::LABELS, format!("{}: {what}", file.display()));
     if is_url(root) {
@@ -287,8 +286,8 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
     Ok(Annotated { ignored, division, ..gathered.finish(remarks)? })
 }
 
-/// Path of the text file of an image: in `labels` where the image is in `images`, or in `JPEGImages`
-/// as Darknet has it, else beside it.
+/// Path of the text file of an image: in `labels` if the image is in `images`, or in Darknet's
+/// `JPEGImages`, else beside it.
 fn text_of(image: &[u8]) -> Vec<u8> {
     let stem = stem(image);
     let swapped = files::swapped(stem, b"images", b"labels")

@@ -7,17 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Entries of splits, such as `images/train` or `train.txt`, and the images of the source.
+/// Resolves split entries, such as `images/train` or `train.txt`, to images of the source.
 pub(super) struct Entries<'a> {
     root: &'a Path,
     images: &'a [Box<[u8]>],
     how: &'a Folder,
     known: BTreeSet<&'a [u8]>,
-    /// By their names in one form of accented letters.
+    /// By name with normalised accented letters.
     by_letters: BTreeMap<Vec<u8>, Option<&'a [u8]>>,
-    /// Lists that were read, relative to the source.
+    /// Lists read so far, relative to the source.
     pub(super) lists: BTreeSet<Vec<u8>>,
-    /// Entries that are not there, as `train: images/train`.
+    /// Missing entries, such as `train: images/train`.
     absent: Vec<String>,
     pub(super) remarks: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The images of an entry; none where what it names is not there.
+    /// The images of an entry; none if it does not exist.
     pub(super) fn images_of(
         &mut self,
         split: &str,
@@ -114,21 +114,21 @@ impl<'a> Entries<'a> {
         Ok(None)
     }
 
-    /// Says that only the end of an entry was taken: the rest is of the machine that wrote it.
+    /// Reports that only the end of an entry was used: the rest belongs to the machine that wrote
+    /// it.
     fn tell_end(&mut self, number: usize, split: &str, entry: &str, relative: &str) {
         if number > 0 {
             self.remarks.push(format!("`{split}: {entry}` is taken as `{relative}` of the source"));
         }
     }
 
-    /// The images that a list names. All of its lines may have the same folders in front that the
-    /// source does not have.
+    /// The images in a list. All of its lines may share leading folders that the source lacks.
     fn of_lines(&mut self, list: &str, text: &str) -> Result<Vec<Box<[u8]>>, Failure> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let beside = list.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = |line: &str| {
             let line = line.trim().replace('\\', "/");
-            // `./` is where the list lies, all else is relative to the source.
+            // `./` is the folder of the list, everything else is relative to the source.
             match line.strip_prefix("./") {
                 Some(rest) if !beside.is_empty() => format!("{beside}/{rest}"),
                 Some(rest) => rest.to_owned(),
@@ -137,7 +137,7 @@ impl<'a> Entries<'a> {
         };
         let lines: Vec<String> = text.lines().map(path).filter(|line| !line.is_empty()).collect();
         let Some(first) = lines.first() else { return Ok(Vec::new()) };
-        // Of whichever line is there: some may be missing.
+        // Test every line, since some files may be missing.
         let is_there = |line: &str| self.find(line.as_bytes()).is_some();
         let front = lines.iter().find_map(|line| {
             let rest = ends_of_lines(line).find(|rest| is_there(rest))?;
@@ -164,7 +164,7 @@ impl<'a> Entries<'a> {
             self.find(rest).unwrap_or(rest).into()
         });
         let own: Vec<Box<[u8]>> = own.collect();
-        // What is missing is an error of its sample, once its name is one.
+        // A missing file with a valid name is an error of its sample.
         match own
             .iter()
             .find_map(|path| Some((path, crate::folder::layout::check_relative(path).err()?)))
@@ -177,21 +177,21 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The image of that name, perhaps with other forms of accented letters.
+    /// The image of that name, possibly with other forms of accented letters.
     fn find(&self, path: &[u8]) -> Option<&'a [u8]> {
         let exact = self.known.get(path).copied();
         exact.or_else(|| self.by_letters.get(&*normal(path)).copied().flatten())
     }
 }
 
-/// An entry as it may be called in the source: without `./`, and without the `../` that exports have
-/// in front although the file lies beside the folders (Ultralytics leaves it out, too); then without
-/// more and more folders in front.
+/// Possible names of an entry in the source: without `./`, and without the leading `../` of exports
+/// with the file beside the folders (Ultralytics drops it, too); then without more and more leading
+/// folders.
 fn ends(entry: &str) -> impl Iterator<Item = &str> {
     let entry = entry.trim_end_matches('/');
     let entry = entry.strip_prefix("../").unwrap_or(entry);
     let first = entry.trim_start_matches("./");
-    // What leads elsewhere is not looked at as a whole.
+    // Never try an entry as a whole if it leads out of the source.
     let is_inside = !first.starts_with('/') && !first.split('/').any(|part| part == "..");
     is_inside.then_some(first).into_iter().chain(after_slashes(first))
 }

@@ -1,4 +1,4 @@
-//! The text files of annotations that lie where those of images would.
+//! The annotation text files at the places derived from those of images.
 use super::text_of;
 use crate::folder::{
     annotations::files::by_letters,
@@ -16,12 +16,13 @@ use std::{
 /// Text files in the folders of labels, relative to the source.
 pub(super) struct Texts {
     paths: BTreeSet<Vec<u8>>,
-    /// Those whose images have names of other forms of accented letters.
+    /// The files by name with normalised accented letters.
     by_letters: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 impl Texts {
-    /// Lists the folders in which the labels of these images would lie, but for `lists` of images.
+    /// Lists the folders in which the labels of these images would be, without the `lists` of
+    /// images.
     pub(super) fn list(
         root: &Path,
         images: &[Box<[u8]>],
@@ -63,7 +64,7 @@ impl Texts {
         self.paths.len()
     }
 
-    /// The file of that path, and whether it is written exactly so.
+    /// The file of that path, and whether its name is exactly the same.
     pub(super) fn find(&self, text: &[u8]) -> Option<(&[u8], bool)> {
         if let Some(path) = self.paths.get(text) {
             return Some((path, true));

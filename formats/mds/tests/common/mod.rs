@@ -1,4 +1,4 @@
-//! Writing and comparing, for the tests of this crate.
+//! Helpers to write and compare, for the tests of this format.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
 use crate::mds::Mds;
 use fdconvert_core::{

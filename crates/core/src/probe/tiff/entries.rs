@@ -1,26 +1,26 @@
 //! Directories of a TIFF: entries of 12 bytes, and of 20 in a BigTIFF.
 use crate::bytes::{array_at, u16_at, u16_be_at, u32_at, u32_be_at, u64_at};
 
-/// A directory, wherever it lies in the file.
+/// A directory anywhere in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directory<'a> {
     file: File<'a>,
-    /// The place of the first entry.
+    /// Offset of the first entry.
     at: usize,
     n_entries: usize,
 }
 
-/// The bytes of a file, and how its numbers are stored.
+/// The bytes of a file, and its number format.
 #[derive(Debug, Clone, Copy)]
 struct File<'a> {
     bytes: &'a [u8],
     is_big_endian: bool,
-    /// Offsets and numbers of values have eight bytes.
+    /// True if offsets and counts have eight bytes.
     is_big: bool,
 }
 
 impl<'a> Directory<'a> {
-    /// The first one of a file.
+    /// The first directory of a file.
     pub(super) fn first(bytes: &'a [u8]) -> Option<Self> {
         let (is_big_endian, is_big) = match *bytes.first_chunk()? {
             [b'I', b'I', 42, 0] => (false, false),
@@ -33,13 +33,12 @@ impl<'a> Directory<'a> {
         file.directory(file.offset(if is_big { 8 } else { 4 })?)
     }
 
-    /// The one behind it.
+    /// The directory after this one.
     pub(super) fn next(&self) -> Option<Self> {
         let end = self.at.checked_add(self.n_entries.checked_mul(self.file.entry_bytes())?)?;
         self.file.directory(self.file.offset(end)?)
     }
 
-    /// All bytes of the file.
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.file.bytes
     }
@@ -48,10 +47,10 @@ impl<'a> Directory<'a> {
         self.file.is_big_endian
     }
 
-    /// The values of an entry of whole numbers or bytes; `None` where there is none.
+    /// The values of an entry of integers or bytes; `None` if there is no such entry.
     ///
     /// # Errors
-    /// A text for a sample's error: there is one, and its values cannot be read.
+    /// A text for a sample's error: the entry exists, but its values cannot be read.
     pub(super) fn numbers(&self, tag: u16) -> Result<Option<Numbers<'a>>, String> {
         let Some(at) = self.entry(tag) else { return Ok(None) };
         let kind = self.file.short(at + 2).unwrap_or_default();
@@ -77,34 +76,34 @@ impl<'a> Directory<'a> {
         Ok(self.numbers(tag)?.and_then(|numbers| numbers.get(0)))
     }
 
-    /// The values of an entry of fractions, as numerators with their denominators behind them;
-    /// `None` where there is none, and where they are no fractions.
+    /// The values of an entry of fractions, as alternating numerators and denominators; `None` if
+    /// there is no entry of fractions.
     pub(super) fn fractions(&self, tag: u16) -> Result<Option<Numbers<'a>>, String> {
         const RATIONAL: u16 = 5;
         let at = self.entry(tag).filter(|at| self.file.short(at + 2) == Some(RATIONAL));
         at.map(|at| self.values(at, 4, 2).ok_or_else(|| self.is_cut_off(tag))).transpose()
     }
 
-    /// The bytes of an entry of text; `None` where there is none that can be read.
+    /// The bytes of a text entry; `None` if there is no readable one.
     pub(super) fn text(&self, tag: u16) -> Option<&'a [u8]> {
         const ASCII: u16 = 2;
         let at = self.entry(tag).filter(|at| self.file.short(at + 2) == Some(ASCII))?;
         Some(self.values(at, 1, 1)?.bytes())
     }
 
-    /// The place of the entry of a tag.
+    /// The offset of a tag's entry.
     pub(super) fn entry(&self, tag: u16) -> Option<usize> {
         let entry = |index: usize| self.at + index * self.file.entry_bytes();
-        // In the order of their tags, as a rule that some writers do not keep.
+        // Searches linearly, because some writers violate the rule to sort the tags.
         (0..self.n_entries).map(entry).find(|at| self.file.short(*at) == Some(tag))
     }
 
-    /// The values of the entry at byte `at`, each of `n_each` numbers of `value_bytes`; `None` if they
-    /// reach beyond the file.
+    /// The values of the entry at offset `at`, each of `n_each` numbers of `value_bytes`; `None` if
+    /// they exceed the file.
     fn values(&self, at: usize, value_bytes: usize, n_each: usize) -> Option<Numbers<'a>> {
         let count = usize::try_from(self.file.count(at + 4)?).ok()?;
         let len = count.checked_mul(value_bytes)?.checked_mul(n_each)?;
-        // Values that are short enough stand in the place of their offset.
+        // Short values are stored in place of their offset.
         let value_at = at + self.file.entry_bytes() - self.file.offset_bytes();
         let start =
             if len <= self.file.offset_bytes() { value_at } else { self.file.offset(value_at)? };
@@ -151,9 +150,9 @@ impl<'a> File<'a> {
         if self.is_big { 20 } else { 12 }
     }
 
-    /// The directory at an offset, whose entries are all in the file.
+    /// The directory at an offset, with all its entries inside the file.
     fn directory(self, start: usize) -> Option<Directory<'a>> {
-        // In front of it lies the header.
+        // The header comes before it.
         if start < 8 {
             return None;
         }
@@ -168,7 +167,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The values of an entry, which are read where they stand.
+/// The values of an entry, read in place.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'a> {
     file: File<'a>,
@@ -176,7 +175,7 @@ pub struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// The value at an index.
+    /// Returns the value at an index.
     #[must_use]
     pub fn get(&self, index: u64) -> Option<u64> {
         let at = usize::try_from(index).ok()?.checked_mul(self.value_bytes)?;
@@ -188,24 +187,24 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     #[must_use]
     pub fn n_values(&self) -> usize {
         self.file.bytes.len() / self.value_bytes
     }
 
-    /// Returns whether the highest bit of a value says so.
+    /// Returns whether the sign bit of a value is set.
     fn is_negative(&self, index: usize) -> bool {
         let sign = 8 * self.value_bytes - 1;
         self.get(index as u64).is_some_and(|value| value >> sign == 1)
     }
 
-    /// All values, one after the other.
+    /// Iterates over the values.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         (0..).map_while(|index| self.get(index))
     }
 
-    /// Their bytes as they are stored.
+    /// Returns the stored bytes.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.file.bytes

@@ -1,4 +1,4 @@
-//! Kinds of TIFFs that can be decoded, and words for those that cannot.
+//! Supported kinds of TIFFs, and descriptions of unsupported ones.
 use super::{Directory, Tiff, tag};
 
 /// Meaning of the samples.
@@ -6,30 +6,30 @@ use super::{Directory, Tiff, tag};
 pub enum TiffColors {
     /// Gray.
     Gray {
-        /// True if white is 0.
+        /// True if 0 is white.
         white_is_zero: bool,
     },
     /// Red, green, blue.
     Rgb,
-    /// Numbers of colours in a map.
+    /// Indices into a colour map.
     Palette,
     /// Four inks.
     Cmyk,
-    /// A luma and two differences of colour.
+    /// Luma and two chroma samples.
     Ycbcr,
 }
 
 pub(super) const YCBCR: u16 = 6;
 pub(super) const JPEG: u16 = 7;
 
-/// Compressions that can be undone, by their numbers.
+/// Numbers of the supported compressions.
 const READ: [u16; 10] = [1, 3, 4, 5, 7, 8, 32_773, 32_946, 50_000, 50_001];
 
-/// Channels that may follow the colours of what is read as a picture; as for Pillow.
+/// Maximum number of channels after the colours of an image; the same as in Pillow.
 const MOST_FURTHER: u16 = 3;
 
 impl TiffColors {
-    /// Samples of each pixel that are of the colour.
+    /// Returns the number of colour samples per pixel.
     #[must_use]
     pub fn n_samples(self) -> u16 {
         match self {
@@ -40,8 +40,8 @@ impl TiffColors {
     }
 }
 
-/// Returns whether YCbCr becomes RGB as where nothing is said of it: by the coefficients of CCIR 601,
-/// black being 0, white 255, and the middle of the two colours 128. JPEGs are always of that kind.
+/// Returns whether YCbCr is converted to RGB by the default rules: with the coefficients of CCIR
+/// 601, black at 0, white at 255, and neutral chroma at 128. JPEGs always are.
 pub(super) fn is_usual_ycbcr(directory: &Directory<'_>) -> Result<bool, String> {
     const CLOSE: f64 = 0.001;
     let are = |tag, usual: &[f64]| {
@@ -61,8 +61,8 @@ pub(super) fn is_usual_ycbcr(directory: &Directory<'_>) -> Result<bool, String> 
 }
 
 impl Tiff<'_> {
-    /// The meaning of the samples; `None` for one that is not decoded, and where there are too few
-    /// of them.
+    /// Returns the meaning of the samples; `None` for an unsupported one, or if there are too few
+    /// samples.
     #[must_use]
     pub fn colors(&self) -> Option<TiffColors> {
         let colors = match self.photometric? {
@@ -94,7 +94,7 @@ impl Tiff<'_> {
         self.samples.saturating_sub(shown + u16::from(self.has_alpha()))
     }
 
-    /// Returns why this kind of TIFF is not decoded, and what to do; `None` for one that is.
+    /// Returns why this kind of TIFF is not supported, and what to do; `None` for a supported one.
     #[must_use]
     pub fn not_decoded(&self) -> Option<String> {
         self.no_picture().map(|what| self.as_array(&what)).or_else(|| self.no_colors()).or_else(
@@ -108,11 +108,11 @@ impl Tiff<'_> {
         )
     }
 
-    /// Returns what the samples are where they are no colours of 16 bits or fewer.
+    /// Describes the samples if they are not colours of 16 bits or fewer.
     fn no_picture(&self) -> Option<String> {
         let (bits, samples) = (self.bits, self.samples);
         let kind = match self.format {
-            // 4 is what nothing is said of.
+            // 4 means undefined.
             1 | 4 if bits > 16 => "integers of",
             1 | 4 => "",
             2 => "signed integers of",
@@ -124,14 +124,14 @@ impl Tiff<'_> {
             (1, "") => None,
             (1, kind) => Some(format!("{kind} {bits} bits")),
             (2, "") => None,
-            // Behind colours there may be alpha, infrared or depth; many channels are no picture.
+            // Colours may be followed by alpha, infrared or depth; more channels are no image.
             (_, "") if !is_gray && self.n_further() <= MOST_FURTHER => None,
             (_, "") => Some(format!("{samples} channels of {bits} bits")),
             _ => Some(format!("{samples} channels of {kind} {bits} bits")),
         }
     }
 
-    /// The message for an image that is none of colours, which may be an array.
+    /// The message for data that are no colours, and may be an array.
     fn as_array(&self, what: &str) -> String {
         let kind = match self.format {
             2 => "int",
@@ -222,14 +222,14 @@ impl Tiff<'_> {
         })
     }
 
-    /// Returns whether the samples of YCbCr lie in JPEGs, or in blocks that are known.
+    /// Returns whether YCbCr samples are in JPEGs, or in blocks of a supported form.
     fn is_plain_ycbcr(&self) -> bool {
         let is_jpeg = self.compression == JPEG;
         let is_block = self.predictor == 1 && matches!(self.subsampling(), (1 | 2 | 4, 1 | 2 | 4));
         self.samples == 3 && !self.is_planar && (is_jpeg || is_block)
     }
 
-    /// The name of a compression that is not undone.
+    /// The name of an unsupported compression.
     fn compression_name(&self) -> Option<String> {
         let name = match self.compression {
             3 if self.is_fax_2d() => "CCITT group 3 in two dimensions",

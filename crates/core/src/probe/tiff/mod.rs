@@ -1,8 +1,8 @@
 //! TIFF (revision 6.0, BigTIFF and Adobe's supplements): the first image of a file.
 //!
-//! Nothing is allocated: lists of numbers are read where they stand. An entry that is there and cannot
-//! be read is an error and no default: where a file is cut off, the values of its tags may be what is
-//! missing.
+//! Nothing is allocated: lists of numbers are read in place. An entry that exists and cannot be
+//! read is an error and gives no default: in a truncated file, the values of its tags may be the
+//! missing part.
 
 mod entries;
 mod kinds;
@@ -45,7 +45,7 @@ mod tag {
     pub(super) const BLACK_AND_WHITE: u16 = 532;
 }
 
-/// The first image of a TIFF: the facts of its directory, not proven by decoding.
+/// The first image of a TIFF: facts of its directory, not proven by decoding.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiff<'a> {
     directory: Directory<'a>,
@@ -53,19 +53,19 @@ pub struct Tiff<'a> {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Bits of each sample.
+    /// Bits per sample.
     pub bits: u16,
-    /// Samples of each pixel.
+    /// Samples per pixel.
     pub samples: u16,
-    /// Meaning of the samples (`PhotometricInterpretation`); `None` where nothing is said.
+    /// Meaning of the samples (`PhotometricInterpretation`); `None` if missing.
     pub photometric: Option<u16>,
     /// Number of the compression.
     pub compression: u16,
     /// 1 for none, 2 for differences of neighbours, 3 for those of floats.
     pub predictor: u16,
-    /// 1 for unsigned integers, 2 for signed ones, 3 for floats.
+    /// 1 for unsigned integers, 2 for signed integers, 3 for floats.
     pub format: u16,
-    /// True if each channel has strips or tiles of its own.
+    /// True if each channel has its own strips or tiles.
     pub is_planar: bool,
     /// True if bytes are filled from their lowest bit.
     pub is_reversed: bool,
@@ -73,7 +73,7 @@ pub struct Tiff<'a> {
     pub chunk: (u32, u32),
     /// True if there are tiles, which have the same size at the edges of the image.
     pub is_tiled: bool,
-    /// Places and lengths of strips or tiles.
+    /// Offsets and lengths of strips or tiles.
     offsets: Option<Numbers<'a>>,
     counts: Option<Numbers<'a>>,
     all_bits: Option<Numbers<'a>>,
@@ -83,7 +83,7 @@ pub struct Tiff<'a> {
     subsampling: Option<Numbers<'a>>,
     fax_options: u64,
     orientation: u64,
-    /// True if YCbCr is that of CCIR 601 with the full range of levels.
+    /// True if YCbCr follows CCIR 601 with the full range of levels.
     is_usual_ycbcr: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Tiff<'a> {
     /// Reads the first directory of a file.
     ///
     /// # Errors
-    /// A text for a sample's error: the file ends too early, or says nothing that could be an image.
+    /// A text for a sample's error: the file ends too early, or describes no possible image.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let directory = Directory::first(bytes).ok_or_else(|| {
             format!("the TIFF's directory is not within its {} bytes", bytes.len())
@@ -110,7 +110,7 @@ impl<'a> Tiff<'a> {
         let rows = long(tag::ROWS_PER_STRIP)?;
         let tile = size(tag::TILE_WIDTH, tag::TILE_HEIGHT)?;
         let tile_offsets = numbers(tag::TILE_OFFSETS)?;
-        // Some writers give the places of tiles under the tag for strips.
+        // Some writers store the offsets of tiles under the tag for strips.
         let is_tiled = tile_offsets.is_some() || tile.is_some() && rows.is_none();
         let chunk = if is_tiled {
             tile.ok_or("the TIFF's directory says no size of its tiles")?
@@ -154,63 +154,63 @@ impl<'a> Tiff<'a> {
         Ok(tiff)
     }
 
-    /// Returns whether numbers have their highest byte first.
+    /// Returns whether numbers are big endian.
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.directory.is_big_endian()
     }
 
-    /// The colours of a palette: all of red, then all of green, then all of blue.
+    /// Returns the palette: all red values, then all green, then all blue.
     #[must_use]
     pub fn color_map(&self) -> Option<Numbers<'a>> {
         self.color_map
     }
 
-    /// Tables that all JPEGs of the file share.
+    /// Returns the tables that all JPEGs of the file share.
     #[must_use]
     pub fn jpeg_tables(&self) -> Option<&'a [u8]> {
         self.jpeg_tables.map(|numbers| numbers.bytes())
     }
 
-    /// The meaning of the first sample behind the colours: 1 and 2 are alpha, by which the colours
-    /// are multiplied or not.
+    /// Returns the meaning of the first sample after the colours: 1 is premultiplied alpha, 2 is
+    /// straight alpha.
     #[must_use]
     pub fn extra(&self) -> Option<u16> {
         u16::try_from(self.extra?.get(0)?).ok()
     }
 
-    /// How many times fewer columns and rows of the two colour samples of YCbCr there are.
+    /// Returns the horizontal and vertical subsampling of YCbCr's chroma.
     #[must_use]
     pub fn subsampling(&self) -> (u16, u16) {
         let number = |index| u16::try_from(self.subsampling?.get(index)?).ok();
         (number(0).unwrap_or(2), number(1).unwrap_or(2))
     }
 
-    /// Returns whether lines of fax are coded by the line above (`T4Options`).
+    /// Returns whether fax lines are coded relative to the line above (`T4Options`).
     #[must_use]
     pub fn is_fax_2d(&self) -> bool {
         self.fax_options & 1 == 1
     }
 
-    /// The number of strips or tiles beside each other, and below each other.
+    /// Returns the number of strips or tiles per row, and of their rows.
     #[must_use]
     pub fn grid(&self) -> (u32, u32) {
         (self.width.div_ceil(self.chunk.0), self.height.div_ceil(self.chunk.1))
     }
 
-    /// The number of planes that have strips or tiles of their own.
+    /// Returns the number of planes with separate strips or tiles.
     #[must_use]
     pub fn n_planes(&self) -> u16 {
         if self.is_planar { self.samples } else { 1 }
     }
 
-    /// The rows of the image in the strips or tiles of row `down` of the grid.
+    /// Returns the image rows in row `down` of the grid of strips or tiles.
     #[must_use]
     pub fn rows(&self, down: u32) -> u32 {
         self.height.saturating_sub(down.saturating_mul(self.chunk.1)).min(self.chunk.1)
     }
 
-    /// The bytes of a row of a strip or tile that is not compressed.
+    /// Returns the bytes of an uncompressed row of a strip or tile.
     #[must_use]
     pub fn row_bytes(&self) -> u64 {
         let samples = if self.is_planar { 1 } else { u64::from(self.samples) };
@@ -220,7 +220,8 @@ impl<'a> Tiff<'a> {
             .div_ceil(8)
     }
 
-    /// The stored bytes of a strip or tile, counted along rows of the grid and then plane by plane.
+    /// Returns the stored bytes of a strip or tile, counted row by row of the grid and then plane
+    /// by plane.
     ///
     /// # Errors
     /// A text for a sample's error: it is not in the file.
@@ -241,9 +242,9 @@ impl<'a> Tiff<'a> {
         let down = index.checked_div(across).unwrap_or(0) % u64::from(self.grid().1).max(1);
         let rows = self.rows(u32::try_from(down).unwrap_or(u32::MAX));
         let len = match (self.compression, count) {
-            // Some writers get the number wrong, and it is known without it.
+            // Some writers store a wrong number, and it can be computed.
             (1, _) => self.packed_bytes(rows),
-            // Others leave it 0 where it can only be the rest of the file.
+            // Others leave it 0, which can only mean the rest of the file.
             (_, Some(0)) if self.grid() != (1, 1) || self.n_planes() > 1 => {
                 return Err(format!("the TIFF's {name} {index} is empty (a sparse file of GDAL?)"));
             }
@@ -259,7 +260,7 @@ impl<'a> Tiff<'a> {
         })
     }
 
-    /// The bytes of so many rows that are not compressed.
+    /// The bytes of that many uncompressed rows.
     fn packed_bytes(&self, rows: u32) -> u64 {
         if self.is_subsampled() {
             return self.subsampled_bytes(rows);
@@ -267,7 +268,7 @@ impl<'a> Tiff<'a> {
         self.row_bytes().saturating_mul(u64::from(rows))
     }
 
-    /// Returns whether samples of colour stand for several pixels, and lie in blocks with theirs.
+    /// Returns whether chroma samples are shared by several pixels, and stored in blocks with them.
     #[must_use]
     pub fn is_subsampled(&self) -> bool {
         self.photometric == Some(kinds::YCBCR)
@@ -276,7 +277,7 @@ impl<'a> Tiff<'a> {
             && self.subsampling() != (1, 1)
     }
 
-    /// The bytes of so many rows of such pixels.
+    /// Returns the bytes of that many rows of such pixels.
     #[must_use]
     pub fn subsampled_bytes(&self, rows: u32) -> u64 {
         let (across, down) = self.subsampling();
@@ -290,11 +291,12 @@ impl<'a> Tiff<'a> {
         let (across, down) = self.grid();
         let n_chunks = u64::from(across) * u64::from(down);
         let n_chunks = n_chunks.saturating_mul(u64::from(self.n_planes()));
-        // The first that is not named ends it.
+        // Stops at the first that is missing.
         (0..n_chunks).try_for_each(|index| self.stored(index).map(|_| ()))
     }
 
-    /// Returns whether another image follows that is not the same one smaller, nor its mask.
+    /// Returns whether another image follows that is neither a reduced version of the first nor its
+    /// mask.
     pub(crate) fn has_pages(&self) -> bool {
         const SMALLER_OR_MASK: u64 = 0b101;
         const SMALLER: u64 = 2;
@@ -314,8 +316,7 @@ impl<'a> Tiff<'a> {
 }
 
 impl Tiff<'_> {
-    /// Returns whether ImageJ says that it stored a stack, of which only the first image may have a
-    /// directory.
+    /// Returns whether ImageJ declares a stack, in which only the first image may have a directory.
     fn is_stack(&self) -> bool {
         let text = self.directory.text(tag::DESCRIPTION).unwrap_or_default();
         let mut lines = text.split(|byte| *byte == b'\n');
@@ -337,7 +338,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
         _ => Color::Rgb,
     };
     let bits = match tiff.colors() {
-        // The colours have eight, whatever their numbers have.
+        // Colours of a palette have eight bits, whatever the size of the indices.
         Some(TiffColors::Palette) => 8,
         _ => u8::try_from(tiff.bits).unwrap_or(u8::MAX),
     };

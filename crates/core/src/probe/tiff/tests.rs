@@ -1,7 +1,7 @@
 use super::*;
 use crate::probe::{check_complete, has_pages, not_decoded, probe};
 
-/// A TIFF of one strip of 8 bytes, with these entries of SHORT instead of the usual ones.
+/// A TIFF of one strip of 8 bytes, with these SHORT entries in place of the usual ones.
 fn tiff(changes: &[(u16, &[u16])], n_directories: usize) -> Vec<u8> {
     let mut out = b"MM\0\x2a\0\0\0\x10pixels!!".to_vec();
     for left in (0..n_directories).rev() {
@@ -46,7 +46,7 @@ fn tiff(changes: &[(u16, &[u16])], n_directories: usize) -> Vec<u8> {
 fn refusal(changes: &[(u16, &[u16])]) -> String {
     let bytes = tiff(changes, 1);
     let header = probe(&bytes).unwrap();
-    // What is sound and not supported is not broken.
+    // Sound but unsupported files are not broken.
     assert!(check_complete(&bytes, &header).is_ok());
     not_decoded(&bytes, &header).unwrap_or_default()
 }
@@ -98,10 +98,10 @@ fn strips_that_are_not_in_the_file_are_missed() {
     let two: (u16, &[u16]) = (tag::ROWS_PER_STRIP, &[1]);
     let places: (u16, &[u16]) = (tag::STRIP_OFFSETS, &[8, 9]);
     assert!(broken(&[lzw, two, places, (tag::STRIP_COUNTS, &[0, 0])]).contains("empty"));
-    // Of one strip it can only mean the rest of the file.
+    // With a single strip it can only mean the rest of the file.
     assert_eq!(refusal(&[lzw, (tag::STRIP_COUNTS, &[0])]), "");
     assert!(broken(&[lzw, (tag::STRIP_COUNTS, &[9000])]).contains("cut off"));
-    // Numbers of strips are left out by some writers, and two strips need two places.
+    // Some writers omit the number of rows per strip, and two strips need two offsets.
     assert!(broken(&[(tag::ROWS_PER_STRIP, &[1])]).contains("no place of strip 1"));
 }
 
@@ -113,7 +113,7 @@ fn retyped(mut bytes: Vec<u8>, tag: u16, kind: u8, count: u8) -> Vec<u8> {
     bytes
 }
 
-/// OpenCV and libtiff write the values behind the pixels, at the end of the file.
+/// OpenCV and libtiff write the values after the pixels, at the end of the file.
 #[test]
 fn values_of_tags_that_are_cut_off_are_no_defaults() {
     let rgb: [(u16, &[u16]); 3] =
@@ -174,7 +174,7 @@ fn pages_are_no_smaller_copies() {
     assert!(pages(2, &[]) && pages(5, &[]));
     assert!(!pages(3, &[(tag::NEW_SUBFILE_TYPE, &[1])]));
     assert!(!pages(3, &[(tag::SUBFILE_TYPE, &[2])]));
-    // A stack of ImageJ may have one directory for all of its images.
+    // A stack of ImageJ may have a single directory for all its images.
     for (n, is_stack) in [(b"10", true), (b"1\n", false)] {
         let text = [&b"ImageJ=1.54f\nimages="[..], n, b"\n\0"].concat();
         let values: Vec<_> = text.chunks(2).map(|it| u16::from_be_bytes([it[0], it[1]])).collect();
