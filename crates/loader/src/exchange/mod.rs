@@ -1,7 +1,7 @@
 //! Samples of moved rows from the ranks that own them, over the collectives of the training.
 //!
-//! A thread of each rank takes part in rounds, and all ranks in each of them. A round is two calls of
-//! [`Exchange::all_to_all`](crate::Exchange::all_to_all):
+//! A thread of each rank takes part in rounds, and every round includes all ranks. A round is two
+//! calls of [`Exchange::all_to_all`](crate::Exchange::all_to_all):
 //!
 //! ```text
 //! 1. to each rank: where I stand, and which samples I want of it      message.rs
@@ -23,14 +23,14 @@
 //! it asks for four steps at a time, while it is no more than some steps ahead of its batches
 //! ```
 //!
-//! Ranks that stand alike ask for the same steps in the same round, which is the usual case. No round
-//! belongs to its steps, though. A rank answers whatever it is asked, because the
-//! samples that it owns are the same in every epoch, so ranks that stand at different steps wait
-//! for the slowest only, and those that leave an epoch at the same batch are in step again with the
-//! next one. A rank that is ahead waits inside of a call, which costs nothing; those that have nothing
-//! to ask come by at least twice a second, so that a call ends soon where all ranks live.
+//! Ranks at the same step request the same steps in the same round, which is the usual case. But no
+//! round is tied to its steps. A rank answers any request, because it owns the same samples in
+//! every epoch. So ranks at different steps wait only for the slowest, and ranks that leave an
+//! epoch at the same batch are in step again in the next one. A rank that is ahead waits inside a
+//! call, which costs nothing; ranks without requests join at least twice a second, so that a call
+//! ends soon while all ranks live.
 //!
-//! Whatever fails, a row is read from storage instead.
+//! After any failure, a row is read from storage instead.
 mod board;
 mod message;
 mod rounds;

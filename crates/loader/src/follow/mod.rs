@@ -1,4 +1,4 @@
-//! Fields that follow the image of their sample: what is known of its pixels is moved as they are.
+//! Fields that follow the image of their sample: they are moved as its pixels are.
 //!
 //! ```text
 //! roles        which of the fields that were asked for follow, and as what
@@ -11,10 +11,10 @@
 //! follower     puts them together for one row; each thread that decodes has one
 //! ```
 //!
-//! A crop is drawn once for a sample, for its first image. All else is computed from that, so that
-//! nothing here draws random numbers, and a loader without such fields has no follower.
+//! A crop is drawn once for a sample, for its first image. Everything else is computed from it, so
+//! that nothing here draws random numbers, and a loader without such fields has no follower.
 //!
-//! Deliberately absent: colours of further images are not augmented, and nothing is normalised.
+//! Deliberately absent: augmentation of the colours of further images, and normalisation.
 
 mod annotations;
 mod document;
