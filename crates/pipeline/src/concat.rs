@@ -213,8 +213,7 @@ fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> So
     let mut joined = SourceFacts::new(names.join(" + "), schema, len);
     for (at, field) in joined.fields.iter_mut().enumerate() {
         let of_field = || all().map(|facts| facts.field(at));
-        // If one source has labels here, all do: too many kept pixels are visible later, too few
-        // are not.
+        // Labels in one source count as labels in all: keeping too much is noticeable.
         field.keeps_pixels = of_field().any(|field| field.keeps_pixels);
         field.is_known = of_field().all(|field| field.is_known);
         field.member = common(of_field().map(|field| &field.member));

@@ -119,7 +119,7 @@ pub(crate) fn check_end(job: &PackJob) -> Result<()> {
     }
 }
 
-/// Writes the number of shards into them.
+/// Writes the total number of shards into each.
 pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
     if job.source.facts().is_open() {
         let of = shards.len();

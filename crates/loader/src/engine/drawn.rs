@@ -37,8 +37,8 @@ impl RowMaker {
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
     }
 
-    /// Returns the row and its values if a GPU draws it. The GPU gives the same pixels, so that
-    /// images that are resized, too large or drawn in another way stay here.
+    /// Returns the row and its values if a GPU draws it with the pixels that this thread would
+    /// draw: images that are resized, too large or drawn in another way stay here.
     fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, RowValues)>> {
         let epoch = &self.epoch;
         let offload = epoch.setup.offload.as_ref().filter(|_| !on_host);

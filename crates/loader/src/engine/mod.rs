@@ -1,14 +1,14 @@
 //! The loader: plain threads around one queue.
 //!
 //! ```text
-//! Loader              next() waits for the oldest batch, in order; dropping it gives its memory back
-//! Device              (if any) has rows of the next batches decoded by a GPU
+//! Loader              next() waits for the oldest batch; dropping it returns its memory
+//! Device              (if any) decodes rows of the next batches on a GPU
 //! Producer, Queue     batches in the making -> rows; opens a batch when a buffer is free
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
-//!                     the one that makes the last row of a batch mixes them, if that is asked for
+//!                     the one that makes the last row of a batch mixes them, if requested
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! Window              (for datasets in stores) announces the samples of the next rows
-//! Board               (if ranks exchange samples) has those of moved rows, which a thread asks for
+//! Board               (if ranks exchange samples) has those of moved rows, which a thread requests
 //! (drawn images)      are made by the decoding threads; there is nothing to read
 //! ```
 //!

@@ -3,13 +3,13 @@
 //! ```text
 //! first call     4  "fdx1"
 //!                4  flags: 1 active, 2 leaves
-//!                8  identity of what is loaded: datasets, label, fields, seed, owners
+//!                8  identity of the load: datasets, label, fields, seed, owners
 //!                8  epoch
-//!                8  steps of it that were asked for
-//!           12 n    samples that are wanted: 4 stratum, 8 number in it
+//!                8  number of requested steps
+//!           12 n    requested samples: 4 stratum, 8 number in it
 //! second call    4  "fdx1"
-//!             n *   8  length of what follows the checksum; 0, and no more, for none
-//!                   8  XXH3-64 of it
+//!             n *   8  length of the rest after the checksum; 0, and no more, for none
+//!                   8  XXH3-64 of the rest
 //!                  12  the sample: 4 stratum, 8 number in it
 //!                      the sample as in a folder of the cache: a line of JSON, image, fields,
 //!                      entry points

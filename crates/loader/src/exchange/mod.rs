@@ -4,23 +4,23 @@
 //! calls of [`Exchange::all_to_all`](crate::Exchange::all_to_all):
 //!
 //! ```text
-//! 1. to each rank: where I stand, and which samples I want of it      message.rs
-//! 2. to each rank: the samples that it wanted of me
+//! 1. to each rank: my progress, and the samples that I request        message.rs
+//! 2. to each rank: the samples that it requested
 //!
-//! a rank stands at (epoch, number of steps of it that it has asked for), and between epochs at
-//! (epoch, number of steps of it that it has handed over)
-//! it is active while its epoch has steps that it has not asked for
+//! a rank stands at (epoch, number of requested steps), and between epochs at
+//! (epoch, number of delivered steps)
+//! it is active while its epoch has steps without requests
 //!
 //! the next round of a rank:                                           board.rs
 //!     an active rank stands behind it, or, if its loader is closed, any other one
-//!                                       ->  at once, and asks for nothing
-//!     it has steps to ask for           ->  at once, for the rows of these that moved
-//!     it is not active, another one is  ->  at once, and asks for nothing
-//!     its loader is closed              ->  says so, and all ranks end the exchange
-//!     else                              ->  when there are steps, or after half a second; sooner if the
-//!                                           last step of all was asked for just now
+//!                                       ->  at once, without requests
+//!     it has steps to request           ->  at once, for the moved rows of these
+//!     it is not active, another one is  ->  at once, without requests
+//!     its loader is closed              ->  announces it, and all ranks end the exchange
+//!     else                              ->  when there are steps, or after half a second;
+//!                                           sooner just after the request for the last step
 //!
-//! it asks for four steps at a time, while it is no more than some steps ahead of its batches
+//! it requests four steps at a time, while it is at most a few steps ahead of its batches
 //! ```
 //!
 //! Ranks at the same step request the same steps in the same round, which is the usual case. But no

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! unit   mixed, if below `mix_prob`
-//! unit   CutMix, if below `switch_prob`, where both are asked for
+//! unit   CutMix, if below `switch_prob` and both are enabled
 //! unit   u, unit v   the share, see `symmetric_beta`
 //! below  the column of the box's middle, and the row
 //! ```

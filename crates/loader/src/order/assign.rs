@@ -6,8 +6,8 @@
 //! in Deep Neural Network Training", HiPC 2019).
 //!
 //! ```text
-//! each cache takes rows of its own, in order, as many as its share of the batch allows
-//! the rest is the pool: first rows that no cache owns, then those that caches own beyond their share
+//! each cache takes the rows that it owns, in order, up to its share of the batch
+//! the rest is the pool: first rows without an owner, then those beyond their owner's share
 //! caches below their share take from the pool, in their order
 //! ```
 //!

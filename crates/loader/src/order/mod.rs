@@ -4,7 +4,7 @@
 //! and every rank, thread and worker process with the same few numbers computes the same order
 //! without a message. This is why a checkpoint of 40 bytes is enough.
 //!
-//! # The order, told once
+//! # Definition of the order
 //!
 //! A dataset is cut into **strata**: groups of samples with equal cost, such as "stored as JPEG"
 //! and "stored raw", or "cached" and "not cached". A stratum has `len` samples, with the ids
@@ -73,7 +73,7 @@
 //!     rows that fill up a last batch are those without locality
 //! ```
 //!
-//! # Why so
+//! # Reasons
 //!
 //! *Merging by key* spreads every stratum evenly along the epoch: each prefix holds each stratum's
 //! share almost exactly, so that each batch costs the same. With random draws the number of slow
