@@ -1,4 +1,4 @@
-//! `fdconvert man`: a page for the command and for each of its commands.
+//! `fdconvert man`: a page for the command and for each of its subcommands.
 use crate::{
     Outcome, Session,
     args::{Cli, ManArgs},
@@ -12,7 +12,7 @@ use std::{fs, path::Path};
 
 pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
     let mut top = Cli::whole();
-    // Gives every command its full name, `fdconvert-fractal-search`.
+    // Gives every subcommand its full name, `fdconvert-fractal-search`.
     top.build();
     if let Some(folder) = &args.all {
         fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
@@ -37,20 +37,20 @@ pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// The commands below one, without those that only explain others.
+/// Yields the subcommands, without those that only explain others.
 fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }
 
 fn page(command: &Command) -> Result<Vec<u8>> {
-    // A page has room for what the short help leaves out.
+    // A page has room for the options that the short help leaves out.
     let mut command = command.clone().mut_args(|arg| arg.hide_short_help(false));
     if command.find_subcommand("help").is_some() {
-        // It has no page.
+        // `help` has no page.
         command = command.mut_subcommand("help", |help| help.hide(true));
     }
     let usage = command.render_usage().to_string();
-    // Which the renderer of pages has no place for before the options.
+    // The page renderer has no place for these before the options.
     let texts = [
         command.get_before_long_help().or_else(|| command.get_before_help()),
         command.get_after_long_help().or_else(|| command.get_after_help()),
@@ -64,8 +64,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     Ok(with_synopsis(&String::from_utf8_lossy(&page), &usage).into_bytes())
 }
 
-/// The page with the usage as its synopsis: the one that comes with it names dozens of options and
-/// not their values.
+/// Replaces the synopsis by the usage: the renderer's lists dozens of options without their values.
 fn with_synopsis(page: &str, usage: &str) -> String {
     const START: &str = ".SH SYNOPSIS\n";
     const END: &str = ".SH DESCRIPTION\n";
@@ -80,7 +79,7 @@ fn with_synopsis(page: &str, usage: &str) -> String {
     format!("{before}{START}{}\n{END}{after}", lines.join("\n.br\n"))
 }
 
-/// Writes the page of a command and those below it; gives how many there are.
+/// Writes the page of a command and those of its subcommands; returns their number.
 fn write_all(command: &Command, folder: &Path, overwrite: bool) -> Result<u64> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));

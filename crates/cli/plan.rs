@@ -8,7 +8,7 @@ use crate::{
 use fdconvert::{plumbing::check_plan_place, results::Plan};
 use fdconvert_core::{OptionValues, Result, Shown};
 
-/// Splits and outputs that a text lists; JSON has all.
+/// Number of splits and outputs in a text; JSON has all.
 pub(crate) const SHOWN: usize = 8;
 
 /// `fdconvert plan`
@@ -52,7 +52,7 @@ fn report(
     session.print(&text)
 }
 
-/// One line for each split.
+/// Returns one line for each split.
 pub(crate) fn shards_text(plan: &Plan) -> String {
     let mut text = String::new();
     let splits = plan.splits();

@@ -1,11 +1,11 @@
-//! `fdconvert sample`: something to try the other commands on.
+//! `fdconvert sample`: photos for trying the other commands.
 use crate::{Outcome, Session, args::SampleArgs, output};
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::ScratchDir;
 use serde_json::{Map, json};
 use std::fs;
 
-/// Name and bytes of a photo.
+/// Returns the name and the bytes of a photo.
 macro_rules! photo {
     ($number:literal) => {
         (
@@ -15,11 +15,10 @@ macro_rules! photo {
     };
 }
 
-/// Name and bytes.
 type Photo = (&'static str, &'static [u8]);
 
 /// Kodak's test photos (`tests/fixtures/kodak`, free of restrictions), at most 256 pixels wide, by
-/// what is on them.
+/// subject.
 const CLASSES: [(&str, [Photo; 4]); 3] = [
     ("building", [photo!("01"), photo!("07"), photo!("19"), photo!("21")]),
     ("closeup", [photo!("03"), photo!("15"), photo!("17"), photo!("23")]),
