@@ -19,7 +19,7 @@ const DIALECT: &[(&str, &str)] = &[
     ("is no", "is not a"),
 ];
 
-/// Those of them that are also banned from code.
+/// Words of [`DIALECT`] that are also banned from code.
 const CODE: &[&str] = &["anew", "nobody", "whoever", "goes on"];
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Desk {
 struct State {
     /// Samples that threads wait for.
     awaited: BTreeSet<u64>,
-    /// Those of them that Python's thread has not taken yet.
+    /// Awaited samples that Python's thread has not taken yet.
     wanted: VecDeque<u64>,
     /// Samples that will be requested, in approximately this order.
     coming: VecDeque<u64>,

@@ -138,7 +138,7 @@ impl ProfileOptions {
 pub enum Verify {
     /// The predicted ratio, its neighbours 0.05 away, and everything encoded.
     Around,
-    /// Those and all tenths.
+    /// The ratios of [`Around`](Self::Around), and all tenths.
     Sweep,
     /// None: the model is trusted.
     Off,

@@ -3,9 +3,9 @@
 //! ```text
 //! threads of the loader   read samples -> device rows: encoded bytes, entry points, geometry,
 //!                         numbers to draw from, changes
-//!                         (what the GPU cannot decode they decode into the host's memory)
-//! Loader::next_for()      submits batches, as many as may be in flight
-//!                         waits for the oldest; rows the GPU failed with are made here; uploads
+//!                         (they decode the rest into host memory)
+//! Loader::next_for()      submits batches up to the limit in flight
+//!                         waits for the oldest; makes rows that failed on the GPU; uploads
 //! ```
 //!
 //! Order, crops, failures and states equal those of batches in host memory, bit for bit. Pixels

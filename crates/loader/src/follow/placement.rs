@@ -2,9 +2,9 @@
 use crate::transform::{Area, Crop, Geometry, Rect, resized};
 
 /// Placement of the image of a sample in its row: `crop` is stretched over `area`, and then left
-/// and right are exchanged if `flipped`. A point (x, y) of the image within the crop appears at `(x
-/// - crop.x) * area.width / crop.width + area.x`, and likewise for y; if flipped, x counts from the
-/// right edge of the row.
+/// and right are exchanged if `flipped`. A point (x, y) of the image within the crop appears at
+/// `(x - crop.x) * area.width / crop.width + area.x`, and likewise for y; if flipped, x counts from
+/// the right edge of the row.
 ///
 /// All zero in rows without a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

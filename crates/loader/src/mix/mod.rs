@@ -1,9 +1,9 @@
 //! MixUp and CutMix: mixes the rows of a complete batch, which makes labels soft.
 //!
 //! ```text
-//! draw    (seed, epoch, step) -> what becomes of a batch, with one share for all its rows
+//! draw    (seed, epoch, step) -> the blend of a batch, with one share for all its rows
 //! blend   each row of images takes from the row before it, in place
-//! labels  a number for each class in every row, which take from each other as the images do
+//! labels  a number for each class in every row, mixed like the images
 //! ```
 //!
 //! The semantics are those of torchvision's `v2.MixUp` and `v2.CutMix`: for the same share and box,

@@ -1,9 +1,9 @@
-//! Merges many strata into one line: draw `j` of a stratum with `n` draws is at the fraction `(2j +
-//! 1) / 2n` of the epoch, and all draws are sorted by it, ties by stratum.
+//! Merges many strata into one line: draw `j` of a stratum with `n` draws is at the fraction
+//! `(2j + 1) / 2n` of the epoch, and all draws are sorted by it, ties by stratum.
 //!
 //! Before the fraction `t` a stratum has `n t` draws, up or down by a half. So the draws of all `F`
-//! strata before `t` are `N t`, up or down by `F / 2`, and position `p` is found by starting at `t
-//! = (p - F / 2) / N`, where at most `p` draws can have passed, and taking the at most `F` missing
+//! strata before `t` are `N t`, up or down by `F / 2`, and position `p` is found by starting at
+//! `t = (p - F / 2) / N`, where at most `p` draws can have passed, and taking the at most `F` missing
 //! ones one by one. That is `O(F log F)` for any position.
 //!
 //! This also bounds how evenly strata are spread. Among the first `p` samples, the number from a

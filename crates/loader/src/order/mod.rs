@@ -22,7 +22,7 @@
 //!     repeat                                  # A Feistel network, walked until the value fits.
 //!         8 rounds, k in order: odd:  low  ^= scramble(high ^ k) mod 2^(bits of low)
 //!                               even: high ^= scramble(low  ^ k) mod 2^(bits of high)
-//!     until the value is below n; a value of one stays as it is
+//!     until the value is below n; a value of one is unchanged
 //!     scramble(x): x *= 0xff51afd7ed558ccd; x ^= x >> 32; x *= 0xc4ceb9fe1a85ec53; x >> 32
 //!
 //! stratum f of an epoch: element j = 0..count is the sample                      strata.rs
@@ -30,7 +30,7 @@
 //!     key   = hash(hash(seed, stratum, epoch, f), pass, number of the pass, 0)
 //!     global:   id = permutation(len, key)(i)
 //!     windowed: id = windowed(len, chunk, window, key)(i)                        windowed.rs
-//!     none:     id = i, or floor(j * len / count) when fewer are drawn than there are
+//!     none:     id = i, or floor(j * len / count) for fewer draws than samples
 //!
 //! residents of a stratum: the first S of permutation(len, hash(seed, resident, f, 0)), for the run
 //!     their ids are 0..S, those of the others S..len, in the order of that permutation
@@ -49,7 +49,7 @@
 //!     none:             stratum after stratum
 //!
 //! step g of global batch B takes the positions [gB, min((g + 1)B, N))            steps.rs
-//!     n = how many they are; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
+//!     n = their number; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
 //!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
 //! ```
 //!
@@ -61,8 +61,8 @@
 //!     resident k of stratum f: the sample permutation(len, hash(seed, resident, f, 0))(k)
 //!     g = k + residents of the strata before f; cache g mod C owns it, in its slot floor(g / C)
 //!     k = 0, 1, ... up to the first, exclusive, for which its cache has no room: a cache has room
-//!     for min(b, floor(cache_bytes * b / bytes of all strata)) bytes, where the stratum has b, and
-//!     for what the strata before it have left there
+//!     for min(b, floor(cache_bytes * b / bytes of all strata)) bytes of a stratum with b bytes,
+//!     and for the bytes that earlier strata have left there
 //!
 //! rank r of W takes of the n rows of a step                                      assign.rs
 //!     share of a cache = the rows that its ranks take together without locality
@@ -114,13 +114,13 @@
 //! | `key.rs` | keys for every purpose from one seed |
 //! | `permutation.rs` | [`Permutation`] |
 //! | `windowed.rs` | a permutation that reads storage almost in order |
-//! | `strata.rs` | [`Stratum`], [`Shuffle`], and which sample a draw is |
+//! | `strata.rs` | [`Stratum`], [`Shuffle`], and the sample of each draw |
 //! | `merge.rs` | the line of all strata |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
-//! | `owners.rs` | [`Owners`]: which cache keeps which sample |
-//! | `assign.rs` | [`assign`]: the rows of a step, to the caches that own their samples |
-//! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
+//! | `owners.rs` | [`Owners`]: the cache of each sample |
+//! | `assign.rs` | [`assign`]: the rows of a step to the owners of their samples |
+//! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: resuming a stopped run |
 //! | `state.rs` | [`State`], the checkpoint |
 mod assign;
 mod cursor;

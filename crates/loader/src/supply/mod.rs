@@ -4,8 +4,8 @@
 //! ```text
 //! Cache::samples   an epoch's order  ->  Samples: position -> sample -> bytes
 //!     Uncached     every sample is read
-//!     Filling      a slot for each resident sample, filled by its first use; with `locality` for
-//!         |        each that this rank owns
+//!     Filling      a slot for each resident sample, filled at its first use; with `locality` only
+//!         |        for those that this rank owns
 //!         |
 //!       Store      the reader's map, or direct reads
 //! ```

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! keyed      (seed, epoch, sample, purpose) -> random numbers, the same on any thread and rank
-//! geometry   size of the encoded image -> which rectangle of it becomes the output, and flipped?
+//! geometry   size of the encoded image -> the rectangle that becomes the output, and the flip
 //! (decoder)  the pixels of at least `Geometry::needed`, perhaps at 1/2, 1/4 or 1/8 (`scale_for`)
 //! render     that rectangle, resized to the output size; gray becomes three channels
 //! augment    AutoAugment, RandAugment or TrivialAugment on the small 8-bit image

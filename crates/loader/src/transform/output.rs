@@ -2,8 +2,8 @@
 //!
 //! An 8-bit channel has 256 values, so that any conversion of it is a table of 256 entries per
 //! channel. The tables are computed with the operations of torchvision in its order, and a lookup
-//! rounds nothing: the bits are the same on every machine, and equal to torchvision's. Computing `v
-//! * a + b` would be no faster and would differ in the last bit.
+//! rounds nothing: the bits are the same on every machine, and equal to torchvision's. Computing
+//! `v * a + b` would be no faster and would differ in the last bit.
 
 use fdconvert_core::{Error, Result};
 use half::f16;

@@ -218,7 +218,7 @@ impl Array {
 /// Shape, and strides in bytes, in the forms that the protocols point to.
 type Extents = (Box<[isize]>, Box<[isize]>);
 
-/// Returns those of a row-major array.
+/// Returns the extents of a row-major array.
 fn extents(spec: &ArraySpec) -> PyResult<Extents> {
     let shape = spec.shape.iter().map(|&n| isize::try_from(n));
     let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;

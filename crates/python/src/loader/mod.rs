@@ -321,7 +321,7 @@ impl BatchSource {
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
         let geometry = batch.geometry().map(|rows| columns::geometry(py, rows)).transpose()?;
-        // Of a batch on a GPU only the images are there.
+        // A batch on a GPU has only its images there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
                 DeviceArray::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()

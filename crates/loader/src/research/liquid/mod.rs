@@ -8,7 +8,7 @@
 //! read ahead for another rank.
 //!
 //! ```text
-//! Replay    which sample each draw is, what it leaves in memory, what is read into a free slot
+//! Replay    the sample of each draw, whether it stays in memory, the sample for its free slot
 //! Buffer    the slots, filled by draws and refills in any order
 //! ```
 //!
