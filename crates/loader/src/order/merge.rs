@@ -3,8 +3,8 @@
 //!
 //! Before the fraction `t` a stratum has `n t` draws, up or down by a half. So the draws of all `F`
 //! strata before `t` are `N t`, up or down by `F / 2`, and position `p` is found by starting at
-//! `t = (p - F / 2) / N`, where at most `p` draws can have passed, and taking the at most `F` missing
-//! ones one by one. That is `O(F log F)` for any position.
+//! `t = (p - F / 2) / N`, where at most `p` draws can have passed, and taking the at most `F`
+//! missing ones one by one. That is `O(F log F)` for any position.
 //!
 //! This also bounds how evenly strata are spread. Among the first `p` samples, the number from a
 //! stratum with the share `s` of the epoch differs from `s p` by at most `(1 + s (F - 2)) / 2`: by
