@@ -1,5 +1,5 @@
-//! Decodes images on the CPU into one contiguous batch, `[N, 224, 224, 3]` of bytes, as a training
-//! loop wants it: `cargo run --release --example batch -- train.beton`.
+//! Decodes images on the CPU into one contiguous batch, `[N, 224, 224, 3]` of bytes, for a training
+//! loop: `cargo run --release --example batch -- train.beton`.
 #![allow(clippy::print_stdout)]
 use fdconvert_codec::{Decoder, Filter, Resizer};
 use fdconvert_core::{Error, Limits, Pixels};
@@ -35,8 +35,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Shrinks the shorter side to `SIDE` and puts the centre into `slot`. What is smaller than the
-/// slot is centred in it; gray becomes three channels.
+/// Scales the shorter side down to `SIDE` and puts the centre into `slot`. A smaller image is
+/// centred in the slot; gray becomes three channels.
 fn fit(key: &str, resizer: &mut Resizer, pixels: Pixels, slot: &mut [u8]) -> Result<()> {
     let short = pixels.width.min(pixels.height);
     let scale = (f64::from(SIDE) / f64::from(short)).min(1.0);

@@ -9,7 +9,7 @@ fn main() -> Result<()> {
         let sample = dataset.get(index)?;
         for (field, value) in dataset.schema().fields.iter().zip(&sample.values) {
             match value {
-                // `image.bytes` views the memory map: nothing was copied.
+                // `image.bytes` is a view of the memory map: nothing was copied.
                 Value::Image(image) => {
                     let (codec, w, h) = (image.codec.extension(), image.width, image.height);
                     println!(

@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let mut loader = Loader::new(datasets.clone(), options())?;
     println!("{} samples, {} batches an epoch", datasets.len(), loader.len());
 
-    // The checkpoint is that of the last batch that was handed over, however many are made ahead.
+    // The checkpoint is that of the last delivered batch, whatever the number of prefetched ones.
     let first = loader.next_batch().transpose()?;
     println!("batch 0: samples {:?}", first.as_ref().map(|batch| batch.samples()));
     let checkpoint = loader.state().to_bytes();

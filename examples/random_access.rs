@@ -36,7 +36,7 @@ fn read(dataset: &dyn Reader, seed: u64) -> Result<u64> {
     let mut state = seed;
     let mut bytes = 0;
     for _ in 0..READS_PER_THREAD {
-        // Knuth's MMIX generator; the upper bits are the good ones.
+        // Knuth's MMIX generator; its upper bits are the better ones.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let sample = dataset.get((state >> 33) % dataset.len())?;

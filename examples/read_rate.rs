@@ -1,7 +1,7 @@
-//! How fast a dataset is read: `cargo run --release --example read_rate -- train/`.
+//! Measures how fast a dataset is read: `cargo run --release --example read_rate -- train/`.
 //!
-//! Once fetching samples alone, once looking at every byte of their images, on one thread, from
-//! the page cache.
+//! Once it only fetches samples, once it reads every byte of their images, on one thread, from the
+//! page cache.
 #![allow(clippy::print_stdout)]
 use fdconvert_reader::{Reader, Result, Value, open};
 use std::time::Instant;
@@ -11,7 +11,7 @@ const ROUNDS: u32 = 5;
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
     let dataset = open(path)?;
-    // The first round brings everything into the cache.
+    // The first round reads everything into the cache.
     pass(&*dataset, true)?;
     for (what, touch) in [("fetching samples", false), ("and reading every byte", true)] {
         let began = Instant::now();
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Visits every sample; the sum keeps the compiler from leaving anything out.
+/// Reads every sample; the sum keeps the compiler from removing the reads.
 fn pass(dataset: &dyn Reader, touch: bool) -> Result<u64> {
     let mut sum = 0;
     for index in 0..dataset.len() {

@@ -46,14 +46,14 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The command line with the formats' own options.
+    /// Returns the command line with the formats' options.
     pub(crate) fn whole() -> clap::Command {
         let command = examples_first(hide_where_idle(format_options::add_to(Self::command())));
         command.mut_subcommands(|command| command.mut_args(negatives_are_values))
     }
 }
 
-/// Lets `--seed -1` be refused for what it is: clap's own hint would be to make it a path.
+/// Lets `--seed -1` be refused with a useful error: clap's own hint would be to make it a path.
 fn negatives_are_values(arg: clap::Arg) -> clap::Arg {
     let takes_value = arg.get_action().takes_values() && arg.get_long().is_some();
     if takes_value { arg.allow_negative_numbers(true) } else { arg }

@@ -1,11 +1,11 @@
-//! What is said about arguments that are no command, in the words of this command.
+//! Errors about invalid arguments, in this command's words.
 use fdconvert_core::ShownText;
 use std::{
     ffi::OsString,
     io::{self, Write},
 };
 
-/// What the parser says of a number, and what a person can act on.
+/// The parser's descriptions of numbers, and more helpful ones.
 const WORDS: [(&str, &str); 5] = [
     ("invalid digit found in string", "this is not a whole number; write digits only"),
     ("invalid float literal", "this is not a number"),
@@ -14,15 +14,15 @@ const WORDS: [(&str, &str); 5] = [
     ("number too small to fit in target type", "this number is too small"),
 ];
 
-/// `help -h` and `help pack --help` are `help` and `help pack`: the parser takes what stands behind
-/// `help` for names of commands.
+/// Makes `help -h` and `help pack --help` mean `help` and `help pack`: the parser takes arguments
+/// after `help` for names of commands.
 pub(crate) fn without_help_of_help(args: &[OsString]) -> Vec<OsString> {
     let asks_for_help = args.get(1).is_some_and(|command| command == "help");
     let is_help = |arg: &&OsString| *arg == "-h" || *arg == "--help";
     args.iter().filter(|arg| !asks_for_help || !is_help(arg)).cloned().collect()
 }
 
-/// The text of an error, of help or of the version, safe for a terminal.
+/// Returns the text of an error, of help or of the version, safe for a terminal.
 pub(crate) fn text(error: &clap::Error) -> String {
     ShownText(translated(error.render().to_string())).to_string()
 }
@@ -31,14 +31,14 @@ fn translated(text: String) -> String {
     WORDS.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
-/// Prints it where it belongs. Where help cannot be printed, nothing else can.
+/// Prints it to its usual stream. If help cannot be printed, nothing else can.
 pub(crate) fn print(error: &clap::Error) {
     if !error.use_stderr() {
         let _ = error.print();
         return;
     }
     let plain = error.render().to_string();
-    // Colours are escape sequences too, so a text with others goes without them.
+    // Colours are escape sequences, too, so that a text with others is printed without them.
     let is_safe = ShownText(&plain).to_string() == plain;
     let text = if is_safe && console::colors_enabled_stderr() {
         translated(error.render().ansi().to_string())

@@ -1,4 +1,4 @@
-//! Options of which one of a few values is typed.
+//! Options with a fixed choice of values.
 use clap::ValueEnum;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

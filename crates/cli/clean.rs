@@ -1,4 +1,4 @@
-//! `fdconvert clean`: what killed runs have left in a store, where no list of objects shows it.
+//! `fdconvert clean`: removes uploads of killed runs from a store, which no list of objects shows.
 use crate::{Outcome, Session, common::Common, output};
 use clap::Args;
 use fdconvert::plumbing::TimeSpan;

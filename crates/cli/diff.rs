@@ -11,7 +11,7 @@ use fdconvert::{DiffOptions, Differences, diff, results::Changed};
 use fdconvert_core::{Result, Shown};
 use std::path::{Path, PathBuf};
 
-/// Differences shown one by one on a terminal; `--json` has more.
+/// Number of differences listed on a terminal; `--json` has more.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ fn changed(sample: &Changed) -> String {
     format!("changed: sample {place} (`{}`): {}\n", Shown(&sample.key), what.join("; "))
 }
 
-/// The first of many lines, and how many more there are.
+/// Appends the first of many lines, and the number of others.
 fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>, left_out: u64) {
     let n_lines = lines.len();
     lines.take(SHOWN).for_each(|line| text.push_str(&line));

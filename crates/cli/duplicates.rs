@@ -14,9 +14,9 @@ use fdconvert::{
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
-/// Groups, and samples that cannot be read, that are shown one by one; `--json` has more.
+/// Number of groups, and of unreadable samples, in the list; `--json` has more.
 const SHOWN: usize = 20;
-/// Samples of a group that are shown.
+/// Number of listed samples per group.
 const MEMBERS_SHOWN: usize = 10;
 
 #[derive(Debug, Args)]
@@ -114,7 +114,7 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
     text
 }
 
-/// A line for each sample, the first one in front.
+/// Returns a line for each sample, the first one in front.
 fn of_group(args: &DuplicatesArgs, group: &Group) -> String {
     let mut text = String::new();
     for (number, member) in group.samples.iter().take(MEMBERS_SHOWN).enumerate() {
@@ -141,7 +141,7 @@ fn of_member(args: &DuplicatesArgs, member: &Member) -> String {
     format!("sample {}{of}{split} (`{}`)", member.index, Shown(&member.key))
 }
 
-/// Of which dataset, where there are several.
+/// Returns the name of a dataset, if there are several.
 fn name(args: &DuplicatesArgs, dataset: usize) -> String {
     match args.datasets.get(dataset) {
         Some(path) if args.datasets.len() > 1 => format!(" of {}", output::path(path)),

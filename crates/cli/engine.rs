@@ -10,10 +10,10 @@ use std::{
 };
 
 const MODULE: &str = "fdconvert.ray";
-/// Names the Python that has the package and Ray.
+/// Variable with the path of a Python that has the package and Ray.
 const VARIABLE: &str = "FDCONVERT_PYTHON";
 
-/// Lets the module do it, which prints its report.
+/// Runs the module, which prints its report.
 pub(crate) fn run(args: &PackArgs, plan: &Path, out: &Path) -> Result<Outcome> {
     let python = env::var_os(VARIABLE).unwrap_or_else(|| OsString::from("python3"));
     check(&python)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PackArgs, plan: &Path, out: &Path) -> Result<Outcome> {
     }
 }
 
-/// Refuses a Python without the package or without Ray, before anything is done.
+/// Refuses a Python without the package or without Ray, before any work.
 fn check(python: &OsString) -> Result<()> {
     let mut command = Command::new(python);
     command.args(["-c", &format!("import {MODULE}")]).stdin(Stdio::null());

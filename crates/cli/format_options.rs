@@ -1,4 +1,4 @@
-//! Flags made from the options that formats declare: a new format brings its own.
+//! Flags from the options that formats declare: a new format brings its own.
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 use fdconvert::ByteCount;
 use fdconvert_core::{FormatOption, OptionKind, OptionValues};
@@ -17,10 +17,10 @@ fn all() -> Vec<(&'static str, FormatOption)> {
     options
 }
 
-/// The commands that take formats' options.
+/// Commands with formats' options.
 const WITH_OPTIONS: [&str; 2] = ["pack", "plan"];
 
-/// The command line with the formats' own options.
+/// Adds the formats' options to the command line.
 pub(crate) fn add_to(command: Command) -> Command {
     let args = all().into_iter().map(|(format, option)| {
         let arg = Arg::new(option.name)
@@ -51,7 +51,7 @@ pub(crate) fn add_to(command: Command) -> Command {
     })
 }
 
-/// The format options that were given.
+/// Returns the given options of formats.
 pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
     let mut values = OptionValues::default();
     let Some((_, pack)) = matches.subcommand().filter(|(name, _)| WITH_OPTIONS.contains(name))

@@ -38,7 +38,7 @@ fn run_probe(args: &ProbeArgs, session: &Session) -> Result<Outcome> {
     let found = probe(args.driver.as_deref());
     let has_library = found.backends.contains(&Backend::NvJpeg);
     let tried = usable(&found).filter(|_| has_library).map_or_else(Vec::new, |device| {
-        // What fails here has been told, or fails again with each engine.
+        // An error here has been reported, or occurs again with each engine.
         engines(args.driver.as_deref(), None, device.ordinal).unwrap_or_default()
     });
     if args.common.json {
@@ -46,11 +46,11 @@ fn run_probe(args: &ProbeArgs, session: &Session) -> Result<Outcome> {
     } else {
         session.print(&as_text(&found, &tried))?;
     }
-    // That there is no GPU is an answer.
+    // A missing GPU is a valid answer.
     Ok(Outcome::Complete)
 }
 
-/// The first GPU that the kernels run on.
+/// Returns the first GPU that the kernels run on.
 fn usable(found: &Probe) -> Option<&Device> {
     found.devices.iter().find(|device| device.is_supported())
 }
@@ -61,7 +61,7 @@ fn because(found: &Probe) -> String {
             "GPU {} can decode baseline JPEGs that have entry points; the CPU does all others",
             device.ordinal
         ),
-        // The error itself is told elsewhere, with what was tried.
+        // The error itself is printed elsewhere, with the attempts.
         (Err(GpuError::NoDriver { .. }), ..) => "there is no CUDA driver".into(),
         (Err(error), ..) => error.to_string(),
         (Ok(_), None, Some(device)) => {

@@ -1,12 +1,11 @@
-//! Texts of the help that are not those of an option: examples, and what columns mean.
+//! Texts of the help besides those of options: examples, and the meaning of columns.
 use clap::Command;
 
-/// As clap's own, with the examples between usage and options.
+/// Clap's own template, with the examples between usage and options.
 const EXAMPLES_FIRST: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
-/// Puts the examples of a command, which are its `before_help`, where a reader meets them before the
-/// options.
+/// Moves the examples of a command, its `before_help`, in front of the options.
 pub(crate) fn examples_first(command: Command) -> Command {
     let has_examples =
         command.get_before_help().or_else(|| command.get_before_long_help()).is_some();
@@ -14,10 +13,10 @@ pub(crate) fn examples_first(command: Command) -> Command {
     if has_examples { command.help_template(EXAMPLES_FIRST) } else { command }
 }
 
-/// Closes the help and the manual page.
+/// End of the help and the manual page.
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped.";
 
-/// Closes the short help.
+/// End of the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";
 
 pub(crate) const PACK_EXAMPLES: &str = "\

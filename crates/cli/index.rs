@@ -54,7 +54,8 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Other formats have their indexes inside: nothing can be added next to them.
+/// Refuses other formats: they have their indexes inside, so that nothing can be added next to
+/// them.
 fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
     let path = &args.dataset;
     if args.jpeg_index == JpegIndex::OFF || wds.detect(path) {
@@ -73,7 +74,7 @@ fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
     Err(Error::usage("--jpeg-index", what))
 }
 
-/// What is a dataset of another format: it has its index inside, or none at all.
+/// Refuses a dataset of another format: it has its index inside, or none at all.
 fn refuse_without_shards(args: &IndexArgs, wds: &Wds) -> Result<()> {
     let path = &args.dataset;
     if wds.detect(path) {

@@ -1,4 +1,4 @@
-//! Flags that say how tables, annotations and classes are taken.
+//! Flags for reading tables, annotations and classes.
 use clap::Args;
 use fdconvert::{Boxes, PackOptions};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(crate) struct LabelArgs {
 }
 
 impl LabelArgs {
-    /// Sets the options that the flags say.
+    /// Sets the options of the flags.
     pub(crate) fn set(&self, options: &mut PackOptions) {
         options.boxes = self.boxes;
         options.label_columns.clone_from(&self.label_columns);

@@ -1,7 +1,8 @@
-//! The `fdconvert` command: arguments to options of the library, one call, printing, an exit status.
+//! The `fdconvert` command: from arguments to options of the library, one call, printing, an exit
+//! status.
 //!
-//! [`main`] is the command as a process has it: it prints, and takes Ctrl-C for itself. Programs call
-//! the library `fdconvert` instead.
+//! [`main`] is the command as a process runs it: it prints, and handles Ctrl-C. Programs call the
+//! library `fdconvert` instead.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -52,10 +53,10 @@ mod view;
 pub use run::main;
 use session::Session;
 
-/// How a command that ran to its end found the data.
+/// Outcome of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// All is well.
+    /// No problems.
     Complete,
     /// Samples were skipped or damage was found.
     DataProblems,

@@ -1,4 +1,4 @@
-//! What a run of the library tells, on the screen.
+//! Shows the events of a run on the screen.
 use crate::{
     Session, output,
     progress::{Bar, PackProgress, bar, steps},
@@ -6,7 +6,7 @@ use crate::{
 use fdconvert::{Context, Event, Observer, ProfileReport, Progress, Stage, Steps};
 use std::path::Path;
 
-/// Listens for a session.
+/// Receives events for a session.
 pub(crate) struct Listener<'a> {
     pub(crate) session: &'a Session,
     pub(crate) quiet: bool,
@@ -18,7 +18,7 @@ impl<'a> Listener<'a> {
         Self { session, quiet, packing: "packing" }
     }
 
-    /// Returns what a run works in.
+    /// Returns the context of a run.
     pub(crate) fn context(&'a self) -> Context<'a> {
         Context { cancel: self.session.cancel(), progress: self }
     }

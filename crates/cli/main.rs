@@ -1,4 +1,4 @@
-//! The `fdconvert` command. All of it is in the library beside this file, so that other programs
+//! The `fdconvert` command. All of it is in the library next to this file, so that other programs
 //! can run it in their own process.
 #![forbid(unsafe_code)]
 

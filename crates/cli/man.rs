@@ -1,4 +1,4 @@
-//! `fdconvert man`: a page for the command and for each of its commands.
+//! `fdconvert man`: a page for the command and for each of its subcommands.
 use crate::{Outcome, Session, output};
 use clap::{Args, Command};
 use clap_mangen::Man;

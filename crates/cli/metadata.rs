@@ -1,4 +1,4 @@
-//! The flag that says what images lose beside their pixels.
+//! The flag for removing metadata from images.
 use clap::Args;
 use fdconvert::MetadataKind;
 

@@ -1,4 +1,4 @@
-//! From flags to the library's options: field by field, nothing is decided here.
+//! From flags to the library's options: field by field, without decisions.
 use crate::{
     choices::{ByArg, CheckArg, FilterArg, OnErrorArg, SubsamplingArg},
     option_args::OptionArgs,
@@ -7,7 +7,7 @@ use fdconvert::{By, Check, Filter, OnPackError, PackOptions, Subsampling};
 use fdconvert_core::OptionValues;
 
 impl OptionArgs {
-    /// The options that the flags say, with those of formats.
+    /// Returns the options of the flags, with those of formats.
     pub(crate) fn to_options(&self, format_options: &OptionValues) -> PackOptions {
         let mut options = PackOptions::default();
         options.format_options = format_options.0.clone();

@@ -1,4 +1,4 @@
-//! How numbers and names look in text, where it goes, and whether it is still read.
+//! The form of numbers and names in text, its destination, and the detection of closed pipes.
 use fdconvert_core::{Error, OptionRef, Remark, Setting, Shown, ShownText, shell_word};
 pub(crate) use fdconvert_core::{bandwidth, images_per_s, size};
 use std::{
@@ -12,12 +12,12 @@ pub(crate) fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// `1,281,167`.
+/// Formats a number like `1,281,167`.
 pub(crate) fn count(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
 }
 
-/// `1 sample`, `12 classes`.
+/// Formats a number with a noun: `1 sample`, `12 classes`.
 pub(crate) fn counted(n: u64, what: &str) -> String {
     let ending = match n {
         1 => "",
@@ -27,8 +27,8 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{ending}", count(n))
 }
 
-/// The line below those of a list that are shown: how many more there are, and whether the
-/// document has all.
+/// Returns the line after the shown part of a list: the number of others, and whether the document
+/// has all.
 pub(crate) fn more(n_more: usize, n_listed: usize, left_out: u64) -> String {
     let n_more = count(n_more as u64 + left_out);
     match left_out {
@@ -37,12 +37,12 @@ pub(crate) fn more(n_more: usize, n_listed: usize, left_out: u64) -> String {
     }
 }
 
-/// A path in a text: on one line, whatever it is called.
+/// Formats a path on one line, whatever its name.
 pub(crate) fn path(path: &Path) -> String {
     Shown(path.display()).to_string()
 }
 
-/// An option of the library as a flag; an argument as it is.
+/// Formats an option of the library as a flag; an argument is unchanged.
 pub(crate) fn flag(option: &OptionRef) -> String {
     let flag = format!("--{}", option.name.replace('_', "-"));
     match &option.setting {
@@ -52,12 +52,13 @@ pub(crate) fn flag(option: &OptionRef) -> String {
     }
 }
 
-/// Returns what a remark says, options by their flags.
+/// Formats a remark with options as flags.
 pub(crate) fn remark(remark: &Remark) -> String {
     remark.spelled(flag)
 }
 
-/// Why a sample is bad, without its name in front: for lines that begin with it.
+/// Returns the reason why a sample is bad without its leading key: for lines that begin with the
+/// key.
 pub(crate) fn without_key(reason: &Remark, key: &str) -> String {
     let reason = remark(reason);
     let named = format!("sample `{}`: ", Shown(key));
@@ -66,10 +67,10 @@ pub(crate) fn without_key(reason: &Remark, key: &str) -> String {
     rest.unwrap_or(&reason).to_owned()
 }
 
-/// Writes a line to standard error. Names in it are to be shown before; what else would steer the
-/// terminal is spelled out here.
+/// Writes a line to standard error. Names must be [`Shown`] before; other control characters are
+/// escaped here.
 pub(crate) fn warn(text: &dyn Display) {
-    // Where standard error is closed, there is no other place to say so.
+    // If standard error is closed, there is no other place to report it.
     let _ = writeln!(io::stderr(), "{}", ShownText(text));
 }
 

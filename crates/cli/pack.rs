@@ -100,7 +100,7 @@ fn refuse_beside_plan(given: &PackOptions) -> Result<()> {
     Err(Error::usage("--plan", what))
 }
 
-/// Says what would be done. The output is not opened.
+/// Prints the plan of the run. The output is not opened.
 fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outcome> {
     let job = samples.job();
     let (source, plan, format) = (&*job.source, &job.plan, &*job.format);

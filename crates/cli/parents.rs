@@ -1,4 +1,4 @@
-//! Folders that outputs will lie in: they must be there before any work is done.
+//! Checks that the folders of outputs exist, before any work.
 use crate::{args::Command, fractal::args::FractalCommand};
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::place::is_url;
@@ -7,10 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Refuses to begin a command whose output would be in a folder that is missing: before minutes of
-/// work, not after.
+/// Refuses a command with an output in a missing folder: before minutes of work, not after.
 pub(crate) fn check(command: &Command) -> Result<()> {
-    // Stores have no folders; where they cannot be written to, that is told later.
+    // Stores have no folders; errors of writing to them are reported later.
     let outputs = outputs(command).into_iter().filter(|(_, path)| !is_url(path));
     for (option, path) in outputs {
         let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else { continue };
@@ -38,7 +37,7 @@ pub(crate) fn check(command: &Command) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a command writes, each with what names it.
+/// Returns the outputs of a command, each with the name of its option.
 fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
     let mut outputs: Vec<(&'static str, Option<&PathBuf>)> = Vec::new();
     match command {

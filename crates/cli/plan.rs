@@ -7,7 +7,7 @@ use fdconvert::{plumbing::check_plan_place, results::Plan};
 use fdconvert_core::{OptionValues, Result, Shown};
 use std::path::PathBuf;
 
-/// Splits and outputs that a text lists; JSON has all.
+/// Number of splits and outputs in a text; JSON has all.
 pub(crate) const SHOWN: usize = 8;
 
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ fn report(
     session.print(&text)
 }
 
-/// One line for each split.
+/// Returns one line for each split.
 pub(crate) fn shards_text(plan: &Plan) -> String {
     let mut text = String::new();
     let splits = plan.splits();

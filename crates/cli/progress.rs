@@ -1,4 +1,4 @@
-//! How far a run is, on standard error: a bar on a terminal, else a line now and then.
+//! The progress of a run on standard error: a bar on a terminal, else a line now and then.
 use crate::{Session, output, output::size, terminal};
 use console::{measure_text_width, truncate_str};
 use fdconvert_core::{Shown, Skipped};
@@ -14,17 +14,17 @@ use std::{
     time::Duration,
 };
 
-/// Between two lines where there is no terminal: often enough to see that it is alive, seldom
-/// enough for a log.
+/// Time between two lines without a terminal: often enough to show progress, rarely enough for a
+/// log.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Between two pictures of a bar that does not move.
+/// Time between two redraws of a bar that does not move.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Columns where the terminal does not tell.
+/// Number of columns if the terminal does not report it.
 const COLUMNS: usize = 80;
 
-/// A bar or lines on standard error. It goes off the screen at the latest when it is dropped.
+/// A bar or lines on standard error. Dropping it clears the bar.
 pub(crate) struct Bar {
     bar: ProgressBar,
     message: Arc<Mutex<String>>,
@@ -49,7 +49,7 @@ impl Bar {
         self.bar.tick();
     }
 
-    /// Takes the bar off the screen.
+    /// Clears the bar.
     pub(crate) fn finish_and_clear(&self) {
         self.bar.finish_and_clear();
         // The thread that writes lines ends when its channel is closed.
@@ -63,21 +63,21 @@ impl Drop for Bar {
     }
 }
 
-/// Whether the number of things done in a second means something.
+/// Whether a rate is meaningful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     /// Samples: the next takes as long as the last.
     Even,
-    /// Steps of which each is another.
+    /// Steps of different lengths.
     Uneven,
 }
 
-/// Progress through samples. It shows nothing when `quiet`.
+/// Returns a bar for samples. It shows nothing if `quiet`.
 pub(crate) fn bar(what: &'static str, quiet: bool, session: &Session) -> Bar {
     begin(what, Pace::Even, quiet, session)
 }
 
-/// Progress through steps of different lengths: no rate, no time left.
+/// Returns a bar for steps of different lengths, without a rate or remaining time.
 pub(crate) fn steps(what: &'static str, quiet: bool, session: &Session) -> Bar {
     begin(what, Pace::Uneven, quiet, session)
 }
@@ -112,7 +112,7 @@ fn begin(what: &'static str, pace: Pace, quiet: bool, session: &Session) -> Bar 
         };
         bar.set_style(style.with_key("line", draw));
     }
-    // At once, and while nothing moves.
+    // Drawn at once, and while nothing moves.
     bar.tick();
     bar.enable_steady_tick(TICK);
     Bar { bar, message, lines: Mutex::new(None) }
@@ -139,7 +139,7 @@ fn write_lines(
     sender
 }
 
-/// What a line tells.
+/// Contents of a line.
 struct Facts<'a> {
     what: &'a str,
     done: u64,
@@ -150,7 +150,7 @@ struct Facts<'a> {
     message: &'a str,
 }
 
-/// Returns what is known: nothing is said of a rate or a time before something was done.
+/// Returns the known facts: a rate or a time only after something was done.
 fn parts(facts: &Facts<'_>) -> Vec<String> {
     let mut parts = vec![facts.what.to_owned()];
     if facts.total > 0 {
@@ -170,8 +170,8 @@ fn parts(facts: &Facts<'_>) -> Vec<String> {
     parts
 }
 
-/// All that fits into fewer than so many columns, so that the terminal never wraps the line: a
-/// wrapped one cannot be taken back.
+/// Returns the parts that fit into fewer than `columns`, so that the terminal never wraps the line:
+/// a wrapped one cannot be cleared.
 fn line(facts: &Facts<'_>, columns: usize) -> String {
     let most = columns.saturating_sub(1);
     let parts = parts(facts);

@@ -31,7 +31,7 @@ impl ReadingArgs {
     }
 }
 
-/// The splits that a command which looks at whole datasets takes.
+/// Returns the splits for a command on whole datasets.
 pub(crate) fn splits(named: &[String]) -> SplitChoice {
     if named.is_empty() { SplitChoice::All } else { SplitChoice::named(named) }
 }

@@ -9,8 +9,8 @@ use clap::{ArgMatches, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
 use std::{ffi::OsString, io, mem::ManuallyDrop};
 
-/// The command as a process of its own: prints, stops on Ctrl-C, and returns the exit status.
-/// `args` begin with the name of the program.
+/// Runs the command as a separate process would: prints, stops on Ctrl-C, and returns the exit
+/// status. `args` begin with the name of the program.
 pub fn main<I, A>(args: I) -> u8
 where
     I: IntoIterator<Item = A>,
@@ -37,7 +37,7 @@ where
         Ok(Outcome::DataProblems) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            // Whatever a read that was stopped looked like to who asked for it.
+            // A stopped read may have surfaced as any error.
             let error = if session.cancel().is_cancelled() { Error::Cancelled } else { error };
             session.say(&format!("error: {}", error.spelled(output::flag)));
             if error.class() == Class::Cancelled { 130 } else { 2 }
@@ -86,10 +86,10 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
     }
 }
 
-/// The first signal asks to stop, the second stops.
+/// Makes the first signal request a stop, and the second one stop the process.
 fn stop_on_signals(command: &Command, session: &Session) {
     let (cancel, screen) = (session.cancel().clone(), session.screen().clone());
-    // A viewer stops at once, and leaves nothing behind.
+    // A viewer stops at once and leaves no files.
     let says = !matches!(command, Command::View(_));
     let installed = ctrlc::set_handler(move || {
         if cancel.is_cancelled() {

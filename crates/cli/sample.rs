@@ -1,4 +1,4 @@
-//! `fdconvert sample`: something to try the other commands on.
+//! `fdconvert sample`: photos for trying the other commands.
 use crate::{Outcome, Session, common::Common, output};
 use clap::Args;
 use fdconvert_core::{Error, Result};

@@ -1,4 +1,4 @@
-//! Flags that choose samples by what they are, and tell those of several sources apart.
+//! Flags that select samples by their properties, and distinguish those of several sources.
 use clap::Args;
 use fdconvert::{Dedup, Per, Prefix};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What ties one run of a command to the one who started it.
+//! Connects one run of a command to its caller.
 use crate::output;
 use fdconvert_core::{Error, Result, ShownText, shell_word};
 use fdconvert_pipeline::Cancel;
@@ -15,7 +15,7 @@ use std::{
 pub(crate) struct Screen(Arc<Mutex<Option<ProgressBar>>>);
 
 impl Screen {
-    /// Lines are written above this bar from now on.
+    /// Sets the bar that lines are written above.
     pub(crate) fn show(&self, bar: &ProgressBar) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
     }
@@ -30,17 +30,17 @@ impl Screen {
     }
 }
 
-/// One run of the command: the switch that stops it, and where its output goes.
+/// One run of the command: its cancel switch, and its output.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     cancel: Cancel,
-    /// What is on standard error, so that a line can be written above it.
+    /// The bar on standard error, so that lines can be written above it.
     screen: Screen,
     command: OnceLock<String>,
 }
 
 impl Session {
-    /// The switch that stops the run.
+    /// Returns the switch that stops the run.
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -54,18 +54,17 @@ impl Session {
         self.screen.say(text);
     }
 
-    /// The command line, for reports; empty where there was none.
+    /// Returns the command line, for reports; empty without one.
     pub(crate) fn command(&self) -> &str {
         self.command.get().map_or("", String::as_str)
     }
 
     pub(crate) fn set_command(&self, args: &[OsString]) {
         let quoted = args.iter().map(|arg| shell_word(&arg.to_string_lossy()));
-        // The first run of a session names it.
+        // The first run of a session sets it.
         let _ = self.command.set(quoted.collect::<Vec<_>>().join(" "));
     }
 
-    /// Writes to standard output.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(bytes)
@@ -73,13 +72,13 @@ impl Session {
             .map_err(Error::io("write", "standard output"))
     }
 
-    /// Writes text that ends in a line break. Names from outside are to be [`Shown`] before, so
-    /// that none begins a line; what else would steer a terminal is spelled out here.
+    /// Writes text that ends in a line break. Names from outside must be [`Shown`] before, so that
+    /// none begins a line; other control characters are escaped here.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         self.print_bytes(ShownText(text).to_string().as_bytes())
     }
 
-    /// Writes one document: what it is, its version, and its fields.
+    /// Writes one document: its kind, its version, and its fields.
     pub(crate) fn print_json(&self, document: &str, fields: Map<String, Value>) -> Result<()> {
         self.print_document(&fdconvert::plumbing::document(document, fields))
     }
@@ -89,7 +88,7 @@ impl Session {
         let mut text = serde_json::to_string_pretty(document)
             .map_err(|cause| Error::io("write", "standard output")(io::Error::other(cause)))?;
         text.push('\n');
-        // JSON has escapes of its own.
+        // JSON has its own escapes.
         self.print_bytes(text.as_bytes())
     }
 }

@@ -11,7 +11,7 @@ use fdconvert::{SheetOptions, sheet};
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
-/// Samples without a picture that are shown one by one; `--json` has them all.
+/// Number of listed samples without a picture; `--json` has them all.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]

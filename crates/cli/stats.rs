@@ -16,7 +16,7 @@ use fdconvert::{
 use fdconvert_core::{Result, Shown};
 use std::path::PathBuf;
 
-/// Classes that are shown from each end; `--json` has all.
+/// Number of classes shown from each end; `--json` has all.
 const CLASSES_SHOWN: usize = 10;
 
 #[derive(Debug, Args)]
@@ -117,7 +117,7 @@ fn as_text(args: &StatsArgs, found: &DatasetStats) -> String {
     text
 }
 
-/// What is said of images that loaders do not show as they are.
+/// Describes images that loaders do not show unchanged.
 pub(crate) fn depth(counts: &Stats) -> String {
     let n = output::counted(counts.over_8_bits, "image");
     format!("{n} of more than 8 bits per channel, which loaders round to 8")
@@ -139,7 +139,7 @@ fn channels(pixels: &PixelStats, line: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// The most and the least frequent classes.
+/// Lists the most and the least frequent classes.
 fn classes(counts: &Stats, line: &mut dyn FnMut(&str, &str)) {
     let sorted = counts.by_frequency();
     let mut show = |(name, n): &(&str, u64)| {

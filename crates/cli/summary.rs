@@ -5,22 +5,21 @@ use fdconvert_core::{Codec, Result, Shard, Shown, Source};
 use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};
 
-/// Skipped samples that are listed one by one; the output's record has them all.
+/// Number of listed skipped samples; the output's record has them all.
 const LISTED: usize = 20;
 
-/// Runs that take less time are over before they reach the rate that they would have.
+/// Shorter runs end before they reach their full rate.
 const RATED_SECONDS: f64 = 1.0;
 
-/// What `pack` does, which says how labels came about.
+/// The verb of `pack`, with which the summary explains the origin of labels.
 pub(crate) const PACKED: &str = "packed";
 
-/// Class names that a line has.
+/// Number of class names on a line.
 const CLASSES_SHOWN: usize = 6;
 
 /// Name of the note about images that the format could not hold.
 const FELL_BACK: &str = "fell-back";
 
-/// What there is to say.
 pub(crate) struct Summary<'a> {
     pub(crate) verb: &'static str,
     pub(crate) samples: &'a Samples,
@@ -28,14 +27,14 @@ pub(crate) struct Summary<'a> {
 }
 
 /// Returns a line for each reason why samples or files of the source are not in the output. The
-/// `told` samples that the selection removed have lines of their own.
+/// `told` samples that the selection removed have separate lines.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = &source.facts().ignored;
     if !ignored.is_empty() {
         notes.push(ignored.to_string());
     }
-    // Not of links that lead nowhere, or in a circle.
+    // Not for links that lead nowhere, or in a circle.
     if ignored.link_names.iter().any(|link| link.ends_with("elsewhere")) {
         notes.push("--follow-links follows links that lead out of the source".to_owned());
     }
@@ -80,7 +79,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<Strin
     notes
 }
 
-/// The labels of a source, and how they came about: `2 classes from folders: cat, dog`.
+/// Returns the labels of a source, and their origin: `2 classes from folders: cat, dog`.
 pub(crate) fn labels(source: &dyn Source) -> String {
     let schema = source.schema();
     let origin = source.facts().label_origin.as_ref();
@@ -97,14 +96,14 @@ pub(crate) fn labels(source: &dyn Source) -> String {
     format!("{n}{origin}: {}{more}", shown.join(", "))
 }
 
-/// The first of several names.
+/// Lists the first of several names.
 fn named(names: &[String]) -> String {
     let more = if names.len() > SHOWN { ", ..." } else { "" };
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     format!("{}{more}", shown.join(", "))
 }
 
-/// `o-train.beton, o-val.beton`: what is really written.
+/// Lists the written paths: `o-train.beton, o-val.beton`.
 pub(crate) fn places(samples: &Samples) -> String {
     listed(&samples.outputs())
 }
@@ -116,7 +115,7 @@ fn listed(places: &[PathBuf]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Prints it as text or JSON and says how the data was.
+/// Prints the summary as text or JSON and returns the outcome.
 pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
         session.print_document(&summary.samples.document(summary.verb, summary.report))?;
@@ -133,7 +132,7 @@ impl Summary<'_> {
         let seconds = report.elapsed.as_secs_f64();
         let mut text = String::new();
         let mut line = |name: &str, what: String| {
-            // Writing to a string cannot fail. Whatever names say, this is one line.
+            // Writing to a string cannot fail. `Shown` keeps any name on one line.
             let _ = writeln!(text, "  {name:9} {}", Shown(what));
         };
         let by_default = if self.samples.is_default_format() { " (by default)" } else { "" };
@@ -192,7 +191,7 @@ impl Summary<'_> {
             },
         );
         for (name, explanation, n) in &report.notes {
-            // The cost line below says more about these.
+            // The cost line below has more about these.
             if *name != FELL_BACK {
                 line("note", format!("{} {explanation}", output::count(*n)));
             }
@@ -266,7 +265,7 @@ impl Summary<'_> {
     }
 }
 
-/// `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`
+/// Formats `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`.
 fn entry_points_text(entry_points: &EntryPointCounts, bytes_stored: u64) -> String {
     let EntryPointCounts { built, bytes, refused } = entry_points;
     let share = if bytes_stored > 0 { *bytes as f64 * 100.0 / bytes_stored as f64 } else { 0.0 };

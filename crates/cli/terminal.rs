@@ -1,23 +1,22 @@
-//! Standard error as a bar is drawn on it.
+//! Standard error as the target of a bar.
 use console::Term;
 use indicatif::{ProgressDrawTarget, TermLike};
 use std::io;
 
-/// Pictures of a bar in a second.
+/// Redraws of a bar per second.
 const PER_SECOND: u8 = 8;
 
-/// A terminal whose cursor rests at the beginning of the bar. At its end, which is the right edge,
-/// the terminal would put the `^C` that it echoes into the next line, and the bar could no longer
-/// be taken back.
+/// A terminal with its cursor at the start of the bar. At the end, which is the right edge, the
+/// terminal would echo `^C` into the next line, and the bar could no longer be cleared.
 #[derive(Debug)]
 struct Terminal(Term);
 
-/// Returns where a bar is drawn.
+/// Returns the target of a bar.
 pub(crate) fn target() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), PER_SECOND)
 }
 
-/// Columns, where the terminal tells.
+/// Returns the number of columns, if the terminal reports it.
 pub(crate) fn columns() -> Option<usize> {
     Term::stderr().size_checked().map(|(_, columns)| columns.into())
 }

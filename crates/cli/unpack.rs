@@ -12,7 +12,7 @@ use fdconvert::{ByteCount, Pack, PackOptions, Prepared};
 use fdconvert_core::{Error, Result};
 use std::path::PathBuf;
 
-/// Bytes are copied: what waits for the writer are views of the source's map.
+/// Bytes are copied: the data that waits for the writer are views of the source's map.
 const BUDGET_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) common: Common,
 }
-/// Problems shown one by one on a terminal; `--json` has them all.
+/// Number of listed problems on a terminal; `--json` has them all.
 const SHOWN: usize = 100;
 
 pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
@@ -65,7 +65,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         ));
     }
     if !args.common.quiet || !problems.is_empty() {
-        // Plain files have no checksums that they could be compared with.
+        // Plain files have no checksums for a comparison.
         let what = match (args.deep, found.has_images, found.is_plain_folder) {
             (true, true, true) => "files and pixels",
             (true, false, true) => "files; no image field: pixels not checked",
@@ -81,7 +81,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         };
         let dataset = output::path(&args.dataset);
         text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));
-        // Of plain files nothing else is expected.
+        // For plain files nothing else is expected.
         if found.samples > 0 && !found.has_checksums && !found.is_plain_folder {
             text.push_str("note: its samples have no checksums: a changed value may pass\n");
         }

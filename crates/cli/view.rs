@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ViewArgs, session: &Session) -> Result<Outcome> {
     let second = args.compare.as_ref().map(|other| served::open(other, &how));
     let server = fdconvert_view::Server::bind(first, second.transpose()?, args.port)?;
     let address = server.address();
-    // First of all, for those who read it to open it.
+    // Printed first, for programs that read it to open the address.
     if args.common.json {
         let mut fields = serde_json::Map::new();
         fields.insert("address".into(), serde_json::json!(address));
@@ -77,7 +77,7 @@ mod served {
     use fdconvert_view::Opened;
     use std::path::Path;
 
-    /// Opens a dataset, and says of which format it is.
+    /// Opens a dataset, and returns its format.
     pub(super) fn open(path: &Path, how: &OpenOptions) -> Result<Opened> {
         let reader = fdconvert_reader::open_with(path, how)?.into();
         let recognised = fdconvert_reader::recognise(path);

@@ -1,4 +1,4 @@
-//! The same command given again, after all of it or a part of it was done.
+//! The same command repeated, after it was finished completely or in part.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fdconvert, ok};
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Formats with the options that they need.
+/// Formats with their required options.
 const FORMATS: [(&str, &str, &[&str]); 9] = [
     ("beton", "x.beton", &[]),
     ("beton", "x.beton", &["--jpeg-index", "on"]),
@@ -31,7 +31,7 @@ fn source(root: &Path) -> PathBuf {
     photos
 }
 
-/// Exit status and everything that was said.
+/// Returns the exit status and all output.
 fn pack(source: &Path, out: &Path, format: &str, options: &[&str]) -> (i32, String) {
     let mut command = fdconvert();
     command.arg("pack").args([source, out]).args(["--format", format]).args(options);
@@ -158,7 +158,7 @@ fn devices_and_pipes_are_not_replaced() {
             assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo(), "{format}");
         }
     }
-    // A link is replaced as before, and what it leads to stays.
+    // A link is replaced as before, and its target stays.
     let link = root.path().join("x.beton");
     std::os::unix::fs::symlink(&pipe, &link).unwrap();
     assert_eq!(pack(&photos, &link, "beton", &["--overwrite"]).0, 0);
@@ -166,7 +166,7 @@ fn devices_and_pipes_are_not_replaced() {
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
-/// Before anything is packed, which may be hours of it.
+/// Before anything is packed, which may take hours.
 #[test]
 fn a_folder_is_no_name_for_a_file_nor_a_file_one_for_a_folder() {
     let root = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ fn a_folder_is_no_name_for_a_file_nor_a_file_one_for_a_folder() {
             let (code, text) = pack(&photos, out, format, options);
             assert!(code == 2 && text.contains(expected), "{format}: {text}");
         }
-        // Files of splits have names of their own.
+        // Files of splits have separate names.
         if format == "beton" {
             let split = ["--split", "train=0.5,val=0.5"];
             let (code, text) = pack(&photos, out, format, &split);

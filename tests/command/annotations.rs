@@ -1,4 +1,4 @@
-//! Annotations of other tools beside folders of images: what they become, and what is refused.
+//! Annotations of other tools next to folders of images: their conversion, and their refusal.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::panic)]
 
 mod coco_files;
@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A folder, with files of these texts in it.
+/// Writes a folder with files of these texts.
 fn write(root: &Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = root.join(name);
@@ -23,7 +23,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Keys and the values of their last field, of a packed dataset.
+/// Returns the keys of a packed dataset and the values of their last field.
 fn last_fields(dataset: &Path) -> Vec<(String, String)> {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let samples = (0..reader.len()).map(|index| reader.get(index).unwrap());
@@ -34,7 +34,7 @@ fn last_fields(dataset: &Path) -> Vec<(String, String)> {
     last.collect()
 }
 
-/// Packs into a beton, wds and mds, which all have the same values, and gives these.
+/// Packs into a beton, wds and mds, checks that all have the same values, and returns these.
 fn packed(folder: &Path, source: &Path, labels: &Path) -> (String, Vec<(String, String)>) {
     let out = |name: &str| folder.join(name);
     let (beton, wds, mds) = (out("o.beton"), out("o.wds"), out("o.mds"));
@@ -94,7 +94,7 @@ fn coco_becomes_lists_of_objects() {
             r#"{"size":[20,15],"bbox":[],"category":[],"category_name":[],"category_id":[],"area":[],"iscrowd":[],"segmentation":[],"keypoints":[],"id":[]}"#,
         ),
     ];
-    // Keys that are packed in other orders would be other samples.
+    // Keys in another order would be other samples.
     let ordered: Vec<_> = values.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     assert_eq!(ordered, expected);
     let shown = ok(&[&"inspect", &folder.path().join("o.beton"), &"--json"]);
@@ -104,7 +104,7 @@ fn coco_becomes_lists_of_objects() {
     let fields = json!([["image", "image"], ["image_id", "int"], ["objects", "json"]]);
     assert_eq!(json!(names), fields);
 
-    // What was unpacked with its table packs to the same.
+    // A dataset that was unpacked with its table packs to the same bytes.
     let (back, again) = (folder.path().join("back"), folder.path().join("again.beton"));
     ok(&[&"unpack", &folder.path().join("o.beton"), &back]);
     ok(&[&"pack", &back, &again]);
@@ -134,7 +134,7 @@ fn captions_are_a_list() {
     assert_eq!(values, expected);
 }
 
-/// What a change of the file above leads to.
+/// Returns the result of a change to the file above.
 fn coco_fails(change: impl FnOnce(&mut serde_json::Value)) -> String {
     let mut text = coco();
     change(&mut text);
@@ -230,7 +230,7 @@ fn a_plan_knows_annotations_again() {
     assert!(message.contains("changed"), "{message}");
 }
 
-/// A dataset as Ultralytics has it: images of 20x15.
+/// Writes a dataset in the layout of Ultralytics: images of 20x15.
 fn yolo(folder: &Path, data: &str) -> (PathBuf, PathBuf) {
     let root = folder.join("coco8");
     tree(&root, &["images/train/a.png", "images/train/b.png", "images/val/c.png"]);
@@ -267,7 +267,7 @@ fn yolo_becomes_pixels_and_splits() {
     let val = folder.path().join("v.beton");
     ok(&[&"pack", &root, &val, &"--labels", &data, &"--where", &"split == 'val'"]);
     assert_eq!(last_fields(&val), [("images/val/c.png".to_owned(), YOLO_C.to_owned())]);
-    // A resize changes the image, and not what its objects are measured by.
+    // A resize changes the image, but not the coordinates of its objects.
     let small = folder.path().join("s.beton");
     ok(&[&"pack", &root, &small, &"--labels", &data, &"--max-side", &"10", &"--no-split-folders"]);
     assert_eq!(texts(&small), [YOLO_A, YOLO_B, YOLO_C]);
@@ -393,7 +393,7 @@ fn voc_becomes_lists_of_objects() {
     check(bomb, &["Pascal VOC"]);
 }
 
-/// Masks of VOC are PNGs with a palette, whose indices are the labels.
+/// Masks of VOC are PNGs with a palette, and its indices are the labels.
 #[test]
 fn masks_keep_their_bytes() {
     let folder = tempfile::tempdir().unwrap();
@@ -419,14 +419,14 @@ fn masks_keep_their_bytes() {
     }
 }
 
-/// A photo of 75x50 with that EXIF orientation.
+/// Writes a photo of 75x50 with that EXIF orientation.
 fn photo(root: &Path, name: &str, orientation: u8) {
     let photos = fdconvert_testkit::fixtures::photos().join("turned");
     fs::create_dir_all(root).unwrap();
     fs::copy(photos.join(format!("exif-{orientation}.jpg")), root.join(name)).unwrap();
 }
 
-/// COCO annotations of one image with one box.
+/// Returns COCO annotations of one image with one box.
 fn coco_of(name: &str, size: Option<[u32; 2]>, bbox: [i64; 4]) -> String {
     let [x, y, width, height] = bbox;
     let mut image = json!({"id": 1, "file_name": name});
@@ -465,12 +465,12 @@ fn boxes_of_the_stored_image_are_turned_with_a_photo() {
     assert!(said.contains("annotations of 1 photo were of the image as it is stored"), "{said}");
     assert_eq!(objects(8, stored, &[]).0["bbox"], json!([[0, 43, 16, 32]]));
     assert_eq!(objects(5, stored, &["--jpeg-quality", "90"]).0["bbox"], json!([[0, 0, 16, 32]]));
-    // What is of the upright image, or says nothing, is of that.
+    // Annotations with the upright size, or without a size, refer to the upright image.
     assert_eq!(objects(6, Some([50, 75]), &[]).0["bbox"], json!([[0, 0, 32, 16]]));
     let (object, said) = objects(6, None, &[]);
     assert_eq!((&object["size"], &object["bbox"]), (&json!([50, 75]), &json!([[0, 0, 32, 16]])));
     assert!(!said.contains("photo"), "{said}");
-    // Where the size cannot tell, that is said, and an option decides.
+    // If the size is ambiguous, a note says so, and an option decides.
     let (object, said) = objects(3, stored, &[]);
     assert_eq!(object["bbox"], json!([[0, 0, 32, 16]]));
     assert!(
@@ -508,7 +508,7 @@ fn sizes_that_fit_no_frame_are_errors_of_their_sample() {
     let said = fails(&[&"pack", &root, &out, &"--boxes", &"stored"]);
     assert!(said.contains("--boxes") && said.contains("--labels"), "{said}");
 
-    // Label Studio states the stored size of what was annotated upright; others state none.
+    // Label Studio states the stored size for upright annotations; others state none.
     for (size, bbox, cure) in [
         (Some([75, 50]), [4, 55, 10, 15], "--boxes upright"),
         (None, [55, 4, 15, 10], "--boxes stored"),
@@ -721,7 +721,7 @@ fn yolo_of_other_programs_is_read() {
     }
     let values = last_fields(&out);
     assert!(values[0].1.contains("\"category_name\":[\"dog\"]"), "{values:?}");
-    // The same boxes by their folder, with the names of Darknet.
+    // The same boxes by their folder, with Darknet's names.
     let out = folder.path().join("f.beton");
     let said = ok(&[&"pack", &root, &out, &"--labels", &root.join("obj_train_data")]);
     assert!(!said.contains("no names"), "{said}");
@@ -751,7 +751,7 @@ fn lists_of_classes_give_their_numbers() {
         ok(&[&"pack", &at("val"), &at(out), &"--classes", &at(list)]);
         assert_eq!(labels(&at(out)), (names.clone(), vec![0, 2]), "{list}");
     }
-    // Packed ones, and by a plan that does not need the file any more.
+    // Packed ones, and by a plan that no longer needs the file.
     ok(&[&"pack", &at("plain.beton"), &at("4.mds"), &"--classes", &at("classes.txt")]);
     assert_eq!(labels(&at("4.mds")), (names.clone(), vec![0, 2]));
     let plan = at("p.fdplan");
@@ -818,7 +818,7 @@ fn imagesets_of_voc_are_keys_without_an_extension() {
         said.contains("packed 2 of 2") && said.contains("1 key of `keys` names a sample"),
         "{said}"
     );
-    // Two files are none that is meant.
+    // Two files are ambiguous.
     fs::write(&list, "000002\n").unwrap();
     let out = folder.path().join("n.beton");
     assert!(fails(&[&"pack", &root, &out, &"--keys", &list]).contains("000002"));

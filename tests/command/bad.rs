@@ -1,4 +1,4 @@
-//! Every broken or unusual file gives what it should: an error that names it, or an image.
+//! Every broken or unusual file gives the expected result: an error that names it, or an image.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use crate::common::{self, expect, ok};
@@ -20,11 +20,11 @@ const BROKEN: [&str; 14] = [
     "truncated.png",
     "truncated.bmp",
     "bad_crc.png",
-    // Not broken, but nothing that a beton can hold as it is.
+    // Not broken, but a beton cannot hold it as it is.
     "cmyk.jpg",
 ];
 
-/// Packs the folder and gives samples stored and the reasons of those left out.
+/// Packs the folder and returns the number of stored samples and the reasons of skipped ones.
 fn pack(source: &Path, out: &Path, options: &[&str]) -> (u64, BTreeMap<String, String>) {
     let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"pack", &source, &out];
     args.extend(options.iter().map(|arg| arg as &dyn AsRef<std::ffi::OsStr>));
@@ -37,7 +37,7 @@ fn pack(source: &Path, out: &Path, options: &[&str]) -> (u64, BTreeMap<String, S
     (report["samples"].as_u64().unwrap(), skipped.iter().map(pair).collect())
 }
 
-/// Packs a folder that holds all of [`BROKEN`], and others that are sound.
+/// Packs a folder with all of [`BROKEN`], and sound files.
 fn check_bad(bad: &Path) {
     let names = fs::read_dir(bad).unwrap().map(|entry| entry.unwrap().path());
     let total = names.filter(|path| path.extension().is_none_or(|it| it != "md")).count() as u64;
@@ -59,7 +59,7 @@ fn check_bad(bad: &Path) {
         assert!(ok(&[&"inspect", &out]).contains("truncated_half.jpg"));
     }
 
-    // Re-encoding converts CMYK; what is left are the broken ones.
+    // Re-encoding converts CMYK; only the broken ones remain.
     let (stored, skipped) = pack(bad, &out, &["--encode", "jpeg"]);
     assert!(!skipped.contains_key("cmyk.jpg"));
     assert_eq!(stored, total - BROKEN.len() as u64 + 1);
@@ -101,7 +101,7 @@ fn without_skip_the_first_bad_file_ends_the_run() {
 fn bombs_take_no_memory() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("x.beton");
-    // 1 GiB of address space for data is the bound that the kernel enforces here.
+    // Here the kernel enforces a limit of 1 GiB of address space for data.
     let script =
         r#"ulimit -v 1048576; exec "$0" pack "$1" "$2" --on-error skip --encode jpeg --threads 2"#;
     let output = std::process::Command::new("bash")
@@ -112,8 +112,8 @@ fn bombs_take_no_memory() {
     assert_eq!(output.status.code(), Some(1), "{}", common::text(&output.stderr));
 }
 
-/// Sound images of a kind that is not supported stay where their bytes stay, and are counted; where
-/// they would have to be decoded they are bad samples, with the cure.
+/// Sound images of an unsupported kind stay and are counted if their bytes stay; if they would have
+/// to be decoded they are bad samples, and the error suggests a cure.
 #[test]
 fn kinds_of_images_that_are_not_decoded_are_counted_where_they_are_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn kinds_of_images_that_are_not_decoded_are_counted_where_they_are_kept() {
     }
 }
 
-/// The source holds an image that cannot be decoded, which would be the error of a run that begins.
+/// The source has an image that cannot be decoded, which would be the error of a run that begins.
 #[test]
 fn what_the_format_cannot_hold_is_refused_before_anything_is_decoded() {
     let folder = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn a_page_that_is_too_small_is_refused_before_packing() {
     assert!(pack("8MiB", "mix:0").status.success());
 }
 
-/// Most of the scans are missing; an end marker makes such a file legal.
+/// Most of the scans are missing; an end marker makes such a file valid.
 #[test]
 fn a_progressive_photo_cut_between_scans_is_named_or_counted() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `fdconvert bench`: datasets of every format, read as the options say, and what is told of it.
+//! `fdconvert bench`: datasets of every format, read with various options, and its report.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{self, kodak_classes, ok, text};
@@ -6,12 +6,12 @@ use fdconvert_loader::Augment;
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Output};
 
-/// Runs `bench` over a dataset, with these words behind it.
+/// Runs `bench` over a dataset, with these further arguments.
 fn bench(dataset: &Path, words: &str) -> Output {
     common::fdconvert().arg("bench").arg(dataset).args(words.split_whitespace()).output().unwrap()
 }
 
-/// As that, expects success, and gives standard output.
+/// Runs it, expects success, and returns standard output.
 fn measured(dataset: &Path, words: &str) -> String {
     let output = bench(dataset, words);
     assert!(output.status.success(), "{words}: {}", text(&output.stderr));
@@ -22,14 +22,14 @@ fn document(dataset: &Path, words: &str) -> Value {
     serde_json::from_str(&measured(dataset, &format!("{words} --json"))).unwrap()
 }
 
-/// As that, expects exit status 2, and gives standard error.
+/// Runs it, expects exit status 2, and returns standard error.
 fn refused(dataset: &Path, words: &str) -> String {
     let output = bench(dataset, words);
     assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stdout));
     text(&output.stderr)
 }
 
-/// As little as there can be.
+/// The shortest possible run.
 const SHORT: &str = "--rounds 1 --seconds 0.02 --size 32 --batch-size 5";
 
 #[test]
@@ -109,14 +109,15 @@ fn every_format_is_read_without_being_told_how() {
         let result = document(&dataset, SHORT);
         assert_eq!(result["direct"], is_direct, "{name}");
         if !is_direct {
-            // Who asks for it is told that it cannot be had.
+            // An explicit request fails with an error.
             let said = refused(&dataset, "--access direct");
             assert!(said.contains("cannot be read directly"), "{name}: {said}");
         }
     }
 }
 
-/// Nothing is read of what is drawn, so it can be compared with any dataset, and no disk is to blame.
+/// Drawn images read nothing, so that they can be compared with any dataset, and the disk is never
+/// the bottleneck.
 #[test]
 fn formulas_and_recipes_are_drawn() {
     let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Files beside images that become fields, and images of kinds that are not read.
+//! Files next to images that become fields, and unsupported kinds of images.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{expect, fails, names, ok, tree};
@@ -22,7 +22,7 @@ fn fields(dataset: &Path) -> Vec<(String, String)> {
     fields.iter().map(|field| (text(field, "name"), text(field, "kind"))).collect()
 }
 
-/// What img2dataset writes as files, of two parts with two images each.
+/// Writes files like img2dataset, in two parts with two images each.
 fn img2dataset(root: &Path) -> std::path::PathBuf {
     let out = root.join("laion");
     for (part, key) in [("00000", "000000000"), ("00000", "000000001"), ("00001", "000010000")] {
@@ -55,19 +55,19 @@ fn folders_of_img2dataset_become_what_its_shards_are() {
     assert_eq!(first["txt"], "caption of 000000000");
     assert_eq!(first["json"]["url"], "http://x");
 
-    // Without our index the names alone tell the same fields.
+    // Without our index the names alone give the same fields.
     let bare = root.path().join("bare");
     fs::create_dir(&bare).unwrap();
     fs::write(bare.join("00000.tar"), &tar).unwrap();
     assert_eq!(fields(&bare), fields(&out));
-    // There and back through a folder.
+    // Out to a folder and in again.
     let back = root.path().join("back");
     ok(&[&"unpack", &out, &back]);
     let again = root.path().join("again.wds");
     ok(&[&"pack", &back, &again]);
     assert!(ok(&[&"diff", &out, &again]).contains("same"));
 
-    // A zip of it gives the same shard.
+    // A zip of the folder gives the same shard.
     let mut entries = Vec::new();
     for folder in ["", "00000/", "00001/"] {
         for name in names(&source.join(folder)) {
@@ -83,7 +83,7 @@ fn folders_of_img2dataset_become_what_its_shards_are() {
     let said = ok(&[&"pack", &zipped, &of_zip, &"--beside", &"json,txt", &"--threads", &"3"]);
     assert!(said.contains("4 files ignored (.json 2, .parquet 2)"), "{said}");
     assert!(fs::read(of_zip.join("train-000000.tar")).unwrap() == tar);
-    // And so does a plan, which has the list of the files.
+    // So does a plan, which has the list of the files.
     let (plan, planned) = (root.path().join("p.fdplan"), root.path().join("planned.wds"));
     let wds = "wds";
     ok(&[&"plan", &source, &"-o", &plan, &"--format", &wds, &"--beside", &"json,txt"]);
@@ -107,10 +107,10 @@ fn a_sample_without_its_file_is_named_or_left_out() {
     let skip: [&dyn AsRef<std::ffi::OsStr>; 2] = [&"--on-error", &"skip"];
     let said = expect(1, &[&pack[..], &skip].concat());
     assert!(said.contains("packed 2 of 3") && said.contains("a/2.txt"), "{said}");
-    // The one that belongs to no image is counted, those that were taken are not.
+    // The one without an image is counted, the used ones are not.
     assert!(said.contains("1 file ignored (.txt 1)"), "{said}");
     assert_eq!(inspect(&out)["first"][1]["txt"], "b/3.txt");
-    // Without the option they are none of ours.
+    // Without the option they are foreign files.
     let said = ok(&[&"pack", &source, &root.path().join("plain.wds")]);
     assert!(said.contains("3 files ignored (.txt 3)"), "{said}");
 }
@@ -144,7 +144,7 @@ fn every_kind_of_file_becomes_a_field_of_its_kind() {
     assert_eq!(names, ["image", "mask", "label", "clip", "bin"]);
     assert_eq!(found["first"][1]["label"], 2);
     assert_eq!(found["first"][0]["mask"]["codec"], "png");
-    // A mask is a label: its bytes stay whatever becomes of the image.
+    // A mask is a label: its bytes stay, whatever happens to the image.
     let small = root.path().join("small.wds");
     let resized: [&dyn AsRef<std::ffi::OsStr>; 7] =
         [&"pack", &source, &small, &"--beside", &list, &"--max-side", &"1"];
@@ -190,7 +190,7 @@ fn images_of_kinds_that_are_not_read_are_named_with_the_cure() {
     for (extension, bytes, name, tool) in kinds {
         assert!(said.contains(&format!("{name} is not read here")), "{said}");
         assert!(said.contains(&format!("`{tool} photo.{extension}")), "{said}");
-        // Under the name of another kind, in a folder and in a zip.
+        // With the extension of another kind, in a folder and in a zip.
         let lie = root.path().join(extension);
         fs::create_dir_all(lie.join("a")).unwrap();
         fs::write(lie.join("a/3.jpg"), bytes).unwrap();
@@ -201,7 +201,7 @@ fn images_of_kinds_that_are_not_read_are_named_with_the_cure() {
             let parts = ["a/3.jpg", &format!("the file is {name}"), tool];
             assert!(parts.iter().all(|part| message.contains(part)), "{message}");
         }
-        // Where there is nothing else.
+        // Without any other file.
         fs::rename(lie.join("a/3.jpg"), lie.join(format!("a/3.{extension}"))).unwrap();
         let message = fails(&[&"pack", &lie, &root.path().join("x.beton")]);
         assert!(message.contains("holds no image") && message.contains(tool), "{message}");

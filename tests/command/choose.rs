@@ -1,4 +1,4 @@
-//! Samples chosen by what they are, and those of several sources told apart.
+//! Samples selected by their properties, and distinct keys for several sources.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, ok, tree};
@@ -22,7 +22,7 @@ fn params(dataset: &Path) -> Value {
     found["provenance"]["params"].clone()
 }
 
-/// Images of three sizes in two classes, with a table beside them.
+/// Images of three sizes in two classes, with a table next to them.
 fn sized(root: &Path) -> PathBuf {
     let source = root.join("sized");
     for (name, width, height) in
@@ -65,7 +65,7 @@ fn an_expression_chooses_samples() {
         let note = format!("{left_out} of 4 samples left out by `{expression}`");
         assert!(said.contains(&note) && !said.contains("left out by --keys"), "{said}");
     }
-    // A list takes its part before it.
+    // A list selects first.
     let list = root.join("list.txt");
     fs::write(&list, "dog/2.png\ndog/1.png\n").unwrap();
     let (keys, said) = taken("width >= 64", &[&"--keys", &list]);
@@ -96,9 +96,9 @@ fn fields_of_a_table_are_names() {
     };
     assert_eq!(taken("score > 1"), ["cat/2.png", "dog/1.png"]);
     assert_eq!(taken("place == 'here' && label == 'a' && score < 1"), ["cat/1.png"]);
-    // The image's own width has the name.
+    // The name belongs to the image's width.
     assert_eq!(taken("width == 64 && field.width == 3"), ["dog/1.png"]);
-    // Of packed datasets, too.
+    // The same holds for packed datasets.
     let again = root.join("again.mds");
     ok(&[&"pack", &out, &again, &"--where", &"score == 2.5 && width == 64"]);
     assert_eq!(keys(&again), ["dog/1.png"]);
@@ -154,7 +154,7 @@ fn errors_in_expressions_point_at_their_place() {
     assert!(!out.exists());
 }
 
-/// A broken image is as broken with an expression as without.
+/// An image is broken with or without an expression.
 #[test]
 fn what_cannot_be_looked_at_is_an_error_or_skipped() {
     let root = tempfile::tempdir().unwrap();
@@ -178,11 +178,11 @@ fn what_cannot_be_looked_at_is_an_error_or_skipped() {
         let report: Value = serde_json::from_str(&crate::common::expect(1, &args)).unwrap();
         assert_eq!(report["skipped"][0]["key"], "cat/0.png");
     }
-    // What needs no image opens none.
+    // Expressions that need no image open none.
     ok(&[&"pack", &source, &out, &"--overwrite", &"--where", &"label == 'dog'"]);
 }
 
-/// Twelve images of which some have the same bytes.
+/// Twelve images, some with the same bytes.
 fn doubled(root: &Path) -> PathBuf {
     let source = root.join("doubled");
     tree(&source, &["a/1.png", "a/3.png", "b/1.png"]);
@@ -258,7 +258,7 @@ fn formulas_are_neither_chosen_nor_stripped() {
         let said = fails(&[&"pack", &recipe, &out, &option, &value]);
         assert!(said.contains("a formula keeps no images"), "{said}");
     }
-    // As images they are chosen as any others.
+    // They are selected like any other images.
     let out = root.path().join("o.wds");
     ok(&[&"pack", &recipe, &out, &"--where", &"width > 1", &"--dedup", &"exact"]);
 }
@@ -283,7 +283,7 @@ fn names_in_front_tell_sources_apart() {
     assert!(path("files/right/b/1.png").exists());
     ok(&[&"pack", &left, &right, &path("n.mds"), &"--prefix", &"l,r"]);
     assert_eq!(keys(&path("n.mds")), ["l/a/1.png", "l/b/1.png", "r/a/1.png", "r/b/1.png"]);
-    // By a plan, and one source alone.
+    // By a plan, and with a single source.
     let plan: [&dyn AsRef<OsStr>; 9] =
         [&"plan", &left, &right, &"-o", &path("plan"), &"--format", &"wds", &"--prefix", &"auto"];
     ok(&plan);
@@ -298,7 +298,7 @@ fn names_in_front_tell_sources_apart() {
     assert!(refused("a/b,c").contains("`a/b` is not a name"));
 }
 
-/// As Python's keywords arrive, texts and lists.
+/// In the form of Python's keywords: texts and lists.
 #[test]
 fn options_come_from_json() {
     let root = tempfile::tempdir().unwrap();
@@ -313,7 +313,7 @@ fn options_come_from_json() {
     };
     let out = root.path().join("o.wds");
     let pack = fdconvert::Pack::from_json(vec![left, right], out.clone(), object).unwrap();
-    // Three sizes of noise, two seeds, and what is smaller is left out.
+    // Three sizes of noise, two seeds; smaller images are left out.
     assert_eq!(pack.run().unwrap().samples, keys(&out).len() as u64);
     assert!(keys(&out).iter().all(|key| key.starts_with("l/") || key.starts_with("r/")));
     assert_eq!(params(&out)["strip-metadata"], "exif,gps");

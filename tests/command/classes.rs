@@ -1,5 +1,5 @@
-//! Classes of several datasets, of a list and of a table: whatever their documents call them, one
-//! number is one class.
+//! Classes of several datasets, of a list and of a table: one number is one class, whatever its
+//! name in the documents.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{fails, ok, tar, tree};
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// A tar with one sample, of an image and a document.
+/// Returns a tar with one sample, an image and a document.
 fn shard(folder: &Path, name: &str, document: &str) -> PathBuf {
     let key = name.trim_end_matches(".tar");
     let [image, json] = ["png", "json"].map(|ending| format!("{key}.{ending}"));
@@ -30,7 +30,7 @@ fn document(dataset: &Path) -> String {
     }
 }
 
-/// The names of the classes, and the name of each sample's.
+/// Returns the class names, and the class of each sample.
 fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let names = reader.schema().fields[1].class_names.clone().unwrap();
@@ -38,7 +38,7 @@ fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
     (names.to_vec(), (0..reader.len()).map(label).collect())
 }
 
-/// Why a loader does not show the objects of these datasets; empty where it does.
+/// Returns the reason why a loader does not show the objects of these datasets; empty if it does.
 fn loaded(datasets: &[&Path]) -> String {
     let options = Options {
         batch_size: datasets.len() as u32,
@@ -141,7 +141,7 @@ fn numbers_of_a_table_that_are_names_of_classes_are_these() {
     fs::write(at("fix.csv"), "path,label\n0/a.png,2\n1/b.png,3\n").unwrap();
     let said = fails(&[&"pack", &at("o.wds"), &at("2.wds"), &"--labels", &at("fix.csv")]);
     assert!(said.contains("the number 2, which is the name of a class and the place of"), "{said}");
-    // Nor does a list say which one is meant.
+    // A list does not resolve the ambiguity either.
     fs::write(at("all.csv"), "path,label\n0/a.png,2\n").unwrap();
     fs::write(at("list.txt"), "0\n1\n10\n2\n").unwrap();
     let args: [&dyn AsRef<std::ffi::OsStr>; 7] = [
@@ -179,7 +179,7 @@ fn keys_that_look_the_same_are_the_same_and_are_counted() {
         let said = ok(&[&"pack", &at("o.wds"), &at(out), &"--keys", &at("keys.txt")]);
         assert!(said.contains("packed 1 of 1") && said.contains(&told("`keys`")), "{said}");
     }
-    // Classes stay two, and that is told.
+    // They stay two classes, and a note reports it.
     fs::write(at("two.csv"), format!("path,label\na/{marked}.png,{composed}\nb/2.png,{marked}\n"))
         .unwrap();
     let said = ok(&[&"pack", &at("d"), &at("4.wds"), &"--labels", &at("two.csv")]);

@@ -1,4 +1,4 @@
-//! The command as a person or a script meets it.
+//! The command as a person or a script uses it.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok, text};
@@ -44,7 +44,7 @@ fn options_of_stores_are_in_the_help_of_what_opens_something() {
         let help = ok(words);
         assert!(!help.contains("store-option"), "{help}");
     }
-    // A script may give them to each command alike.
+    // A script may pass them to every command.
     ok(&[&"man", &"pack", &"--store-option", &"region=eu-west-1"]);
     assert!(!ok(&[&"man", &"sample"]).contains("store"));
 }
@@ -89,7 +89,7 @@ fn wrong_requests_are_refused_before_anything_is_written() {
         (&["--format", "wds", "--shards-multiple-of", "32"], "--shards-multiple-of: 32 shards"),
         (&["--max-side", "5", "--short-side", "5"], "short-side"),
         (&["--labels", "/nonexistent.csv"], "nonexistent.csv"),
-        // Without effect here.
+        // They have no effect here.
         (&["--filter", "lanczos3"], "--filter: it is for smaller images"),
         (&["--seed", "7"], "--seed: it is for what is drawn"),
         (&["--max-failures", "3"], "to leave bad samples out: --on-error skip"),
@@ -170,7 +170,7 @@ fn an_existing_output_is_refused_unless_overwritten() {
     assert_eq!(fs::read(&out).unwrap(), b"precious");
     ok(&[&"pack", &source, &out, &"--overwrite"]);
     ok(&[&"verify", &out]);
-    // Unpacking never goes into a folder with something in it.
+    // Unpacking never writes into a folder that is not empty.
     assert!(fails(&[&"unpack", &out, &source]).contains("kodak"));
 }
 
@@ -264,13 +264,14 @@ fn quiet_is_quiet_and_nothing_but_results_goes_to_standard_output() {
     let out = folder.path().join("x.beton");
     let output = common::run(&[&"pack", &source, &out, &"-q"]);
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{}", text(&output.stderr));
-    // Standard error is not a terminal here, so there is no progress on it either.
+    // Standard error is not a terminal here, so that there is no progress on it either.
     let output = common::run(&[&"pack", &source, &out, &"--overwrite"]);
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     assert_eq!(expect(0, &[&"verify", &out, &"-q"]), "");
 }
 
-/// Names that clear the screen, set the window's title, feign a line, and turn the order of letters.
+/// Names that clear the screen, set the window's title, fake a line, and reverse the order of
+/// letters.
 const HOSTILE: [&str; 3] =
     ["cat\u{1b}[2J\u{1b}]0;x\u{7}", "dog\nx.beton: all sound\n", "eel\u{202e}gpj\u{9b}1m\u{2066}"];
 
@@ -306,7 +307,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
         assert!(!said.contains(steers), "{said:?}");
         assert!(!said.lines().any(|line| line.starts_with("x.beton")), "{said:?}");
     }
-    // JSON has escapes of its own, and gives names as they are.
+    // JSON has its own escapes, and gives names unchanged.
     let document: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
     for name in HOSTILE {
         assert_eq!(document["stats"]["classes"][name], 1, "{document}");
@@ -358,7 +359,7 @@ fn one_is_told_in_the_singular_and_a_reason_names_its_sample_once() {
     ];
     for text in texts {
         for wrong in ["1 samples", "1 bad samples", "1 shards", "1 problems", "1 images"] {
-            // A rate of 41 samples/s is right.
+            // A rate of 41 samples/s is fine.
             let words = text.match_indices(wrong).any(|(place, _)| {
                 !text[..place].ends_with(|before: char| before.is_ascii_digit() || before == '.')
             });

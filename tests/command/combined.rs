@@ -1,4 +1,4 @@
-//! Datasets of many shards: the indexes of all shards in one file beside the manifest.
+//! Datasets of many shards: the indexes of all shards in one file next to the manifest.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use crate::common::{self, fdconvert, text};
@@ -20,14 +20,14 @@ type Args<'a> = &'a [&'a dyn AsRef<OsStr>];
 const N_SHARDS: usize = 40;
 const NAME: &str = "fdconvert.fdxs";
 
-/// Name of the format, options beside it, and the folder of the shards.
+/// Name of the format, its options, and the folder of the shards.
 const FORMATS: [(&str, &[&str], &str); 3] = [
     ("wds", &["--shard-count", "1"], "wds"),
     ("mds", &["--shard-count", "1"], "mds"),
     ("mixed", &["--shard-count", "1", "--ratio", "0"], "mixed/png"),
 ];
 
-/// A store with a bucket, beside images to pack.
+/// A store with a bucket, and images to pack next to it.
 struct Stage {
     root: tempfile::TempDir,
     server: Server,
@@ -62,7 +62,7 @@ impl Stage {
         text(&output.stdout)
     }
 
-    /// Packs the photos, into a shard each.
+    /// Packs the photos, one per shard.
     fn pack(&self, out: &dyn AsRef<OsStr>, format: &str, options: &[&str]) {
         let photos = self.path("photos");
         let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &photos, out, &"--format", &format];
@@ -74,7 +74,7 @@ impl Stage {
         serde_json::from_str(&self.ok(&[&"inspect", &dataset, &"--json"])).unwrap()
     }
 
-    /// How often each path of the store is asked for in a call.
+    /// Returns the number of requests for each path of the store during a call.
     fn asked(&self, call: impl FnOnce()) -> BTreeMap<String, u64> {
         let before = self.server.by_path();
         call();
@@ -114,7 +114,7 @@ fn many_shards_are_opened_by_few_requests() {
             assert!(there.has_checksums());
             assert!((0..local.len()).all(|index| there.key(index) == local.key(index)));
         });
-        // MDS has an `index.json`, mixed sets a manifest in each folder; each is looked for once.
+        // MDS has an `index.json`, mixed sets a manifest in each folder; each is requested once.
         let most = if format == "wds" { 2 } else { 4 };
         assert!(asked.values().sum::<u64>() <= most, "{format}: {asked:#?}");
         assert_eq!((n_asked(&asked, ".fdx"), n_asked(&asked, NAME)), (0, 1), "{format}");
@@ -132,7 +132,7 @@ fn many_shards_are_opened_by_few_requests() {
             assert_eq!(there, here);
         });
         assert_eq!((n_asked(&asked, ".fdx"), n_asked(&asked, NAME)), (0, 1), "{asked:#?}");
-        // The list of what lies there as well, and for mixed sets those of both folders.
+        // Also the list of the bucket, and for mixed sets those of both folders.
         let most = [("wds", 3), ("mds", 5), ("mixed", 7)].into_iter().find(|it| it.0 == format);
         let n_shards = n_asked(&asked, ".tar") + n_asked(&asked, ".mds");
         assert!(asked.values().sum::<u64>() - n_shards <= most.unwrap().1, "{asked:#?}");
@@ -149,7 +149,7 @@ fn a_store_gets_the_bytes_that_a_disk_gets() {
         stage.pack(&format!("s3://bucket/{format}"), format, options);
         assert!(stage.path(folder).join(NAME).exists());
         assert_eq!(compare::tree(&stage.bucket(format)), compare::tree(&here), "{format}");
-        // The same again, by parts.
+        // The same by parts.
         let plan = stage.path(&format!("{format}.fdplan"));
         let photos = stage.path("photos");
         let mut args: Vec<&dyn AsRef<OsStr>> =
@@ -172,7 +172,7 @@ fn a_store_gets_the_bytes_that_a_disk_gets() {
     assert!(stage.server.open_uploads().is_empty());
 }
 
-/// At most 32 shards have no such file, and the manifest they had before.
+/// Datasets of at most 32 shards have no such file, and an unchanged manifest.
 #[test]
 fn few_shards_have_no_combined_index() {
     let stage = Stage::new();
@@ -190,7 +190,7 @@ fn few_shards_have_no_combined_index() {
     assert!(!stage.path("bare").join(NAME).exists());
 }
 
-/// Whatever has become of it, the indexes of the shards are there.
+/// The indexes of the shards exist, whatever happens to the combined one.
 #[test]
 fn damage_costs_requests_and_is_told() {
     let stage = Stage::new();
@@ -248,7 +248,7 @@ fn verification_compares_it_with_the_indexes() {
             !dataset.verify_layout().is_empty()
         };
         assert!(!is_noticed());
-        // Every byte is tried beside the code, of smaller ones.
+        // Unit tests next to the code try every byte of smaller ones.
         for at in (0..whole.len()).step_by(499) {
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << (at % 8);
@@ -264,7 +264,7 @@ fn verification_compares_it_with_the_indexes() {
     }
 }
 
-/// Killed before and after the file has its name: the same command ends with the same bytes.
+/// Killed before and after the file gets its name: the same command ends with the same bytes.
 #[test]
 fn killed_runs_are_resumed() {
     let stage = Stage::new();
@@ -299,7 +299,7 @@ fn it_goes_with_the_dataset_that_is_overwritten_and_foreign_files_stay() {
         let (out, path) = (stage.path(format), stage.path(folder).join(NAME));
         stage.pack(&out, format, options);
         assert!(path.exists());
-        // The same images in fewer shards; those that are too many are moved away.
+        // The same images in fewer shards; superfluous ones are moved away.
         for number in 10..N_SHARDS {
             let name = match format {
                 "mds" => format!("shard.{number:05}.mds"),
@@ -351,7 +351,7 @@ fn indexes_that_are_made_again_are_combined_again() {
     });
     assert!(n_asked(&asked, NAME) > 0);
     assert!(common::ok(&[&"index", &set, &"--sidecars", &"fdx"]).contains("already"));
-    // A dataset of before this file was made.
+    // A dataset from before this file existed.
     let path = set.join("fdconvert.json");
     let text = fs::read_to_string(&path).unwrap();
     let older = text.lines().skip(2).take_while(|line| !line.contains("\"combined\""));

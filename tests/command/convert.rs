@@ -1,4 +1,4 @@
-//! Any dataset into any other, and back to the files it began with.
+//! Any dataset into any other, and back to the original files.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use crate::common::{self, kodak_classes, ok};
@@ -105,7 +105,7 @@ fn masks_come_along_untouched_while_photos_are_re_encoded() {
     assert!(message.contains("no mask of its name"), "{message}");
 }
 
-/// Shards of Python's tarfile, which knows nothing of us, get an index, and then open by it.
+/// Shards of Python's tarfile, an independent writer, get an index, and then open with it.
 #[test]
 fn foreign_shards_are_indexed_and_stay_what_they_are() {
     let root = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ for n in range(2):
     assert!(read() == scanned);
     ok(&[&"verify", &shards, &"--deep"]);
     assert!(ok(&[&"index", &shards, &"--sidecars", &"fdx"]).contains("already"));
-    // Damage that only a checksum can see.
+    // Damage that only a checksum detects.
     let tar = shards.join("val-0000.tar");
     let mut bytes = std::fs::read(&tar).unwrap();
     bytes[100_000] ^= 1;
@@ -150,7 +150,7 @@ for n in range(2):
     common::expect(1, &[&"verify", &shards]);
 }
 
-/// Names in an archive are keys, and nothing but keys: they must not become paths elsewhere.
+/// Names in an archive are only keys: they must not become paths elsewhere.
 #[test]
 fn names_that_lead_out_of_the_folder_are_never_written() {
     let root = tempfile::tempdir().unwrap();
@@ -180,8 +180,8 @@ with tarfile.open(sys.argv[2],'w') as t:
     assert!(!Path::new("/tmp/fdconvert-evil.png").exists());
 }
 
-/// JPEGs and a PNG under names that differ in how they write their extension, and the members that
-/// the shards in `out` have, by DALI's list of them.
+/// JPEGs and a PNG with extensions in different spellings, and the members of the shards in `out`,
+/// from DALI's list of them.
 fn write_mixed(folder: &Path) {
     for (name, bytes) in [
         ("a/x.JPEG", fixtures::JPEG_420),
@@ -216,7 +216,7 @@ fn each_image_in_a_shard_has_the_extension_of_its_own_codec() {
     ok(&[&"unpack", &path("set"), &path("back")]);
     assert_same_tree(&path("source"), &path("back"));
 
-    // Without the index, which is missed, and with one made again.
+    // Without the index, which is reported, and with one made again.
     std::fs::remove_file(path("set").join("train-000000.fdx")).unwrap();
     common::expect(1, &[&"verify", &path("set"), &"--deep"]);
     ok(&[&"unpack", &path("set"), &path("names")]);
@@ -228,7 +228,7 @@ fn each_image_in_a_shard_has_the_extension_of_its_own_codec() {
     ok(&[&"verify", &path("set"), &"--deep"]);
     let energon = std::fs::read_to_string(path("set").join(".nv-meta/dataset.yaml")).unwrap();
     assert!(energon.contains("image: \"jpg,png\""), "{energon}");
-    // Hugging Face datasets knows one name of a field only.
+    // Hugging Face datasets supports only one name per field.
     index("fdx,hf", 2);
     let said = ok(&[
         &"pack",
@@ -273,10 +273,9 @@ fn masks_are_not_called_by_the_codec_of_the_photos() {
     ok(&[&"verify", &out, &"--deep"]);
 }
 
-/// Field and contents.
 type Member = (&'static str, &'static [u8]);
 
-/// What reads shards of others asks for the names that these have.
+/// Readers of foreign shards request their original names.
 #[test]
 fn members_of_foreign_shards_keep_their_names() {
     let root = tempfile::tempdir().unwrap();
@@ -304,7 +303,7 @@ fn members_of_foreign_shards_keep_their_names() {
         assert_eq!(members(&out), names);
         ok(&[&"verify", &out, &"--deep"]);
 
-        // Again, by the manifest alone; and by a plan.
+        // Again with only the manifest, and by a plan.
         std::fs::remove_file(out.join("train-000000.fdx")).unwrap();
         let again = path(&format!("{case}-again.wds"));
         ok(&[&"pack", &out, &again]);
@@ -314,7 +313,7 @@ fn members_of_foreign_shards_keep_their_names() {
         ok(&[&"pack", &"--plan", &plan, &"--part", &"1/1", &parts]);
         ok(&[&"merge", &parts]);
         assert_eq!(members(&parts), names);
-        // A codec of their own is what the name of new images says.
+        // Only new images are named by their own codec.
         let png = path(&format!("{case}-png.wds"));
         ok(&[&"pack", &path(case), &png, &"--encode", &"png"]);
         ok(&[&"verify", &png, &"--deep"]);

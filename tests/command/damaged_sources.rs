@@ -1,4 +1,4 @@
-//! Damaged datasets as sources: what their checksums find does not reach another dataset.
+//! Damaged datasets as sources: damage that their checksums detect does not reach another dataset.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use crate::common::{expect, fails, ok};
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is packed, and the first file in it whose name ends so.
+/// Arguments, and the suffix of the first file to damage.
 const DATASETS: [(&[&str], &str); 4] = [
     (&["--format", "beton"], "set"),
     (&["--format", "wds"], ".tar"),
@@ -33,7 +33,7 @@ impl Stage {
         self.0.path().join(name)
     }
 
-    /// Flips a bit of the first file below the dataset whose name ends so.
+    /// Flips a bit of the first file below the dataset with that suffix.
     fn flip(&self, name: &str, at: impl Fn(&[u8]) -> usize) {
         let file = first_file(&self.path("set"), name).unwrap();
         let mut bytes = fs::read(&file).unwrap();
@@ -52,7 +52,7 @@ fn first_file(path: &Path, name: &str) -> Option<PathBuf> {
     below.iter().find_map(|path| first_file(path, name))
 }
 
-/// In the pixels of the first JPEG.
+/// Returns a place in the pixels of the first JPEG.
 fn in_a_scan(bytes: &[u8]) -> usize {
     bytes.windows(2).position(|pair| pair == [0xff, 0xda]).unwrap() + 200
 }
@@ -63,7 +63,7 @@ fn a_damaged_image_is_not_copied_into_another_dataset() {
         let stage = Stage::new(options);
         let set = stage.path("set");
         stage.flip(file, in_a_scan);
-        // Copied, decoded and written as a file of its own.
+        // Copied, decoded and written as a separate file.
         for (to, more) in [("mds", ""), ("beton", "--jpeg-quality=50"), ("folder", "")] {
             let out = stage.path(&format!("out-{to}"));
             let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
@@ -93,7 +93,7 @@ fn an_index_whose_checksums_cannot_be_read_is_said() {
     let (set, out) = (stage.path("set"), stage.path("out"));
     let said = fails(&[&"pack", &set, &out, &"--format", &"mds"]);
     assert!(said.contains("index"), "{said}");
-    // Without it there is nothing to compare; made again from the tars, it is believed.
+    // Without it there is nothing to compare; an index made again from the tars is trusted.
     fs::rename(set.join("train-000000.fdx"), stage.path("aside")).unwrap();
     ok(&[&"pack", &set, &stage.path("bare"), &"--format", &"mds"]);
     fs::rename(stage.path("aside"), set.join("train-000000.fdx")).unwrap();

@@ -1,9 +1,9 @@
-//! Datasets of every format and of most options, byte for byte: a change of the code that is not
-//! meant to change what is written changes none of these hashes.
+//! Datasets of every format and of most options, byte for byte: a code change that must not affect
+//! the output changes none of these hashes.
 //!
-//! `tests/fixtures/datasets.txt` has a line for each dataset: its hash, then what is packed. Another
-//! build is compared by `FDCONVERT_BIN=PATH`; a change that is meant to be one is written into the
-//! list by `FDCONVERT_UPDATE=1 cargo test --workspace --test command datasets::`.
+//! `tests/fixtures/datasets.txt` has a line for each dataset: its hash, then its arguments.
+//! `FDCONVERT_BIN=PATH` compares another build; `FDCONVERT_UPDATE=1 cargo test --workspace --test
+//! command datasets::` writes an intended change into the list.
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/datasets.txt");
 
-/// What is packed by one line: arguments of the command, in a folder where all sources lie.
+/// Packs one line: arguments of the command, in the folder of all sources.
 fn pack(folder: &Path, args: &[&str]) {
     let command =
         env::var_os("FDCONVERT_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_fdconvert").into());
@@ -26,7 +26,7 @@ fn pack(folder: &Path, args: &[&str]) {
     assert!(output.status.success(), "fdconvert {}: {said}", args.join(" "));
 }
 
-/// The sources: photos in class folders, the same as shards, and a table.
+/// Writes the sources: photos in class folders, the same as shards, and a table.
 fn sources(folder: &Path) {
     pack(folder, &["sample", "photos"]);
     let mut table = "path,label,weight,caption\n".to_owned();
@@ -49,7 +49,7 @@ fn sources(folder: &Path) {
     pack(folder, &["pack", "photos", "photos.mds", "--shards", "2", "--quiet"]);
 }
 
-/// Files below a folder by relative path; or one file by its name.
+/// Returns the files below a folder by relative path, or one file by its name.
 fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -67,7 +67,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Hash of all names and bytes that a line has written.
+/// Returns the hash of all names and bytes in the output of a line.
 fn hash(out: &Path) -> String {
     let mut hash = Xxh3::new();
     for (name, bytes) in files(out) {

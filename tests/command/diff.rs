@@ -1,4 +1,4 @@
-//! `fdconvert diff`: what is the same in any format, and what is not.
+//! `fdconvert diff`: equal and different datasets in any format.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{expect, fails, kodak_classes, ok};
@@ -45,7 +45,7 @@ fn all_formats_of_a_source_are_the_same() {
     assert!(said.contains("the same") && said.contains("12 samples in another place"), "{said}");
 }
 
-/// A file of 4 KiB: 100,002 rows of one field, which all say nothing.
+/// Writes a file of 4 KiB: 100,002 rows of one field, all without a value.
 fn rows_of_nothing(path: &Path) {
     let page = b"PAR1\x15\0\x15\x10\x15\x10,\x15\xc4\x9a\x0c\x15\0\x15\x06\x15\x06\0\0\x04\0\0\0\
                  \xc4\x9a\x0c\0";
@@ -67,7 +67,7 @@ fn differences_without_end_are_counted() {
     let said = expect(1, &[&"diff", &path, &path]);
     assert!(said.contains("... and 99,982 more; --json lists the first 100,000"), "{said}");
     assert!(said.contains("changed   100,002 samples"), "{said}");
-    // A run that leaves them out ends, and makes nothing.
+    // A run that skips them ends without output.
     let out = root.path().join("o.wds");
     let said = fails(&[&"pack", &path, &out, &"--on-error", &"skip"]);
     assert!(said.contains("100001 of 100001 samples failed so far"), "{said}");
@@ -82,7 +82,7 @@ fn what_differs_is_named() {
     ok(&[&"sample", &photos]);
     let other = root.path().join("other");
     ok(&[&"sample", &other]);
-    // One byte, one image more, one less, and one of another class.
+    // One changed byte, one additional image, one missing, and one with another class.
     let touched = other.join("building/kodak-01.jpg");
     let mut bytes = fs::read(&touched).unwrap();
     let at = bytes.len() - 40;
@@ -105,7 +105,7 @@ fn what_differs_is_named() {
     assert!(said.contains("levels of pixels by at most"), "{said}");
     assert!(said.contains("only in ") && said.contains("not the same"), "{said}");
 
-    // The other way around, and through other formats.
+    // In the other direction, and through other formats.
     let (a, b) = (root.path().join("a.beton"), root.path().join("b"));
     ok(&[&"pack", &photos, &a]);
     ok(&[&"pack", &other, &b, &"--format", &"mds"]);
@@ -120,7 +120,7 @@ fn what_differs_is_named() {
     assert!(fails(&[&"diff", &photos, &root.path().join("missing")]).contains("missing"));
 }
 
-/// A million samples would be a bench; in these one byte of one sample is found among 20,000.
+/// A million samples would be a benchmark; this finds one byte of one sample among 20,000.
 #[test]
 fn one_byte_of_many_samples_is_found() {
     let root = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Masks and objects come out of every format as they were put in, and where a format cannot hold
-//! the values of a mask, that is said when packing and when loading.
+//! Masks and objects come out of every format unchanged; if a format cannot hold the values of a
+//! mask, packing and loading report it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::ok;
@@ -15,7 +15,7 @@ use std::{
 
 const N_SAMPLES: u64 = 12;
 
-/// The values of a mask, row by row: labels up to 20.
+/// Returns the values of a mask, row by row: labels up to 20.
 fn labels(number: u64) -> (u32, u32, Vec<u8>) {
     let mut random = Random::new(number + 7);
     let (width, height) = (20 + random.below(30) as u32, 20 + random.below(30) as u32);
@@ -23,7 +23,7 @@ fn labels(number: u64) -> (u32, u32, Vec<u8>) {
     (width, height, values)
 }
 
-/// Every second one has a palette.
+/// Returns a mask; every second one has a palette.
 fn mask(number: u64) -> Vec<u8> {
     let (width, height, values) = labels(number);
     let mut bytes = Vec::new();
@@ -41,7 +41,7 @@ fn mask(number: u64) -> Vec<u8> {
     bytes
 }
 
-/// Images, their masks, and a table of what else is known of them.
+/// Writes images, their masks, and a table of other properties.
 fn sources(root: &Path) -> [PathBuf; 3] {
     let [images, masks, table] = ["images", "masks", "table.jsonl"].map(|name| root.join(name));
     fs::create_dir_all(&images).unwrap();
@@ -132,15 +132,16 @@ fn masks_and_objects_are_the_same_from_every_format() {
 
     pack("o.mds", &["--format", "mds"]);
     pack("o.parquet", &[]);
-    // Masks lie whole in it, among pixels.
+    // Masks are complete files in it, among pixels.
     pack("o.beton", &[]);
     pack("o.mixed", &["--format", "mixed"]);
-    // Half of the images become BMPs, and masks stay what they are.
+    // Half of the images become BMPs, and masks do not change.
     pack("half.mixed", &["--format", "mixed", "--ratio", "0.5"]);
     ok(&[&"pack", &path("o.wds"), &path("again.mds"), &"--format", &"mds", &"-q"]);
     let alone = Options { batch_size: 1, ..options(&["mask"]) };
     for name in ["o.mds", "o.parquet", "o.beton", "o.mixed", "half.mixed", "again.mds"] {
-        // Batches of a set of two codecs have the same share of each: other samples.
+        // Batches of a set with two codecs have the same share of each, so that they have other
+        // samples.
         if name == "half.mixed" {
             let [mut found, mut expected] =
                 ["o.wds", name].map(|name| batches(&path(name), alone.clone()).unwrap());
@@ -159,15 +160,15 @@ fn masks_and_objects_are_the_same_from_every_format() {
         }
     }
 
-    // In FFCV's own form all images are pixels of three channels, which are not taken for masks.
+    // In FFCV's form all images are pixels of three channels, which do not count as masks.
     pack("ffcv.beton", &["--compat", "ffcv", "--encode", "raw"]);
     let refused = batches(&path("ffcv.beton"), options(&["mask"])).unwrap_err();
     assert!(refused.contains("`mask`") && refused.contains("a raw of 3 channels"), "{refused}");
     assert!(refused.contains("store one channel as PNG"), "{refused}");
 }
 
-/// Of several sources packed together, files beside the images of which are masks: they were resized
-/// and re-encoded as images.
+/// Several sources packed together, with masks among the files next to the images: they were
+/// resized and re-encoded as images.
 #[test]
 fn masks_of_several_sources_stay_what_they_are() {
     let root = tempfile::tempdir().unwrap();

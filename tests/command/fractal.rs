@@ -64,7 +64,7 @@ fn search_writes_the_published_categories() {
     assert!(fails(&[&"fractal", &"search", &"--classes", &"1", &flat]).contains("exists"));
 }
 
-/// `render` reproduces every recorded image of the original, of categories that the search finds.
+/// `render` reproduces every recorded image of the original, from categories that the search finds.
 #[test]
 fn render_gives_the_originals_pixels() {
     let root = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ fn render_gives_the_originals_pixels() {
     }
 }
 
-/// The same, for what needs no reference images: the category is found by the search.
+/// The same without reference images: the search finds the category.
 #[test]
 fn render_needs_nothing_but_a_category() {
     let root = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ fn recipes_are_packed_like_folders() {
     assert_eq!(shard("wds3"), shard("wds"));
 }
 
-/// Fractals of space: in every format the same white points, whatever the threads.
+/// Three-dimensional fractals: in every format the same white points, with any number of threads.
 #[test]
 fn views_are_packed_like_other_fractals() {
     let root = tempfile::tempdir().unwrap();
@@ -223,7 +223,7 @@ fn views_are_packed_like_other_fractals() {
     }
     ok(&[&"verify", &path("x.formula"), &"--deep", &"-q"]);
 
-    // Their categories as files, which are a dataset again.
+    // Their categories as files, which form a dataset again.
     let search = |out: &str, more: &[&str]| {
         let mut command = fdconvert();
         command.args(["fractal", "search", "--classes", "2"]).arg(path(out)).args(more);
@@ -283,7 +283,7 @@ fn parts_of_a_plan_draw_the_same() {
     }
 }
 
-/// Commands that read datasets take a recipe in the place of one, with paths as `pack` takes them.
+/// Commands on datasets accept a recipe instead, with paths relative as in `pack`.
 #[test]
 fn recipes_are_datasets() {
     let root = tempfile::tempdir().unwrap();
@@ -301,7 +301,7 @@ fn recipes_are_datasets() {
     assert_eq!((&verified["samples"], &verified["problems"]), (&600.into(), &Json::Array(vec![])));
     ok(&[&"unpack", &RECIPE, &path("a"), &"-q"]);
     ok(&[&"unpack", &path("x.formula"), &path("b"), &"-q"]);
-    // Beside the images, the record says what they were made of.
+    // Besides the images, the record has their origin.
     assert_same_tree(&path("a/00001"), &path("b/00001"));
 
     ok(&[&"fractal", &"search", &"--classes", &"2", &path("categories"), &"-q"]);
@@ -337,7 +337,7 @@ fn formulas_refuse_what_needs_images() {
     let plan = json(&[&"pack", &RECIPE, &out, &"--dry-run", &"--json"]);
     assert_eq!((&plan["samples"], &plan["format"]), (&600.into(), &"formula".into()));
     ok(&[&"pack", &RECIPE, &out, &"-q"]);
-    // The same is there already; another one would have to replace it.
+    // The same file exists already; a different one would have to replace it.
     assert!(ok(&[&"pack", &RECIPE, &out]).contains("already complete"));
     let other = "fractal:fractaldb?classes=1";
     assert!(fails(&[&"pack", &other, &out]).contains("exists"));
@@ -377,7 +377,7 @@ fn sheets_and_censuses_show_what_is_there() {
         let mut cells = line.split(',');
         let class: u32 = cells.next().unwrap().parse().unwrap();
         let (row, fill) = (cells.next().unwrap(), cells.next().unwrap());
-        // That census took images whose points overflow for a single pixel. The original draws
+        // That census counted images with overflowing points as a single pixel. The original draws
         // more: its own image of category 120, row 4, has 79 pixels.
         let overflows = census.contains(&format!("\n{class},{row},0.00002\n"));
         assert!(overflows || census.contains(&format!("\n{class},{row},{fill}\n")), "{line}");

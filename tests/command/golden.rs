@@ -25,7 +25,7 @@ fn check(source: &Path, labels: Option<&Path>, options: &[&str], sha256: &str) {
     }
 }
 
-/// FFCV's file was made with the index of each file as its label: a table of them.
+/// FFCV's file was made with the index of each file as its label: returns a table of them.
 fn kodak_labels() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let labels = folder.path().join("labels.csv");
@@ -53,15 +53,15 @@ fn kodak_jpg_q90_r256() {
     kodak(&options, FFCV_KODAK);
 }
 
-// No JPEG is involved, so this holds for the build in Rust alone too.
+// No JPEG is involved, so that this also holds for the build in pure Rust.
 #[test]
 fn kodak_raw_r64() {
     let options = ["--encode", "raw", "--max-side", "64"];
     kodak(&options, "c7c77ab5c2042e607e185c9aa6e1a850cbaf8adf15545aab4c6dd41e058a623e");
 }
 
-/// JPEGs as sources, against files of a writer that shares nothing with ours and writes FFCV's own
-/// bytes of the Kodak photos.
+/// JPEGs as sources, compared with files of an independent writer, which writes FFCV's own bytes of
+/// the Kodak photos.
 #[test]
 #[cfg(feature = "turbo")]
 fn photos_as_the_independent_writer_has_them() {
@@ -80,7 +80,7 @@ fn photos_as_the_independent_writer_has_them() {
     }
 }
 
-/// The sources of one of FFCV's files in class folders, and the sha256 of that file.
+/// Returns the sources of one of FFCV's files in class folders, and the sha256 of that file.
 #[cfg(feature = "turbo")]
 fn imagenet(name: &str) -> (tempfile::TempDir, String) {
     let shared = fixtures::shared();
@@ -119,7 +119,7 @@ fdconvert_testkit::needs_shared! {
     }
 }
 
-/// What FFCV would not have written must not be asked for in its name.
+/// FFCV's name must not stand for features that it lacks.
 #[test]
 fn compat_refuses_what_ffcv_cannot_do() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ fn compat_refuses_what_ffcv_cannot_do() {
     }
 }
 
-/// The file of FFCV's bytes decodes to the pixels that Pillow gave of FFCV's.
+/// The file with FFCV's bytes decodes to the pixels that Pillow gave for FFCV's file.
 #[test]
 #[cfg(feature = "turbo")]
 fn what_ffcv_writes_decodes_to_the_pixels_that_pillow_sees() {
@@ -185,7 +185,7 @@ fdconvert_testkit::needs_shared! {
     }
 }
 
-/// Every file of FFCV opens, and its images decode to the pixels that an accurate decoder gives.
+/// Every file of FFCV opens, and its images decode to the pixels of an accurate decoder.
 #[cfg(feature = "turbo")]
 fn check_manifest(root: &Path) {
     let manifest = fs::read(root.join("manifest.json")).unwrap();
@@ -202,7 +202,7 @@ fn check_manifest(root: &Path) {
     assert!(n_files >= 12 && n_images > 280);
 }
 
-/// Compares all values of a file with what the manifest says; gives the number of images.
+/// Compares all values of a file with the manifest; returns the number of images.
 #[cfg(feature = "turbo")]
 fn check_file(path: &Path, samples: &[serde_json::Value]) -> usize {
     use fdconvert_core::Value;

@@ -15,7 +15,7 @@ fn without_a_driver_it_says_so() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["driver"], &json["gpu"]), (&Value::Null, &Value::Null));
     assert_eq!((&json["used"], &json["backends"]), (&json!("cpu"), &json!(["cpu"])));
-    // Whatever this machine has, there is an answer.
+    // Every machine gives an answer.
     assert!(ok(&[&"gpu", &"probe"]).contains("\nused      "));
 }
 
@@ -35,7 +35,7 @@ fn with_a_gpu_it_says_which() {
         (&device["compute_capability"], &device["supported"]),
         (&json!("9.0"), &json!(true))
     );
-    // Whether this machine has it or not, one of the two is told.
+    // Exactly one of the two is reported, whether this machine has it or not.
     assert_ne!(json["nvjpeg"].is_string(), json["nvjpeg_missing"].is_string(), "{json}");
     let has_it = json["backends"].as_array().unwrap().contains(&json!("nvjpeg"));
     assert_eq!(has_it, json["nvjpeg"].is_string());

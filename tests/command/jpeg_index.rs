@@ -1,5 +1,4 @@
-//! `--jpeg-index`: entry points in every format that has a place for them, the same however they
-//! came there.
+//! `--jpeg-index`: entry points in every format that can store them, the same on every path.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok, sha256_file};
@@ -18,7 +17,7 @@ fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap()
 }
 
-/// JPEGs of Kodak's photos, and a PNG.
+/// Writes JPEGs of Kodak's photos, and a PNG.
 fn jpegs(root: &Path) -> PathBuf {
     let made = root.join("made.beton");
     let folder = root.join("jpegs");
@@ -28,7 +27,8 @@ fn jpegs(root: &Path) -> PathBuf {
     folder
 }
 
-/// Every JPEG has the entry points that are made of it now; gives how many have some.
+/// Checks that every JPEG has the entry points that are made of it now; returns the number of JPEGs
+/// with some.
 fn check(dataset: &Path, grid_bits: u32) -> u64 {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let mut n_covered = 0;
@@ -111,7 +111,7 @@ fn bytes_depend_on_neither_threads_nor_parts() {
     assert!(files(&whole) == files(&parts));
 }
 
-/// What was packed without, and what others wrote, gets them from `index`.
+/// `index` adds them to shards packed without, and to foreign shards.
 #[test]
 fn existing_shards_get_the_same_entry_points() {
     let root = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn existing_shards_get_the_same_entry_points() {
     assert_eq!(check(&shards, 2048), 12);
     ok(&[&"verify", &shards, &"--deep"]);
     assert_eq!(sha256_file(&shards.join("train-000000.tar")), tar);
-    // Again is nothing to do; another grid replaces them only when asked to.
+    // A repeated command has nothing to do; another grid replaces them only on request.
     let before = sha256_file(&shards.join("train-000000.fdx"));
     ok(&[&"index", &shards, &"--jpeg-index", &"2048"]);
     assert_eq!(sha256_file(&shards.join("train-000000.fdx")), before);
@@ -146,7 +146,7 @@ fn existing_shards_get_the_same_entry_points() {
     assert!(message.contains("fdconvert pack") && message.contains("--jpeg-index"), "{message}");
 }
 
-/// Images of a dataset without any entry points.
+/// Returns the number of images in a dataset without any entry points.
 fn check_none(dataset: &Path) -> u64 {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let none = (0..reader.len()).filter(|&index| reader.entry_points(index, 0).unwrap().is_none());
@@ -174,7 +174,7 @@ fn impossible_requests_are_refused_before_anything_is_written() {
     assert!(message.contains("512"), "{message}");
 }
 
-/// PNGs become raw pixels in a beton: no JPEG, no entry points, no complaint.
+/// PNGs become raw pixels in a beton: no JPEG, no entry points, no error.
 #[test]
 fn what_is_no_jpeg_has_none() {
     let root = tempfile::tempdir().unwrap();
@@ -204,7 +204,7 @@ fn damaged_entry_points_are_found_and_the_images_still_read() {
     assert!(reader.entry_points(4, 0).unwrap().is_some());
 }
 
-/// How many JPEGs of a folder get entry points.
+/// Returns the number of JPEGs in a folder that get entry points.
 fn built(photos: &Path) -> u64 {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("x.beton");
@@ -220,7 +220,7 @@ fn photographs_of_all_sorts() {
 }
 
 needs_shared! {
-    /// JPEGs from ImageNet: all sorts of tables and samplings, some without entry points.
+    /// JPEGs from ImageNet: many kinds of tables and samplings, some without entry points.
     fn photographs_from_the_wild() {
         let built = built(&fixtures::shared().join("data/images"));
         assert!(built > 150, "{built}");

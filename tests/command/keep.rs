@@ -1,4 +1,4 @@
-//! The default: source bytes go in unchanged, come out unchanged, and damage is seen.
+//! The default: source bytes go in and come out unchanged, and damage is detected.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, expect, kodak_classes, ok, sha256_file};
@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-/// Packs, verifies and unpacks a folder of `n` JPEGs below `root`; gives the beton.
+/// Packs, verifies and unpacks a folder of `n` JPEGs below `root`; returns the beton.
 fn survives(images: &Path, n: usize, root: &Path) -> PathBuf {
     let (out, back) = (root.join("out.beton"), root.join("back"));
     let summary = ok(&[&"pack", &images, &out]);
@@ -25,7 +25,7 @@ fn survives(images: &Path, n: usize, root: &Path) -> PathBuf {
 fn source_bytes_survive_pack_and_unpack() {
     let root = tempfile::tempdir().unwrap();
     let out = survives(&fixtures::photos(), 26, root.path());
-    // A parser that shares nothing with ours.
+    // An independent parser.
     let parser = fixtures::fixture("beton.py");
     let output = Command::new("python3").arg(parser).arg(&out).arg(fixtures::photos()).output();
     let Ok(output) = output else {
@@ -45,7 +45,7 @@ needs_shared! {
     }
 }
 
-/// A parser that shares nothing with ours; it needs numpy.
+/// An independent parser that needs numpy.
 fn judge_with_numpy(shared: &Path, beton: &Path) {
     let has_numpy = Command::new("python3").args(["-c", "import numpy"]).output();
     if !has_numpy.is_ok_and(|output| output.status.success()) {
@@ -105,7 +105,7 @@ fn bytes_do_not_depend_on_threads_or_place() {
     }
 }
 
-/// What a beton cannot hold as it is becomes raw, without loss, and unpacks to the same pixels.
+/// Images that a beton cannot hold become raw, without loss, and unpack to the same pixels.
 #[test]
 fn png_becomes_raw_and_the_summary_says_what_it_costs() {
     let folder = tempfile::tempdir().unwrap();

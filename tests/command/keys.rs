@@ -1,4 +1,4 @@
-//! Samples chosen by a list of their keys, and by class.
+//! Samples selected by a list of their keys, and by class.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, ok, tree};
@@ -39,7 +39,7 @@ fn listed_samples_are_taken_in_the_order_of_the_source() {
     let root = tempfile::tempdir().unwrap();
     let (root, source) = (root.path(), photos(root.path()));
     let path = |name: &str| root.join(name);
-    // With a byte order mark, empty lines, and ends of lines as Windows has them.
+    // With a byte order mark, empty lines, and Windows line ends.
     let first = list(root, "first.txt", "\u{feff}b/2.png\r\n\r\na/4.png\r\n\na/1.png");
     let said = ok(&[&"pack", &source, &path("o.beton"), &"--keys", &first]);
     assert!(said.contains("packed 3 of 3 samples"), "{said}");
@@ -48,7 +48,7 @@ fn listed_samples_are_taken_in_the_order_of_the_source() {
         "what is left out is counted: {said}"
     );
     assert_eq!(keys(&path("o.beton")), ["a/1.png", "a/4.png", "b/2.png"]);
-    // The list is recorded by its keys, whatever their order; its path is not.
+    // The record of the list depends on its keys, in any order; not on its path.
     let again = list(root, "again.txt", "a/1.png\na/4.png\nb/2.png\n");
     ok(&[&"pack", &source, &path("p.beton"), &"--keys", &again]);
     assert_eq!(fs::read(path("o.beton")).unwrap(), fs::read(path("p.beton")).unwrap());
@@ -107,7 +107,7 @@ fn keys_that_the_source_lacks_are_named_and_counted() {
     assert!(said.contains("such as `a/1.png`"), "{said}");
     assert!(said.contains("correct these 6, or remove them from the list"), "{said}");
     assert!(!out.exists());
-    // Of a list over all splits the expression takes those of one.
+    // From a list over all splits the expression takes those of one.
     let (divided, val) = (root.join("divided.wds"), root.join("val.wds"));
     ok(&[&"pack", &source, &divided, &"--split", &"train=0.5,val=0.5"]);
     let every = list(root, "all.txt", &keys(&divided).join("\n"));
@@ -143,7 +143,7 @@ fn lists_that_cannot_be_meant_are_refused() {
     assert!(formula.contains("a formula keeps no images"), "{formula}");
 }
 
-/// The plan has the order, so the list may be gone when it is carried out.
+/// The plan contains the order, so that the list is not needed when it is carried out.
 #[test]
 fn plans_need_the_list_no_more() {
     let root = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn plans_need_the_list_no_more() {
         ok(&[&"pack", &"--plan", &path("plan"), &"--part", &part, &path("parts")]);
     }
     ok(&[&"merge", &path("parts")]);
-    // For `merge`, which has it no more.
+    // Left for `merge`, which is finished.
     fs::remove_file(path("parts/.fdconvert/plan.fdplan")).unwrap();
     assert_same_tree(&path("whole"), &path("parts"));
     assert_eq!(keys(&path("parts")), ["a/2.png", "b/1.png", "b/3.png"]);
@@ -189,7 +189,7 @@ fn a_share_of_every_class() {
     assert_eq!(fs::read(&out).unwrap(), fs::read(path("p.beton")).unwrap());
     let alone = fails(&[&"pack", &source, &path("q.beton"), &"--per", &"class"]);
     assert!(alone.contains("--sample"), "{alone}");
-    // Without classes there is nothing to take a share of.
+    // Without classes, a share per class is impossible.
     let flat = root.join("flat");
     tree(&flat, &["1.png", "2.png"]);
     let args: [&dyn AsRef<OsStr>; 7] =

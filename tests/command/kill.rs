@@ -1,4 +1,4 @@
-//! Runs that are killed, interrupted or run out of disk.
+//! Runs that are killed, interrupted or run out of disk space.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, fdconvert, ok, sha256_file};
@@ -66,7 +66,7 @@ fn kill_at_many_points(options: &[&str]) {
     let partial = root.path().join("killed.beton.partial");
     let mut kills = 0;
     for round in 1.. {
-        // Each round gets a little further than the one before, with another number of threads.
+        // Each round proceeds a little further than the one before, with another number of threads.
         let mut child = start_with(&source, &out, ["1", "2", "3"][round % 3], options);
         wait_for_size(&mut child, &partial, round as u64 * 11_000_000);
         child.kill().unwrap();
@@ -94,7 +94,7 @@ fn a_resumed_run_says_so_and_another_run_is_refused() {
     child.wait().unwrap();
     assert!(partial.exists(), "killed too late for this test");
 
-    // Other options: another run. It must not touch what the first has left.
+    // A run with other options must not touch the files of the first.
     let before = sha256_file(&partial);
     let message = common::fails(&[&"pack", &source, &out, &"--encode", &"jpeg"]);
     assert!(message.contains("--overwrite"), "{message}");
@@ -120,7 +120,8 @@ fn an_interrupt_leaves_nothing_and_exits_130() {
     assert_eq!(common::names(root.path()), ["source"]);
 }
 
-/// `/dev/full` and quotas are not everywhere; a limit on file size is, and fails like a full disk.
+/// `/dev/full` and quotas are not available everywhere; a limit on file size is, and fails like a
+/// full disk.
 #[test]
 fn a_disk_that_fills_up_is_an_error_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
@@ -191,7 +192,7 @@ fn files_of_others_are_refused_by_name_and_stay() {
                 fs::remove_file(&path).unwrap();
             }
         }
-        // Moved away, the same command continues.
+        // After it is moved away, the same command continues.
         let (code, text) = pack(&source, &out, format, &TWO);
         assert_eq!(code, 0, "{format}: {text}");
     }
@@ -231,7 +232,7 @@ fn a_beton_and_a_formula_follow_no_link_either() {
         fs::remove_file(&partial).unwrap();
         assert_eq!(pack(source, &out, format, &[]).0, 0);
     }
-    // A formula is the result of its command as long as it lies there.
+    // A formula is the result of its command while it exists.
     let out = root.path().join("x.formula");
     let (code, text) = pack(&recipe, &out, "formula", &[]);
     assert!(code == 0 && text.contains("already complete"), "{text}");
@@ -248,7 +249,7 @@ fn a_resumed_run_compares_finished_shards_with_their_records() {
         assert_eq!(pack(&source, &out, format, &TWO).0, 0);
         let whole = tree(&out);
         for damaged in [shard, record] {
-            // As a kill just before the manifest leaves it, and then the disk.
+            // As after a kill just before the manifest, and then damage on the disk.
             fs::remove_file(out.join("fdconvert.json"))
                 .or_else(|_| fs::remove_file(out.join("fdconvert-mixed.json")))
                 .unwrap();
@@ -278,7 +279,7 @@ fn a_source_that_was_written_to_since_is_not_blended_in() {
         let touch = |path: &Path, time| {
             fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
         };
-        // The last shard cannot be written, so the first one waits for another run.
+        // The last shard cannot be written, so that the first one waits for another run.
         fs::write(&last, vec![0; sound.len()]).unwrap();
         touch(&last, since);
         assert_eq!(pack(&source, &out, format, &TWO).0, 2);
@@ -292,12 +293,12 @@ fn a_source_that_was_written_to_since_is_not_blended_in() {
         touch(&last, since);
         let (code, text) = pack(&source, &out, format, &TWO);
         assert_eq!(code, 0, "{format}: {text}");
-        // No time is left in the finished output.
+        // The finished output has no stamp.
         assert!(!out.join(".fdconvert/source.stamp").exists(), "{format}");
     }
 }
 
-/// A server that accepts and says nothing does not keep the command.
+/// A server that accepts connections without answering does not block the command.
 #[test]
 #[cfg(feature = "stores")]
 fn an_interrupt_does_not_wait_for_a_silent_server() {
@@ -308,7 +309,7 @@ fn an_interrupt_does_not_wait_for_a_silent_server() {
     let out = out.to_str().unwrap();
     for args in [&["inspect", &url][..], &["verify", &url], &["unpack", &url, out]] {
         let mut child = fdconvert().args(args).stderr(Stdio::piped()).spawn().unwrap();
-        // It has connected, and waits.
+        // The command has connected, and waits.
         let connection = server.accept().unwrap();
         let began = Instant::now();
         let id = child.id().to_string();

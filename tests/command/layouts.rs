@@ -1,15 +1,15 @@
-//! Folders as they come with well-known datasets: what is made of each, and what is said.
+//! Folders in the layouts of well-known datasets: the packed result, and the messages.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{run, text, tree};
 use std::{fs, path::Path};
 
-/// A dataset as it is unpacked: its images, what else lies there, and what `pack` says of it.
+/// An unpacked dataset: its images, its other files, and `pack`'s messages about it.
 struct Layout {
     name: &'static str,
     images: &'static [&'static str],
     others: &'static [&'static str],
-    /// Below the dataset.
+    /// Path below the dataset.
     source: &'static str,
     args: &'static [&'static str],
     status: i32,
@@ -273,7 +273,7 @@ fn what_is_made_of_well_known_datasets_is_what_their_folders_mean() {
             fs::write(folder.join(file), "x").unwrap();
         }
         let (source, out) = (folder.join(layout.source), root.path().join("o.wds"));
-        // Paths in arguments are below the folder of the test.
+        // Paths in arguments are relative to the folder of the test.
         let args = layout.args.iter().map(|arg| match arg.split_once('=') {
             Some((field, path)) => format!("{field}={}", root.path().join(path).display()),
             None => (*arg).to_owned(),
@@ -294,7 +294,7 @@ fn what_is_made_of_well_known_datasets_is_what_their_folders_mean() {
     }
 }
 
-/// What opens the folder itself finds the classes and splits that are packed.
+/// Checks that readers of the folder itself find the packed classes and splits.
 fn same_for_readers(source: &Path, out: &Path, layout: &Layout) {
     if !layout.args.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Shards and outputs of which `--on-error skip` leaves nothing.
+//! Shards and outputs without any samples after `--on-error skip`.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::fdconvert;
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Eight images, of which the third and fourth are empty files.
+/// Writes eight images; the third and fourth are empty files.
 fn source(root: &Path) -> PathBuf {
     let folder = root.join("source/a");
     fs::create_dir_all(&folder).unwrap();
@@ -47,7 +47,7 @@ fn a_shard_without_a_sample_is_not_there_and_the_run_ends() {
         assert!(text.contains("1 planned and not there"), "{text}");
         assert!(!out.join(empty).exists(), "{format}");
         let whole = tree(&out);
-        // Again, and with other threads.
+        // Repeated, and with other threads.
         let (code, text) = run(&args);
         assert!(code == 1 && text.contains("already complete"), "{format}: {text}");
         assert!(tree(&out) == whole, "{format}");
@@ -69,7 +69,7 @@ fn a_shard_without_a_sample_is_not_there_and_the_run_ends() {
         let (code, text) = run(&[&"merge", &other]);
         assert!(code == 1 && text.contains("6 samples in 3 shards"), "{text}");
         fs::remove_file(other.join(".fdconvert/plan.fdplan")).unwrap();
-        // Reasons say of samples of a mixed set whether they were known to be bad before.
+        // For samples of a mixed set, the reasons show whether they were known to be bad before.
         let made = tree(&other);
         assert!(made.keys().eq(whole.keys()) && (format == "mixed" || made == whole), "{format}");
         fs::remove_dir_all(&other).unwrap();

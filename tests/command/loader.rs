@@ -1,4 +1,4 @@
-//! The loader takes batches from any dataset that the command writes: the same pixels, whatever the
+//! The loader takes batches from any dataset that the command writes: the same pixels from any
 //! format.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ fn options() -> Options {
     Options { batch_size: 5, seed: 3, output, crop, flip: 0.5, threads: 2, ..Options::default() }
 }
 
-/// Rows of an epoch in the dataset's order, by sample.
+/// Returns the rows of an epoch in the dataset's order, by sample.
 fn rows(path: &Path, options: Options) -> BTreeMap<u64, (i64, Vec<u8>)> {
     let mut loader = Loader::new(Datasets::open(path).unwrap(), options).unwrap();
     let mut rows = BTreeMap::new();
@@ -49,7 +49,7 @@ fn every_format_gives_the_same_rows() {
     for name in ["x.beton", "wds", "mds", "x.parquet", "mixed", "x.zip"] {
         assert!(rows(&path(name), options()) == expected, "{name}");
     }
-    // Reduced while decoding: large JPEGs, small rows.
+    // Scaled while decoding: large JPEGs, small rows.
     ok(&[&"pack", &folder, &path("jpeg.beton"), &"--jpeg-quality", &"95", &"-q"]);
     let jpeg = rows(&path("jpeg.beton"), options());
     let difference = |(a, b): (&u8, &u8)| f64::from(a.abs_diff(*b));
@@ -83,7 +83,7 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     assert_ne!(row, first[&0].1, "another instance of the same class");
 }
 
-/// Samples that came without a row, by key, and the error that raising them gives.
+/// Returns the number of samples without a row, and the errors when they are raised, by key.
 fn failures(path: &Path) -> (usize, Vec<String>) {
     let datasets = || Datasets::open(path).unwrap();
     let with = |policy| {
@@ -131,7 +131,7 @@ fn cut_off_files_and_bombs_are_never_delivered() {
     write("cut-end.jpg", &jpeg[..jpeg.len() - jpeg.len() / 20]);
     write("cut-header.jpg", &jpeg[..100]);
     write("cut-half.png", &png[..png.len() / 2]);
-    // A side of 65,500 in the frame header: four billion pixels of nothing.
+    // A side of 65,500 in the frame header: four billion pixels without data.
     let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
     let mut bomb = jpeg.clone();
     bomb[frame + 5..frame + 9].copy_from_slice(&[0xff, 0xdc, 0xff, 0xdc]);
@@ -144,7 +144,7 @@ fn cut_off_files_and_bombs_are_never_delivered() {
     );
 }
 
-/// A flipped bit in the middle of an image decodes well, only to other pixels: the checksum tells.
+/// A flipped bit in the middle of an image decodes to other pixels: only the checksum detects it.
 #[test]
 fn flipped_bits_are_never_delivered() {
     let root = tempfile::tempdir().unwrap();
@@ -155,7 +155,7 @@ fn flipped_bits_are_never_delivered() {
         ok(&[&"pack", &folder, &out, &"--format", &format, &raw[0], &raw[1], &"-q"]);
         let path = root.path().join(file);
         let mut bytes = fs::read(&path).unwrap();
-        // In the middle of a beton lie pixels, in that of a tar the data of some image.
+        // The middle of a beton has pixels, that of a tar the data of some image.
         let at = bytes.len() / 2;
         bytes[at] ^= 4;
         fs::write(&path, bytes).unwrap();
@@ -164,7 +164,7 @@ fn flipped_bits_are_never_delivered() {
     }
 }
 
-/// The end of a file that is cut while it is mapped raises SIGBUS at every look at it.
+/// Accesses beyond the end of a file that is truncated while mapped raise SIGBUS.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_cut_while_they_are_mapped_fail_their_samples_only() {
@@ -188,7 +188,7 @@ fn files_cut_while_they_are_mapped_fail_their_samples_only() {
             (OnError::Raise, 0, Access::Mapped),
             (OnError::Skip, 2, Access::Mapped),
             (OnError::Skip, 0, Access::Mapped),
-            // Past the page cache tables and rows are mapped all the same.
+            // Tables and rows are mapped even with reads past the page cache.
             (OnError::Raise, 2, Access::Direct),
             (OnError::Skip, 2, Access::Direct),
         ] {
@@ -211,7 +211,7 @@ fn files_cut_while_they_are_mapped_fail_their_samples_only() {
                 files(format, &path).iter().map(|file| fs::read(file).unwrap()).collect();
             for file in files(format, &path) {
                 let file = fs::OpenOptions::new().write(true).open(file).unwrap();
-                // Tables and the first images are left.
+                // Tables and the first images remain.
                 file.set_len(file.metadata().unwrap().len() / 2).unwrap();
             }
             if raises {

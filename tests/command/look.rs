@@ -57,7 +57,7 @@ fn numbers_are_told() {
         serde_json::from_str(&text).unwrap()
     };
     assert_eq!(document("1")["pixels"], document("4")["pixels"]);
-    // `inspect` tells the same of what both tell.
+    // `inspect` has the same values where both report them.
     let inspected: Value = serde_json::from_str(&ok(&[&"inspect", &beton, &"--json"])).unwrap();
     for name in ["classes", "codecs", "bytes", "width", "height"] {
         assert_eq!(document("1")[name], inspected["stats"][name], "{name}");
@@ -97,7 +97,7 @@ fn duplicates_are_told_and_left_out_by_their_keys() {
     let said = expect(1, &[&"find-duplicates", &photos, &"--keys", &keys]);
     assert!(said.contains("group: sample") && said.contains("same bytes: sample"), "{said}");
     assert!(said.contains("1 sample in 1 group") && said.contains("12 keys to keep"), "{said}");
-    // The same list may be there, another one stays.
+    // The same list may exist, another one is kept.
     expect(1, &[&"find-duplicates", &photos, &"--keys", &keys]);
     let another = photos.join("closeup/kodak-03.jpg");
     assert!(fails(&[&"find-duplicates", &photos, &"--keys", &another]).contains("--overwrite"));
@@ -105,7 +105,7 @@ fn duplicates_are_told_and_left_out_by_their_keys() {
     ok(&[&"pack", &photos, &clean, &"--keys", &keys]);
     ok(&[&"find-duplicates", &clean, &"--near"]);
 
-    // Encoded again and made smaller, in another format.
+    // Re-encoded and scaled down, in another format.
     let small = root.path().join("small");
     ok(&[
         &"pack",

@@ -1,5 +1,5 @@
-//! The command, run as its users run it: one program, which is compiled once. Without C codecs those
-//! that write and read images are enough.
+//! The command, run as its users run it: one program, which is compiled once. Without C codecs,
+//! those for writing and reading images are enough.
 
 #[cfg(feature = "turbo")]
 mod again;

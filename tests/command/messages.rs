@@ -1,4 +1,4 @@
-//! What is said of requests that cannot be met, and what users type who know other tools.
+//! Errors for impossible requests, and for the habits of users of other tools.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{self, fails, names, ok};
@@ -50,7 +50,7 @@ fn a_file_is_not_called_like_a_folder() {
         assert!(message.contains("slash at its end"), "{message}");
     }
     assert_eq!(names(root.path()), ["photos"]);
-    // Folders may be written so.
+    // A folder may end with a slash.
     ok(&[&"pack", &photos, &root.path().join("shards/"), &"--format", &"wds"]);
 }
 
@@ -133,7 +133,7 @@ fn frames_that_are_left_out_are_counted() {
     let said = pack("z.beton", &[&"--strict"]);
     let message = common::text(&said.stderr);
     assert!(message.contains("moving.gif") && message.contains("`strict`"), "{message}");
-    // Byte for byte it keeps its frames.
+    // It keeps its frames byte for byte.
     let said = pack("kept", &[&"--format", &"wds", &"--strict"]);
     let text = common::text(&said.stdout);
     assert!(text.contains("2 of 2") && !text.contains("frame"), "{text}");
@@ -202,7 +202,7 @@ fn manual_pages_name_the_arguments_and_explain_every_option() {
         ]
     );
     assert!(ok(&[&"man", &"verify"]).contains("fdconvert verify [OPTIONS] <DATASET>\n"));
-    // Also those that the short help leaves out.
+    // Including those that the short help omits.
     assert!(pack.contains("One more image for every sample"), "{pack}");
     assert!(!ok(&[&"man", &"gpu"]).contains(r"gpu\-help"));
 }
@@ -212,7 +212,7 @@ fn folders_are_not_blamed_for_having_no_checksums() {
     let root = tempfile::tempdir().unwrap();
     let photos = photos(root.path());
     assert!(!ok(&[&"verify", &photos]).contains("its samples have no checksums"));
-    // Shards that could have them are.
+    // Shards that could have indexes do not have any.
     let out = root.path().join("bare");
     ok(&[&"pack", &photos, &out, &"--format", &"wds", &"--sidecars", &"none"]);
     assert!(ok(&[&"verify", &out]).contains("its samples have no checksums"));
@@ -222,7 +222,7 @@ fn folders_are_not_blamed_for_having_no_checksums() {
 fn a_source_that_cannot_be_looked_at_is_an_error_by_name_whatever_is_skipped() {
     let root = tempfile::tempdir().unwrap();
     let photos = photos(root.path());
-    // No permission opens this, not even root's: the name that the link leads to is too long.
+    // No permission helps here, not even root's: the name of the link's target is too long.
     std::os::unix::fs::symlink("x".repeat(300), photos.join("scene/broken")).unwrap();
     let skip: [&dyn AsRef<OsStr>; 5] =
         [&"pack", &photos, &root.path().join("x.beton"), &"--on-error", &"skip"];

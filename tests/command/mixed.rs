@@ -1,4 +1,4 @@
-//! `pack --ratio`: exactly the share asked for, without loss, whatever the threads and the parts.
+//! `pack --ratio`: exactly the requested share, without loss, with any threads and parts.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use crate::common::{self, expect, fails, kodak_classes, ok};
@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The image of every sample, by key.
+/// Returns the image of every sample, by key.
 fn images(path: &Path) -> BTreeMap<String, Encoded> {
     let reader = fdconvert_reader::open(path).unwrap();
     let image = |index| {
@@ -29,7 +29,7 @@ fn images(path: &Path) -> BTreeMap<String, Encoded> {
     (0..reader.len()).map(image).collect()
 }
 
-/// What a training run would see: upright RGB.
+/// Returns the pixels that a training run would get: upright RGB.
 fn seen(image: &Encoded) -> Pixels {
     let limits = Limits { max_pixels: 1 << 26, ..Limits::DEFAULT };
     let decoded = Decoder::new().decode("k", image, &limits).unwrap();
@@ -45,7 +45,7 @@ fn count(images: &BTreeMap<String, Encoded>, codec: Codec) -> usize {
     images.values().filter(|image| image.codec == codec).count()
 }
 
-/// Packs at a ratio; gives the images.
+/// Packs at a ratio; returns the images.
 fn pack(source: &Path, out: &Path, ratio: &str) -> BTreeMap<String, Encoded> {
     ok(&[&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &ratio]);
     images(out)
@@ -57,7 +57,7 @@ fn the_ratio_is_exact_and_nothing_is_lost() {
     let source = kodak_classes(root.path());
     let before = images(&source);
     assert_eq!(before.len(), 12);
-    // 12 times the share, half up.
+    // 12 times the share, rounded half up.
     for (ratio, n_bmp) in [("0", 0), ("0.2", 2), ("1:1", 6), ("37.5%", 5), ("7:3", 8), ("1", 12)] {
         let out = root.path().join(ratio.replace(':', "-"));
         let mixed = pack(&source, &out, ratio);
@@ -93,7 +93,7 @@ fn what_stays_encoded_may_be_webp() {
         assert_eq!(seen(image), seen(&before[key]), "{key}");
     }
     ok(&[&"verify", &out, &"--deep"]);
-    // What is WebP already keeps its bytes, and becomes BMP like any other.
+    // WebP images keep their bytes, and become BMP like any other.
     let again = pack(&out, &root.path().join("again"), "3:1");
     assert_eq!((count(&again, Codec::Bmp), count(&again, Codec::Webp)), (9, 3));
     for (key, image) in again.iter().filter(|(_, image)| image.codec == Codec::Webp) {
@@ -113,7 +113,7 @@ fn what_stays_encoded_may_be_webp() {
     assert!(said.contains("cannot hold webp"), "{said}");
 }
 
-/// Fractals have two gray levels: a bit for each pixel, as PNG and as BMP.
+/// Fractals have two gray levels: one bit per pixel, as PNG and as BMP.
 #[test]
 fn two_gray_levels_stay_bits_in_both_forms() {
     let root = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn two_gray_levels_stay_bits_in_both_forms() {
     let recipe = "fractal:fractaldb?classes=1&instances=100&size=200";
     ok(&[&"pack", &recipe, &path("png.wds"), &"--format", &"wds"]);
     let before = images(&path("png.wds"));
-    // 62 bytes in front of 200 rows of 28, where a BMP of gray levels has 41,078.
+    // 62 bytes before 200 rows of 28; a BMP of gray levels has 41,078.
     let check = |mixed: &BTreeMap<String, Encoded>, n_bmp: usize| {
         assert_eq!(count(mixed, Codec::Bmp), n_bmp);
         assert!(before.keys().eq(mixed.keys()));
@@ -135,14 +135,14 @@ fn two_gray_levels_stay_bits_in_both_forms() {
     };
     check(&pack(Path::new(recipe), &path("half"), "0.5"), 50);
     check(&pack(Path::new(recipe), &path("all"), "1"), 100);
-    // What is a BMP here becomes a PNG there, and the other way round.
+    // BMPs of one become PNGs of the other, and vice versa.
     check(&pack(&path("all"), &path("again"), "0.3"), 30);
     for set in ["half", "all", "again"] {
         ok(&[&"verify", &path(set), &"--deep"]);
     }
 }
 
-/// Mixes the images of a folder in several ways; each shows what it showed.
+/// Mixes the images of a folder in several ways; each keeps its pixels.
 fn keep_what_they_show(source: &Path) {
     let root = tempfile::tempdir().unwrap();
     let before = images(source);
@@ -155,13 +155,13 @@ fn keep_what_they_show(source: &Path) {
         assert!(before.keys().eq(mixed.keys()));
         let n_bmp = count(&mixed, Codec::Bmp);
         if ratio == "0.4" {
-            // Half up.
+            // Rounded half up.
             assert_eq!(n_bmp, (before.len() * 4 + 5) / 10);
         }
         for (key, image) in &mixed {
             assert_eq!(seen(image), seen(&before[key]), "{key}");
         }
-        // Only CMYK, 16 bits and alpha stay at a share of 1.
+        // Only CMYK, 16 bits and alpha stay encoded at a share of 1.
         println!("{ratio} {by}: {n_bmp} of {} images are BMP", before.len());
     }
 }
@@ -189,7 +189,7 @@ fn bytes_depend_on_nothing_but_source_and_options() {
         args.extend(options);
         ok(&args);
     };
-    // OUT stands behind the sources.
+    // OUT follows the sources.
     let pack = |name: &str, threads: &str| {
         let out = path(name).join("set");
         fs::create_dir_all(path(name)).unwrap();

@@ -1,5 +1,4 @@
-//! Addresses of stores that are none, names of objects that cannot be read, and servers that answer
-//! otherwise than stores do.
+//! Invalid addresses of stores, unreadable names of objects, and servers that answer unlike stores.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use crate::common::{self, fdconvert, text};
@@ -12,7 +11,7 @@ use std::{
     thread,
 };
 
-/// What the command says where it refuses.
+/// Returns the error of the command.
 fn refused(args: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = fdconvert();
     let keys = [("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s"), ("AWS_REGION", "r-1")];
@@ -24,7 +23,7 @@ fn refused(args: &[&str], variables: &[(&str, &str)]) -> String {
     said
 }
 
-/// Where the client panics.
+/// Addresses on which the client panics.
 #[test]
 fn addresses_that_are_none_are_refused_before_a_request() {
     let endpoint = "write http://minio.local:9000, or https://";
@@ -91,14 +90,14 @@ fn objects_whose_names_cannot_be_read_are_left_out_and_noted() {
         assert!(said.contains(note), "{said}");
     }
 
-    // Right in the folder, where folders are classes.
+    // Directly in a folder, in which folders are classes.
     common::tree(&photos, &["\u{7f}/1.png"]);
     let said = pack(&root.path().join("again.beton"));
     assert!(said.contains("3 names in the store are left out"), "{said}");
     assert_eq!(fs::read(&here).unwrap(), fs::read(root.path().join("again.beton")).unwrap());
 }
 
-/// A server that gives every request the same answer, and its URL.
+/// Starts a server with the same answer to every request, and returns its URL.
 fn answering(status: &'static str, body: String) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Opening a dataset that has splits: as a whole where it is looked at, one split where it is trained
-//! on, and the same splits of a folder as of what is packed of it.
+//! Opening a dataset with splits: as a whole for inspection, one split for training, and with the
+//! same splits for a folder as for its packed form.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{fails, kodak_classes, ok, sorted, tree};
@@ -27,7 +27,7 @@ fn keys(reader: &dyn Reader) -> Vec<String> {
     (0..reader.len()).map(|index| reader.key(index)).collect()
 }
 
-/// Twelve photos in the splits train and val, and what is packed of them in every format of shards.
+/// Writes twelve photos in the splits train and val, and packs them in every format of shards.
 fn datasets(root: &Path) -> Vec<PathBuf> {
     let folder = root.join("im");
     for class in ["even", "odd"] {

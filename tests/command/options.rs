@@ -1,4 +1,4 @@
-//! Names of options in texts: the library's own, the command's flags and Python's keywords.
+//! Names of options in texts: the library's, the command's flags and Python's keywords.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{self, fails, ok};
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a plan is packed by: functions of `Planned`.
+/// Options of plans, which are functions of `Planned`.
 const OF_PLANS: [&str; 3] = ["plan", "part", "parts"];
 
 #[test]
@@ -28,7 +28,7 @@ fn every_name_of_an_option_is_a_flag_of_the_command() {
             (name == flag).then(|| value.trim_start().starts_with('<'))
         });
         let takes_value = places.next().unwrap_or_else(|| panic!("--{flag} is not a flag"));
-        // What texts say of it.
+        // The form in texts.
         let constant = flag.replace('-', "_").to_uppercase();
         let never = if takes_value { "on()" } else { "with(" };
         let wrong = [format!("::{constant}.{never}"), format!(" {constant}.{never}")];
@@ -49,7 +49,7 @@ fn every_name_of_an_option_is_one_of_the_library_and_a_keyword() {
     assert!(!is_known("no_such_option"));
     for name in option::ALL.iter().filter(|name| !OF_PLANS.contains(&name.as_str())) {
         let keyword = name.as_str().replace('-', "_");
-        // Set for the process as a whole, by a function of its own.
+        // A separate function sets it for the whole process.
         assert!(is_known(&keyword) || keyword == "store_option", "{keyword}");
     }
 }
@@ -61,7 +61,7 @@ fn no_name_is_listed_that_nothing_uses() {
         let constant = name.as_str().replace('-', "_").to_uppercase();
         let word = |text: &str| !text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         let mut places = texts.split(constant.as_str()).skip(1).filter(|after| word(after));
-        // The list is one of them.
+        // One of them is the list.
         assert!(places.nth(1).is_some(), "{constant}");
     }
 }
@@ -94,7 +94,7 @@ fn the_library_speaks_of_options_and_the_command_of_flags() {
     let root = tempfile::tempdir().unwrap();
     let source = root.path().join("source");
     fs::create_dir(&source).unwrap();
-    // A name from outside that looks like an option stays as it is.
+    // A name from outside that looks like an option is unchanged.
     fs::write(source.join("`overwrite`.png"), fixtures::PNG_RGB).unwrap();
     let out = root.path().join("`max_pixels=5`.beton");
     ok(&[&"pack", &source, &out]);
@@ -130,7 +130,7 @@ fn what_is_stored_has_the_names_of_the_library() {
     assert!(stored.contains("over the limit of 1000; to raise it: max_pixels"), "{stored}");
 }
 
-/// The sources of the libraries, without those of their tests.
+/// Returns the sources of the libraries, without those of their tests.
 fn sources() -> Vec<PathBuf> {
     const LIBRARIES: [&str; 10] = [
         "core",

@@ -1,5 +1,5 @@
-//! What a run that overwrites makes of finished shards: nothing of files as they were before. Files
-//! of the same length cannot be told by the list of the source.
+//! Runs that overwrite do not use finished shards of earlier versions of the files. The source's
+//! list cannot distinguish files of the same length.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use crate::common::{self, fdconvert, text};
@@ -16,7 +16,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Four images, two of each shard.
+    /// Creates four images, two for each shard.
     fn new(format: &'static str) -> Self {
         let this = Self { root: tempfile::tempdir().unwrap(), format };
         (0..4).for_each(|number| this.image(number, number as u64));
@@ -27,17 +27,17 @@ impl Stage {
         self.root.path().join(name)
     }
 
-    /// Writes an image of so many pixels that all files are as long.
+    /// Writes an image with a size that gives all files the same length.
     fn image(&self, number: usize, seed: u64) {
         self.file(number, &fixtures::png(40, 30, seed).bytes);
     }
 
-    /// Writes what is as long as an image and is none.
+    /// Writes a file of the same length that is not an image.
     fn spoil(&self, number: usize) {
         self.file(number, &vec![0; fixtures::png(40, 30, 0).bytes.len()]);
     }
 
-    /// Every file as if it was written long ago, but for `touch`.
+    /// Writes a file with an old modification time, which `touch` changes.
     fn file(&self, number: usize, bytes: &[u8]) {
         let path = self.path("source").join(["a", "b"][number / 2]).join(format!("{number}.png"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -60,7 +60,7 @@ impl Stage {
         (output.status.code().unwrap(), said)
     }
 
-    /// The output is what an empty folder would get.
+    /// Checks that the output equals that in an empty folder.
     fn is_as_new(&self) {
         let new = self.path("new");
         assert_eq!(self.pack(&new, &[]).0, 0);
@@ -90,7 +90,7 @@ fn finished_shards_of_files_as_they_were_do_not_count() {
     for format in FORMATS {
         let stage = Stage::new(format);
         let out = stage.path("out");
-        // The first shard is finished, the last cannot be.
+        // The first shard can be finished, the last cannot.
         stage.spoil(3);
         assert_eq!(stage.pack(&out, &[]).0, 2);
         for seed in [20, 30] {
@@ -98,7 +98,7 @@ fn finished_shards_of_files_as_they_were_do_not_count() {
             stage.touch(0, seed);
             let (code, said) = stage.pack(&out, &[]);
             assert!(code == 2 && said.contains("were written to since"), "{format}: {said}");
-            // In the first round this run ends in the middle as well.
+            // In the first round this run also ends in the middle.
             if seed == 20 {
                 stage.spoil(2);
                 assert_eq!(stage.pack(&out, &["--overwrite"]).0, 2);
@@ -117,12 +117,12 @@ fn a_run_that_overwrites_is_resumed() {
         let out = stage.path("out");
         assert_eq!(stage.pack(&out, &[]).0, 0);
         let whole = tree(&out);
-        // Before a shard of it is finished, what was there stays.
+        // Until a shard of the new dataset is finished, the old output stays.
         (0..4).for_each(|number| stage.image(number, 40 + number as u64));
         stage.spoil(0);
         assert_eq!(stage.pack(&out, &["--overwrite"]).0, 2);
         assert!(tree(&out) == whole, "{format}");
-        // With the first shard finished, the other one is not what it was before.
+        // After the first shard is finished, the other one is no longer the old one.
         stage.image(0, 40);
         stage.spoil(3);
         assert_eq!(stage.pack(&out, &["--overwrite"]).0, 2);

@@ -1,4 +1,4 @@
-//! `--pair`: what does not fit is told, and what masks are called by mistake has a cure.
+//! `--pair`: mismatches are reported, and misnamed masks get a suggestion.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{expect, fails, ok, tree};

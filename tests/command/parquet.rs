@@ -55,7 +55,7 @@ fn a_file_for_each_split() {
     ok(&[&"verify", &root.path().join("x-val.parquet")]);
 }
 
-/// What a killed run leaves is its claim and the unfinished file.
+/// A killed run leaves its claim and the unfinished file.
 #[test]
 fn a_killed_run_begins_again() {
     let root = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn files_of_datasets_are_sources() {
     ok(&[&"diff", &golden("struct.parquet"), &out("s.parquet")]);
     let said = ok(&[&"inspect", &out("s.parquet")]);
     assert!(said.contains("cat, dog, eel"), "{said}");
-    // Documents and arrays stay what they are.
+    // Documents and arrays do not change.
     for name in ["objects", "arrays"] {
         let packed = out(&format!("{name}.parquet"));
         ok(&[&"pack", &golden(&format!("{name}.parquet")), &packed]);
@@ -152,7 +152,7 @@ fn a_description_lies_beside_each_file() {
         assert_eq!(said["contentSize"], format!("{bytes} B"));
         ok(&[&"verify", &file]);
     }
-    // Several datasets in a folder, and each description is of the file it lies beside.
+    // Several datasets in a folder; each description belongs to the file next to it.
     let before = fs::read(description("x-val")).unwrap();
     ok(&[&split[..], &CROISSANT, &[&"--overwrite"]].concat());
     assert!(before == fs::read(description("x-val")).unwrap(), "another run gives other bytes");
@@ -183,7 +183,7 @@ fn a_description_of_another_file_stays() {
     assert!(said.contains("x.parquet.croissant.json exists; move it away"), "{said}");
     assert_eq!(fs::read(&description).unwrap(), b"precious");
     assert_eq!(common::names(root.path()), ["source", "x.parquet.croissant.json"]);
-    // As a killed run leaves it: its claim, and the description that is written first.
+    // As after a kill: the claim, and the description, which is written first.
     let mark = format!("{{\"fingerprint\":\"{}\"", "0".repeat(32));
     fs::write(root.path().join("x.parquet.claim.partial"), mark).unwrap();
     ok(&[&pack[..], &CROISSANT, &[&"--overwrite"]].concat());
@@ -219,7 +219,7 @@ fn a_description_is_written_into_a_store() {
     run(&["verify", url]);
 }
 
-/// The library's decoder panics at the paths of this file, which are then called by their numbers.
+/// The library's decoder panics at the paths of this file, which are then named by number.
 #[test]
 fn a_panic_that_is_caught_is_not_printed() {
     let root = tempfile::tempdir().unwrap();
@@ -261,7 +261,7 @@ fn what_has_no_shards_gets_no_index() {
         let said = fails(&[&"index", path]);
         assert!(said.contains("has images that are files, which have no index"), "{said}");
     }
-    // A damaged shard is still one.
+    // A damaged shard is still a shard.
     fs::write(root.join("x.tar"), vec![1; 2048]).unwrap();
     assert!(fails(&[&"index", &root.join("x.tar")]).contains("tar"));
 }

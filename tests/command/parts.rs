@@ -1,5 +1,5 @@
-//! A dataset of shards written at once, in parts, by many threads, and killed on the way: always
-//! the same bytes.
+//! A dataset of shards written concurrently, in parts, by many threads, and killed on the way:
+//! always the same bytes.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok};
@@ -37,7 +37,7 @@ const RECIPE: [&str; 10] = [
     "--seed=5",
 ];
 
-/// Everything in the dataset but the copy of the plan, which only parts leave.
+/// Returns all files of the dataset except the copy of the plan, which only parts leave.
 fn files(out: &Path) -> Vec<(String, Vec<u8>)> {
     let files = tree(out).into_iter().map(|(name, bytes)| (common::text(&name), bytes));
     files.filter(|(name, _)| !name.ends_with(".fdplan")).collect()
@@ -76,7 +76,7 @@ fn any_number_of_parts_and_threads_gives_the_same_files() {
         };
         assert_eq!(names(&found), names(&expected));
         assert!(found == expected, "{parts} parts, {threads} threads");
-        // Again is the same again, for parts and for the merge.
+        // A repetition gives the same, for parts and for the merge.
         ok(&[&"pack", &"--plan", &plan, &"--part", &"1/1", &out]);
         ok(&[&"merge", &out]);
         assert!(files(&out) == expected);
@@ -101,7 +101,7 @@ fn killed_three_times_and_resumed_it_gives_the_same_files() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Each run gets some shards further.
+        // Each run finishes some more shards.
         std::thread::sleep(Duration::from_millis(60));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -125,11 +125,11 @@ fn merge_names_what_is_missing_and_writes_nothing() {
     ok(&[&"pack", &"--plan", &plan, &"--part", &"2/2", &out]);
     assert!(ok(&[&"merge", &out]).contains("12 samples in 2 shards"));
 
-    // Another plan has no business here.
+    // Another plan is refused here.
     let other = root.path().join("other.fdplan");
     ok(&[&"plan", &source, &"-o", &other, &"--format", &"wds", &"--shard-count", &"5"]);
     assert!(fails(&[&"pack", &"--plan", &other, &"--part", &"1/1", &out]).contains("plan"));
-    // A part of what cannot be divided.
+    // A part of an indivisible plan.
     let single = root.path().join("single.fdplan");
     ok(&[&"plan", &source, &"-o", &single, &"--format", &"beton"]);
     let beton = root.path().join("x.beton");
@@ -138,7 +138,7 @@ fn merge_names_what_is_missing_and_writes_nothing() {
     assert!(expect(0, &[&"verify", &beton]).contains("12 samples"));
 }
 
-/// The script of the guide, as it stands there, under a loop instead of Slurm.
+/// The script of the guide, unchanged, under a loop instead of Slurm.
 #[test]
 fn the_array_script_of_the_guide_works() {
     let root = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn merging_removes_what_killed_parts_left_of_the_plan_and_nothing_else() {
     assert!(others.exists() && named.exists());
 }
 
-/// Variables that number processes, none of which the tests may have from outside.
+/// Variables that number processes; the tests must not inherit any.
 const NUMBERS: [&str; 12] = [
     "RANK",
     "WORLD_SIZE",

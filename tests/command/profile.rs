@@ -1,4 +1,4 @@
-//! `fdconvert profile`: it measures, says what it found, and leaves nothing behind.
+//! `fdconvert profile`: it measures, reports, and leaves no files.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use crate::common::{self, fails, kodak_classes, names, ok, run, text};
@@ -44,11 +44,11 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     let measure = || {
         let _ = (fs::remove_file(&json), fs::remove_file(&html));
         let report: Value = serde_json::from_str(&ok(&args)).unwrap();
-        // The bucket is what the disk delivers.
+        // The bucket simulates the disk's rate.
         assert!(rate(&report) <= 105e6, "{}", rate(&report));
         report
     };
-    // A busy machine may get less out of it, but not each time.
+    // A busy machine may give a lower rate, but not each time.
     let report = (0..10).map(|_| measure()).find(|report| rate(report) >= 80e6).unwrap();
     assert_eq!(report["document"], "fdconvert-profile");
     assert_eq!(
@@ -61,13 +61,13 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     let share = report["solution"]["chosen"]["share"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&share));
 
-    // Nothing is left on the target, and the source is as it was.
+    // No files remain on the target, and the source is unchanged.
     assert!(names(&target).is_empty());
     assert!(tree(&source) == before);
     let page = fs::read_to_string(&html).unwrap();
     assert!(page.contains("<svg") && !page.contains("http://") && !page.contains("<script"));
 
-    // What was written once is not replaced by accident.
+    // An existing file is not replaced by accident.
     let mut again = quick(&source, &target);
     again.extend([&"--output" as &dyn AsRef<OsStr>, &json]);
     assert!(fails(&again).contains("--overwrite"));
@@ -78,7 +78,7 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     let n_bmp = packed["details"]["bmp"]["samples"].as_u64().unwrap_or(0);
     assert_eq!(n_bmp, (share * 12.0 + 0.5).floor() as u64, "{packed}");
 
-    // By benefit, as many as balance the two: no number is given.
+    // By benefit, the number of images follows from the balance of the two.
     let mut fast = report.clone();
     fast["machine"]["read_bytes_per_s"] = 600e6.into();
     fast["encoded"]["cost"]["cpu_seconds_per_image"] = 3e-3.into();
@@ -94,7 +94,7 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     assert!((4..=7).contains(&n_bmp), "{packed}");
     assert!(packed["provenance"]["params"]["ratio-balance"].is_string());
 
-    // A profile of what is not a mixture with BMP.
+    // A profile of another pair than a mixture with BMP.
     let mut other = report.clone();
     other["raw"]["name"] = "jpeg".into();
     fs::write(&json, other.to_string()).unwrap();
@@ -118,8 +118,8 @@ fn auto_profiles_once_and_continues_with_what_it_found() {
     let manifest: Value =
         serde_json::from_slice(&fs::read(out.join("fdconvert-mixed.json")).unwrap()).unwrap();
     assert_eq!(manifest["asked"].as_str().unwrap().parse::<f64>().unwrap(), share);
-    // The same again, as after a stop: what was found then counts, though another run might find
-    // another number.
+    // Repeated, as after a stop: the earlier result counts, although another run might get another
+    // number.
     let mut other = report.clone();
     other["solution"]["chosen"]["share"] = 0.25.into();
     fs::remove_dir_all(&out).unwrap();

@@ -1,4 +1,4 @@
-//! What is read next is fetched before it is asked for: requests are merged, and many are in flight.
+//! Data are fetched before they are needed: requests are merged, and many are in flight.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common;
@@ -12,18 +12,19 @@ use std::{
     time::Duration,
 };
 
-/// What the server may count as sent later than the client has it, or is read beside the samples:
-/// the indexes of all shards.
+/// Bytes that the server may count later than the client receives them, or that are read besides
+/// the samples: the indexes of all shards.
 const INDEXES: u64 = 60_000;
 
-/// One at a time, as times are compared.
+/// Serialises tests, because times are compared.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A bucket with the same 240 photos in several formats; three shards each where there are shards.
+/// Fills a bucket with the same 240 photos in several formats; three shards each for formats with
+/// shards.
 fn bucket(root: &Path, names: &[&str]) {
     let photos = root.join("photos");
     common::ok(&[&"sample", &photos]);
@@ -60,7 +61,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// All batches of an epoch: images, labels, and which are filled.
+/// All batches of an epoch: images, labels, and valid rows.
 type Batches = Vec<(Vec<u8>, Vec<i64>, Vec<bool>)>;
 
 fn epoch(loader: &mut Loader) -> Batches {
@@ -78,7 +79,7 @@ fn read(path: &str, options: Options) -> (Batches, Stats) {
     (epoch(&mut loader), loader.stats())
 }
 
-/// One thread reads and one decodes.
+/// Returns options for one reading and one decoding thread.
 fn options(shuffle: Shuffle, ahead_bytes: u64) -> Options {
     let (fetch_threads, threads) = (1, 1);
     Options { batch_size: 16, shuffle, fetch_threads, threads, ahead_bytes, ..Options::default() }
@@ -101,8 +102,8 @@ fn in_sequence_requests_are_far_fewer_than_samples() {
         assert_eq!(epoch(&mut loader), expected, "{name}");
         let requests = server.served().requests - before.requests;
         assert!(requests <= 240 / 10, "{name}: {requests}");
-        // The headers between such small photos are a seventh at most, and MDS reads the indexes
-        // of its shards when they are first needed.
+        // The headers between such small photos are a seventh at most, and MDS reads the indexes of
+        // its shards when they are first needed.
         let (stats, bytes) = (loader.stats(), server.served().bytes - before.bytes);
         let asked = stats.storage_bytes;
         assert!(bytes <= asked + asked / 7 + INDEXES, "{name}: {bytes} of {asked}");
@@ -119,7 +120,7 @@ fn shuffled_globally_a_twentieth_of_the_bytes_is_over_fetched_at_most() {
     for name in ["wds", "p.beton"] {
         let local = root.path().join("stores/bucket").join(name);
         let expected = read(local.to_str().unwrap(), options(Shuffle::Global, 0)).0;
-        // Of all samples, of a third of them, and of few. All of them are a sequence, and between
+        // For all samples, a third of them, and a few. All of them are a sequence, and between
         // photos as small as these the headers of a tar are more than a twentieth.
         let all = (name == "p.beton").then_some(64 << 20);
         for ahead_bytes in all.into_iter().chain([1 << 20, 200 << 10]) {
@@ -159,7 +160,7 @@ fn one_thread_that_reads_has_many_requests_in_flight() {
         server.served().most_in_flight
     };
     let (without, with) = (at(0), at(1 << 20));
-    // Opening has an index of each shard in flight.
+    // Opening requests the indexes of all shards at the same time.
     assert!(without <= 3 && (16..=134).contains(&with), "{without}, {with}");
 }
 
@@ -197,7 +198,7 @@ fn an_object_that_was_replaced_is_named() {
     let options = Options { last: Last::Drop, ..options(Shuffle::None, 64 << 10) };
     let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
     loader.next_batch().unwrap().unwrap();
-    // The last shard is read as it is now; the first has told its tag already.
+    // The last shard is read in its present state; the tag of the first is known already.
     let shard = root.path().join("stores/bucket/wds/train-000000.tar");
     let mut bytes = fs::read(&shard).unwrap();
     let last = bytes.len() - 5000;
@@ -248,7 +249,7 @@ fn the_command_reads_ahead_with_one_thread() {
         assert!(packed <= 240 / 8, "{packed}");
         assert_eq!(fs::read(&here).unwrap(), fs::read(&there).unwrap());
     }
-    // Twice for each sample, without.
+    // Twice for each sample without it.
     let verified = run(&[&"verify", &url, &"--deep"]);
     assert!(verified <= 240 / 4, "{verified}");
 }
@@ -259,7 +260,7 @@ fn folder_in_bucket(root: &Path) {
     fs::rename(root.join("many"), root.join("stores/bucket/many")).unwrap();
 }
 
-/// Each photo is an object, whose length comes with the list, and not with a plan.
+/// Each photo is an object; its length comes with the list, and not with a plan.
 #[test]
 fn images_of_a_folder_are_fetched_side_by_side() {
     let _alone = alone();
@@ -324,7 +325,7 @@ fn folders_are_looked_at_side_by_side() {
     assert!((16..=32).contains(&at_once), "{at_once}");
 }
 
-/// Beside each photo a mask, in a folder of its own; and answers that fail.
+/// A mask for each photo in another folder, and failing answers.
 #[test]
 fn masks_beside_images_are_fetched_and_faults_change_nothing() {
     let _alone = alone();
@@ -353,7 +354,7 @@ fn masks_beside_images_are_fetched_and_faults_change_nothing() {
     }
 }
 
-/// What is looked at to choose samples is announced, and nothing else.
+/// Only samples that the selection reads are announced.
 #[test]
 fn samples_are_chosen_with_many_requests_in_flight() {
     let _alone = alone();
@@ -386,7 +387,7 @@ fn samples_are_chosen_with_many_requests_in_flight() {
         assert!(photos.clone().all(|(_, &n)| n == 1) && photos.count() == 240, "{by_path:#?}");
         assert!((16..=134).contains(&served.served().most_in_flight), "{:?}", served.served());
         for name in ["wds", "p.parquet"] {
-            // Merged: some of 4 MiB in the place of one for each sample.
+            // Merged: some requests of 4 MiB instead of one for each sample.
             let requests = server(name, args).served().requests;
             assert!(requests <= 12, "{name}: {requests}");
         }

@@ -1,4 +1,4 @@
-//! The experiments of the papers, with little data and loaders that stand in for others.
+//! The experiments of the papers, with little data and stand-ins for other loaders.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{self, fails, ok};
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A program that answers as the loaders of others do: of all of them by `--probe` the first two.
+/// Writes a program that answers like other loaders: `--probe` reports the first two of them.
 fn python(folder: &Path) -> PathBuf {
     let python = folder.join("python");
     let program = "#!/bin/sh\n\
@@ -23,7 +23,7 @@ fn python(folder: &Path) -> PathBuf {
     python
 }
 
-/// The words of an experiment with as little as there can be.
+/// Returns the arguments of the smallest experiment.
 #[allow(clippy::ptr_arg, reason = "a slice is not a trait object")]
 fn small<'a>(paper: &'a &str, page: &'a PathBuf) -> [&'a dyn AsRef<OsStr>; 9] {
     [&"reproduce", paper, &"--quick", &"--images", &"100", &"--rounds", &"1", &"-o", page]
@@ -61,12 +61,12 @@ fn loaders_take_turns_and_what_is_missing_is_named() {
     assert_eq!(found["missing"].as_array().unwrap().len(), 2);
     let bars = found["figures"][0]["plot"]["bars"].as_array().unwrap();
     let bar = |name: &str| bars.iter().find(|bar| bar["name"] == name).unwrap();
-    // Of 100 images by 4 CPU seconds, and the paper's ratio to that.
+    // From 100 images in 4 CPU seconds, and the paper's ratio to that.
     assert_eq!(bar("torch, folder")["value"], 25.0);
     assert_eq!(bar("torch, folder")["paper"], 25.0);
     assert!(bar("fdconvert, formula")["value"].as_f64().unwrap() > 0.0);
     assert_eq!(bars.iter().filter(|bar| bar["is_ours"] == true).count(), 9);
-    // Nothing is left behind but page and numbers.
+    // Only page and numbers remain.
     assert_eq!(common::names(folder.path()), ["paper-000.html", "paper-000.json", "python"]);
 }
 

@@ -1,4 +1,4 @@
-//! One hash of all that a dataset holds.
+//! One hash of all contents of a dataset.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, fdconvert, ok, text, tree};
@@ -17,7 +17,7 @@ fn root_hash(dataset: &Path) -> String {
     found["root_hash"].as_str().unwrap().to_owned()
 }
 
-/// Twelve small JPEGs in three classes, which every format stores as they are.
+/// Writes twelve small JPEGs in three classes, which every format stores unchanged.
 fn photos(root: &Path) -> PathBuf {
     let source = root.join("photos");
     ok(&[&"sample", &source]);
@@ -40,7 +40,7 @@ fn the_same_samples_have_the_same_hash_in_every_format() {
         ok(&args);
         assert_eq!(root_hash(&out), expected, "{format}");
     }
-    // Other shards and no index make no difference; threads neither.
+    // Other shards, a missing index and threads make no difference.
     ok(&[&"pack", &source, &path("shards.wds"), &"--shard-count", &"5"]);
     assert_eq!(root_hash(&path("shards.wds")), expected);
     for threads in ["1", "3"] {
@@ -102,7 +102,7 @@ fn every_change_of_content_is_another_hash() {
     assert_eq!(hashes.len(), n);
 }
 
-/// As the guide defines it, in one piece; and the number itself, which no version may change.
+/// The hash as the guide defines it, computed at once; and its value, which no version may change.
 #[test]
 fn the_hash_is_the_one_that_is_defined() {
     let root = tempfile::tempdir().unwrap();
@@ -116,7 +116,7 @@ fn the_hash_is_the_one_that_is_defined() {
     let reader = fdconvert_reader::open(&out).unwrap();
     assert_eq!(found, defined(&*reader));
     assert_eq!(found, "bd72b2413185dd6d28c0ee7999bf6b32");
-    // In more samples than a node has.
+    // With more samples than a node holds.
     let many = root.path().join("many.beton");
     let twice: Vec<&dyn AsRef<OsStr>> =
         vec![&source; 350].into_iter().map(|path| path as _).collect();

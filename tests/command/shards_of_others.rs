@@ -1,4 +1,4 @@
-//! Shards whose samples differ, JSON that is none, and fields that are left out.
+//! Shards with different kinds of samples, invalid JSON, and omitted fields.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::{expect, fails, ok, run, tar, text};
@@ -148,7 +148,7 @@ fn masks_in_a_beton_stay_what_they_are() {
     let said = ok(&[&"pack", &images, &beton, &"--pair", &pair]);
     assert!(said.contains("2 jpg, 2 png"), "{said}");
     ok(&[&"pack", &images, &shards, &"--pair", &pair]);
-    // Of a dataset the first sample says that the mask is no RGB.
+    // In a dataset, the first sample shows that the mask is not RGB.
     ok(&[&"pack", &shards, &again]);
     for dataset in [&beton, &again] {
         ok(&[&"verify", dataset, &"--deep"]);

@@ -1,4 +1,4 @@
-//! What is packed of a source, into which splits, and what is said about the rest.
+//! The packed part of a source, its splits, and the messages about the rest.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{fails, names, ok, tree};
@@ -32,7 +32,7 @@ fn what_is_left_out_is_counted_in_summary_json_and_record() {
     let plan = folder.path().join("p.fdplan");
     let said = ok(&[&"plan", &root, &"-o", &plan, &"--format", &"wds"]);
     assert!(said.contains(note), "{said}");
-    // Planned or not, the dataset is the same.
+    // With and without a plan, the dataset is the same.
     let planned = folder.path().join("planned.wds");
     assert!(ok(&[&"pack", &"--plan", &plan, &planned]).contains(note));
     let tar = "train-000000.tar";
@@ -74,7 +74,7 @@ fn folders_called_train_and_val_are_splits() {
     ok(&[&"pack", &root, &classes, &"--no-split-folders"]);
     assert_eq!(class_names(&classes), serde_json::json!(["train", "val"]));
     assert_eq!(tars(&classes), ["train-000000.tar"]);
-    // A class of such a name survives a round trip.
+    // A class with such a name survives a round trip.
     let back = folder.path().join("back");
     ok(&[&"unpack", &classes, &back]);
     let again = folder.path().join("again.wds");

@@ -1,4 +1,4 @@
-//! Folders called train, val and test: when they are splits, and what is said where they are not.
+//! Folders called train, val and test: when they are splits, and the messages when they are not.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{fails, ok, tree};
@@ -15,7 +15,7 @@ fn dry(source: &Path) -> String {
     ok(&[&"pack", &source, &"o", &"--format", &"wds", &"--dry-run"])
 }
 
-/// Names of the splits that packing would make, and the classes.
+/// Returns the names of the splits that packing would make, and the classes.
 fn planned(args: &[&dyn AsRef<OsStr>]) -> (Value, Value) {
     let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"pack"];
     all.extend(args);
@@ -87,7 +87,7 @@ fn a_single_split_has_its_line_as_well() {
     let whole = folder.path().join("images/train");
     let said = ok(&[&"pack", &whole, &folder.path().join("o.beton")]);
     assert!(!said.contains("  train "), "{said}");
-    // Dividing what is of one split mixes nothing.
+    // Dividing a single split mixes nothing.
     let two = ["--split", "train=0.5,val=0.5"];
     let said = ok(&[&"pack", &root, &folder.path().join("two.wds"), &two[0], &two[1]]);
     assert!(said.contains("the split train of the source is divided"), "{said}");
@@ -127,7 +127,7 @@ fn a_split_without_classes_beside_others_names_options_that_work() {
     let out = folder.path().join("o.wds");
     let message = fails(&[&"pack", &root, &out]);
     assert!(message.contains("`test`") && message.contains("train/a"), "{message}");
-    // The options as the message has them, one behind the other.
+    // The options in the message, one after the other.
     let cures: Vec<&str> = message
         .split("; ")
         .filter_map(|cure| cure.split_once(": ").map(|it| it.1))

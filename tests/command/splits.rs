@@ -1,4 +1,4 @@
-//! Datasets that are divided stay so, whatever they are packed into.
+//! Divided datasets stay divided in any output.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{self, fails, kodak_classes, names, ok, tree};
@@ -13,7 +13,7 @@ use std::{
 
 const SPLIT: [&str; 2] = ["--split", "train=0.5,val=0.25,test=0.25"];
 
-/// Eight images in two classes, in three splits of one dataset.
+/// Writes eight images in two classes, in three splits of one dataset.
 fn divided(root: &Path) -> PathBuf {
     let source = root.join("photos");
     tree(&source, &["a/1.png", "a/2.png", "a/3.png", "a/4.png"]);
@@ -29,7 +29,7 @@ fn json_of(args: &[&dyn AsRef<OsStr>]) -> Value {
     serde_json::from_str(&ok(&args)).unwrap()
 }
 
-/// Names of the splits, sizes, and the keys of the samples in each.
+/// Returns the names of the splits, their sizes, and the keys of their samples.
 fn splits(dataset: &Path) -> Vec<(String, Vec<String>)> {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let keys = |range: std::ops::Range<u64>| range.map(|index| reader.key(index)).collect();
@@ -63,7 +63,7 @@ fn splits_survive_every_repack() {
     for tar in tars(&first) {
         assert_eq!(fs::read(path("d").join(&tar)).unwrap(), fs::read(first.join(&tar)).unwrap());
     }
-    // Shuffled, each stays in its split.
+    // When shuffled, each sample stays in its split.
     ok(&[&"pack", &first, &path("e"), &"--format", &"wds", &"--shuffle", &"--seed", &"3"]);
     let mut shuffled = splits(&path("e"));
     assert_ne!(shuffled, expected);
@@ -79,7 +79,7 @@ fn splits_survive_every_repack() {
     for dataset in [&first, &path("b"), &path("c")] {
         assert_eq!(json_of(&[&"inspect", dataset])["splits"], sized);
     }
-    // One that was never divided has none, although its shards are called train.
+    // An undivided dataset has none, although its shards are called train.
     ok(&[&"pack", &path("photos"), &path("whole.wds")]);
     assert_eq!(json_of(&[&"inspect", &path("whole.wds")])["splits"], json!([]));
     let said = ok(&[&"pack", &path("whole.wds"), &path("o.beton"), &"--split", &"x=0.5,y=0.5"]);
@@ -110,7 +110,7 @@ fn formats_of_one_file_get_one_for_each_split_and_say_which() {
     assert_eq!(report["source_splits"], json!(["train", "val", "test"]));
     assert!(json_of(&[&"verify", &path("o-train.beton")])["samples"] == 4);
 
-    // Its own source, under the name that the file of a split would get.
+    // Its own source has the name of a split's file.
     let own = path("o-train.beton");
     let before = fs::read(&own).unwrap();
     let message =
@@ -183,7 +183,7 @@ fn an_unpacked_dataset_knows_its_splits() {
     let first = divided(root.path());
     let said = ok(&[&"unpack", &first, &path("back")]);
     assert!(said.contains("--format folder") && said.contains("  val       2 samples"), "{said}");
-    // The files lie where they came from.
+    // The files are at their original places.
     for class in ["a", "b"] {
         assert_same_tree(&path("photos").join(class), &path("back").join(class));
     }
@@ -191,7 +191,7 @@ fn an_unpacked_dataset_knows_its_splits() {
     assert_eq!(splits(&path("again")), splits(&first));
     let folders = ok(&[&"pack", &first, &path("x"), &"--format", &"folder"]);
     assert!(folders.contains(&format!("into {}", path("x-train").display())), "{folders}");
-    // Of one split alone the folder's name tells, and nothing but images is written.
+    // For a single split the folder's name is enough, and only images are written.
     fs::rename(path("photos"), path("val")).unwrap();
     let one = path("one.wds");
     ok(&[&"pack", &path("val"), &one]);
@@ -221,7 +221,7 @@ fn sources_are_joined_split_by_split_or_refused() {
     let mixed = path("mixed.wds");
     ok(&[&"pack", &first, &path("whole"), &mixed, &"--no-split-folders"]);
     assert!(splits(&mixed).is_empty());
-    // Folders of splits that are given one by one are one dataset, which is said.
+    // Folders of splits given one by one are one dataset, and a note reports it.
     let said =
         ok(&[&"pack", &path("more/train"), &path("more/val"), &path("by-one.wds"), &"--dry-run"]);
     assert!(said.contains("the sources train, val become one dataset"), "{said}");
@@ -245,7 +245,7 @@ fn datasets_of_others_have_the_splits_that_names_tell() {
     let said = ok(&[&"pack", &shards, &path("no"), &"--format", &"wds", &"--dry-run"]);
     assert!(said.contains("2 of 3 shards of shards are named after a split"), "{said}");
 
-    // As Streaming writes them: a folder and an index for each split, and nothing above.
+    // In Streaming's layout: a folder and an index for each split, and nothing above.
     let set = path("set");
     fs::remove_file(set.join("fdconvert.json")).unwrap();
     let said = ok(&[&"pack", &set, &path("no"), &"--format", &"wds", &"--dry-run"]);
@@ -280,8 +280,8 @@ fn a_split_of_a_manifest_never_leads_elsewhere() {
     ok(&[&"pack", &first, &path("in/o.beton"), &"--where", &"split in ['train', 'test']"]);
 }
 
-/// Overwriting replaces what the new run writes, and deletes nothing: so a dataset of which shards
-/// would stay is refused before anything is touched.
+/// Overwriting replaces the files that the new run writes, and deletes nothing: so a dataset with
+/// shards that would remain is refused before anything is touched.
 #[test]
 fn a_dataset_of_more_shards_is_not_overwritten_in_part() {
     let root = tempfile::tempdir().unwrap();
@@ -311,7 +311,7 @@ fn a_dataset_of_more_shards_is_not_overwritten_in_part() {
         assert!(said.contains("of another run") && said.contains("nothing was changed"), "{said}");
         assert!(bytes_below(&out) == before, "{name}");
         ok(&[&"verify", &out]);
-        // As many as before: every one of them is replaced.
+        // The same number as before: all of them are replaced.
         let again = [first, &["--shuffle"]].concat();
         let again = pack(&again, true);
         assert!(again.status.success(), "{name}: {}", common::text(&again.stderr));

@@ -1,4 +1,4 @@
-//! Datasets that are written to stores.
+//! Datasets written to stores.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common::{self, fdconvert, text};
@@ -18,7 +18,7 @@ use std::{
 
 pub(crate) type Args<'a> = &'a [&'a dyn AsRef<OsStr>];
 
-/// A store, and beside its buckets what the tests pack.
+/// A store, and local files for the tests next to its buckets.
 pub(crate) struct Stage {
     root: tempfile::TempDir,
     pub(crate) server: Server,
@@ -68,7 +68,8 @@ impl Stage {
         photos
     }
 
-    /// Images that no codec makes smaller, so that objects have several parts: `n` BMPs of 1.5 MB.
+    /// Writes images that no codec makes smaller, so that objects have several parts: `n` BMPs of
+    /// 1.5 MB.
     pub(crate) fn large(&self, n: usize) -> PathBuf {
         let folder = self.path("large");
         fs::create_dir_all(folder.join("a")).unwrap();
@@ -79,7 +80,7 @@ impl Stage {
     }
 }
 
-/// 700 x 700 pixels of noise.
+/// Returns 700 x 700 pixels of noise.
 fn bmp(seed: u32) -> Vec<u8> {
     let (side, row) = (700_u32, 2100_u32);
     let mut bytes = b"BM".to_vec();
@@ -96,7 +97,7 @@ fn bmp(seed: u32) -> Vec<u8> {
     bytes
 }
 
-/// Name of the format, and the options beside it.
+/// Name of the format, and its options.
 const FORMATS: [(&str, &[&str]); 4] = [
     ("beton", &[]),
     ("wds", &["--shards", "3"]),
@@ -130,7 +131,7 @@ fn what_is_packed_into_a_bucket_is_what_is_packed_into_a_folder() {
         let there = stage.bucket().join(format!("sub/there.{format}"));
         assert_eq!(compare::tree(&there), compare::tree(&here), "{format}");
         stage.ok(&[&"verify", &url, &"--deep"]);
-        // From one bucket to another place of it, and back to the disk.
+        // From one bucket to another place in it, and back to the disk.
         let copy = format!("s3://bucket/copy.{format}");
         stage.ok(&dynamic(&pack(Path::new(&url), &copy, format, more)));
         let back = stage.path(&format!("back.{format}"));
@@ -146,7 +147,7 @@ fn what_is_packed_into_a_bucket_is_what_is_packed_into_a_folder() {
     assert!(stage.server.open_uploads().is_empty());
 }
 
-/// Entry points wait in a file beside what is written, and in a store there is none beside it.
+/// Entry points wait in a file next to the output; a store has no such file.
 #[cfg(feature = "turbo")]
 #[test]
 fn entry_points_are_written_to_a_bucket() {
@@ -163,7 +164,7 @@ fn entry_points_are_written_to_a_bucket() {
     }
 }
 
-/// Images as they lie in a bucket, in class folders, in split folders, and flat.
+/// Images in a bucket: in class folders, in split folders, and flat.
 #[test]
 fn a_folder_of_images_in_a_bucket_is_the_folder_on_a_disk() {
     let stage = Stage::new(Faults::default());
@@ -202,7 +203,7 @@ fn a_folder_of_images_in_a_bucket_is_the_folder_on_a_disk() {
     fs::write(&list, "path,score\nscene/kodak-05.jpg,1\ncloseup/kodak-03.jpg,2\n").unwrap();
     let out = stage.path("listed.beton");
     stage.ok(&[&"pack", &"s3://bucket/classes", &out, &"--labels", &list]);
-    // A plan keeps the list of the store; an image that changes size meanwhile is named.
+    // A plan keeps the list of the store; an image that changes size meanwhile is reported.
     let plan = stage.path("p.fdplan");
     stage.ok(&[&"plan", &"s3://bucket/classes", &"-o", &plan, &"--format", &"wds"]);
     stage.ok(&[&"pack", &"--plan", &plan, &stage.path("planned")]);
@@ -252,7 +253,7 @@ fn large_objects_are_sent_in_parts_through_faults() {
         let more: Vec<_> = if format == "mixed" { more[..4].to_vec() } else { more };
         common::ok(&dynamic(&pack(&large, here.to_str().unwrap(), format, &more)));
         let url = format!("s3://bucket/{format}");
-        // What is given up by a network that fails too often is resumed by the same command.
+        // After too many network failures the same command resumes.
         let ended = (0..5).map(|_| stage.run(&dynamic(&pack(&large, &url, format, &more))));
         let said: Vec<_> = ended.take_while(|it| !it.status.success()).collect();
         let said: Vec<_> = said.iter().map(|output| text(&output.stderr)).collect();
@@ -277,8 +278,8 @@ fn a_shard_that_was_replaced_by_others_is_not_trusted() {
     assert_eq!(compare::tree(&stage.bucket().join("wds")), before);
 }
 
-/// As a run that overwrites leaves it when it is killed: data of files as they were, and no record.
-/// The mark does not tell what files of the same length hold.
+/// As after a kill of a run that overwrites: data of earlier files, and no record. The mark does
+/// not distinguish contents of files with the same length.
 #[test]
 fn data_without_records_is_written_again() {
     let stage = Stage::new(Faults::default());
@@ -355,7 +356,7 @@ fn a_plan_in_a_bucket_is_not_replaced_by_another_one() {
     };
     assert!(planned("4").status.success());
     let first = fs::read(stage.bucket().join("p.fdplan")).unwrap();
-    // The same again is no other.
+    // A repetition is equal.
     assert!(planned("4").status.success());
     let refused = planned("3");
     assert_eq!(refused.status.code(), Some(2));
@@ -387,12 +388,12 @@ fn outputs_that_cannot_be_are_refused() {
     assert!(said.contains("the disk of OUT is what it measures"), "{said}");
 }
 
-/// Which objects, and which bytes, a bucket has.
+/// Returns the objects of a bucket with their bytes.
 fn objects(stage: &Stage) -> BTreeMap<Vec<u8>, Vec<u8>> {
     compare::tree(&stage.bucket())
 }
 
-/// How often each shard was written whose record says that it is finished.
+/// Returns the number of writes of each shard that its record marks as finished.
 fn finished(stage: &Stage, out: &str) -> BTreeMap<String, u64> {
     let records = stage.bucket().join(out).join(".fdconvert");
     let stems = if records.is_dir() { common::names(&records) } else { Vec::new() };
@@ -405,7 +406,7 @@ fn finished(stage: &Stage, out: &str) -> BTreeMap<String, u64> {
     stage.server.stored().into_iter().filter(|(path, _)| is_finished(path)).collect()
 }
 
-/// Packs, is killed after a while, and again until it is complete. Returns how many kills it took.
+/// Packs with kills after a while, until the output is complete. Returns the number of kills.
 fn packed_through_kills(stage: &Stage, args: &[&OsStr], out: &str, seed: u64) -> u64 {
     let mut state = seed;
     let mut random = |below: u64| {
@@ -421,7 +422,7 @@ fn packed_through_kills(stage: &Stage, args: &[&OsStr], out: &str, seed: u64) ->
         let is_over = child.try_wait().unwrap().is_some();
         let _ = child.kill();
         let output = child.wait_with_output().unwrap();
-        // A finished shard stays as it is, whatever happens to the others.
+        // A finished shard does not change, whatever happens to the others.
         let now = finished(stage, out);
         for (path, times) in &done {
             assert_eq!(now.get(path), Some(times), "{path} was written again");
@@ -476,13 +477,13 @@ fn two_hundred_kills() {
     kills(200);
 }
 
-/// Two processes that write to one place at the same time: the same dataset in every format, of
-/// which both say that it is there, or two of which one is refused.
+/// Two processes that write to one place at the same time: with the same dataset, in every format,
+/// both report that it exists; with two different ones, one is refused.
 fn two_packers(n: usize) {
     let stage = Stage::new(Faults { latency: Duration::from_millis(2), ..Faults::default() });
     let photos = stage.photos();
     let mut won = [0, 0];
-    // What the other one packs differs in its bytes, or in the names of its shards too.
+    // The other process's data differ in their bytes, or also in the names of shards.
     let smaller: &[&str] = &["--max-side", "40"];
     let others = [&[][..], smaller, &["--split", "a=0.5", "--split", "b=0.5"]];
     for run in 0..n {
@@ -506,7 +507,7 @@ fn two_packers(n: usize) {
         for number in (0..2).filter(|number| codes[*number] == Some(0)) {
             let here = stage.path(&format!("here-{run}-{number}"));
             common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, &args[number])));
-            // A refused packer may have left finished shards of its own beside them.
+            // A refused process may have left its finished shards next to them.
             let is_there = |(name, bytes): (&Vec<u8>, &Vec<u8>)| there.get(name) == Some(bytes);
             assert!(compare::tree(&here).iter().all(is_there), "{run}: {format}");
             won[number] += 1;

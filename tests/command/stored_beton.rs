@@ -8,13 +8,13 @@ use crate::{
 use fdconvert_testkit::{compare, server::Faults};
 use std::path::Path;
 
-/// Whatever lies in front of the data and behind it, and however long it is.
+/// With any data before and after it, and any length.
 #[test]
 fn every_layout_has_the_bytes_that_it_has_on_a_disk() {
     let stage = Stage::new(Faults::default());
     let photos = stage.path("photos");
     common::ok(&[&"sample", &photos]);
-    // Rows of more than a part.
+    // Rows of more than one part.
     let many = Path::new("fractal:fractaldb?classes=100&instances=3000&size=13");
     let layouts: [(&Path, &str); 8] = [
         (&photos, "--compact"),

@@ -1,4 +1,4 @@
-//! Datasets in stores: what the command does with URLs.
+//! Datasets in stores: the command with URLs.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common::{self, fdconvert, text};
@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// The command with a store around it.
+/// Runs the command with a store.
 fn run(server: &Server, args: &[&dyn AsRef<OsStr>]) -> Output {
     let args = args.iter().map(|arg| arg.as_ref());
     fdconvert().args(args).envs(server.variables()).output().unwrap()
@@ -37,7 +37,7 @@ fn fails(server: &Server, args: &[&dyn AsRef<OsStr>]) -> String {
     text(&output.stderr)
 }
 
-/// A bucket with the same photos in every format; the names of the datasets.
+/// Fills a bucket with the same photos in every format; returns the names of the datasets.
 fn bucket(root: &Path) -> Vec<&'static str> {
     let photos = root.join("photos");
     common::ok(&[&"sample", &photos]);
@@ -144,7 +144,7 @@ fn faults_of_the_network_change_nothing() {
     }
 }
 
-/// Reads a dataset through a network with these faults; returns what could not be read.
+/// Reads a dataset through a network with these faults; returns the samples that could not be read.
 fn read_through_faults(root: &Path, seed: u64) -> Vec<String> {
     let shares = vec![
         (0.05, Fault::Cut(1.0)),
@@ -160,7 +160,7 @@ fn read_through_faults(root: &Path, seed: u64) -> Vec<String> {
         Err(error) => return vec![error.chain()],
     };
     let local = fdconvert::open(root.join("bucket").join(name)).unwrap();
-    // Not announced, all together, or each sample on its own.
+    // Not announced, all together, or each sample separately.
     let indices: Vec<u64> = (0..local.len()).collect();
     let _ahead: Vec<_> = match seed % 3 {
         0 => Vec::new(),
@@ -177,7 +177,7 @@ fn read_through_faults(root: &Path, seed: u64) -> Vec<String> {
     errors
 }
 
-/// Of many runs through faults each ends with the same bytes, or says which object is not as it was.
+/// Many runs through faults each end with the same bytes, or report the object that has changed.
 fn many_runs_through_faults(seeds: std::ops::Range<u64>) {
     let root = tempfile::tempdir().unwrap();
     bucket(root.path());
@@ -192,7 +192,7 @@ fn many_runs_through_faults(seeds: std::ops::Range<u64>) {
                         return;
                     }
                     for error in read_through_faults(&stores, seed) {
-                        // Only a tag that is another one is worth no other try.
+                        // Only a different tag ends the retries.
                         let is_named = error.contains("http://") && error.contains("changed");
                         assert!(is_named, "seed {seed}: {error}");
                         n_errors.fetch_add(1, Ordering::Relaxed);
@@ -215,7 +215,7 @@ fn a_thousand_runs_through_faults() {
     many_runs_through_faults(0..1000);
 }
 
-/// What a store answers may break off also where it refuses; then it is asked again what is wrong.
+/// The answer of a store may also break off when it refuses; then the reason is requested again.
 #[test]
 fn a_refusal_that_breaks_off_is_still_understood() {
     let root = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ fn a_refusal_that_breaks_off_is_still_understood() {
     assert!(errors.iter().all(|error| error.contains("changed")), "{errors:?}");
 }
 
-/// Everything that training sees, from a dataset that a loader reads.
+/// Returns all data for a training from a dataset that a loader reads.
 fn batches(dataset: &str, options: Options) -> Vec<(Vec<u8>, Vec<i64>)> {
     let mut loader = Loader::new(Datasets::open(dataset).unwrap(), options).unwrap();
     let mut batches = Vec::new();
@@ -268,17 +268,17 @@ fn requests_are_few_and_in_flight_together() {
     let server = Server::with_faults(&root.path().join("stores"), faults);
     let url = format!("{}/bucket/wds", server.url());
     let datasets = Datasets::open(&url).unwrap();
-    // A look, the manifest, and for each of three shards its index.
+    // A check, the manifest, and the index of each of three shards.
     let opened = server.served().requests;
     assert!(opened <= 3 + 3, "{:#?}", server.by_path());
-    // Each on its own: what is read ahead is tested elsewhere.
+    // One request each: reading ahead is tested elsewhere.
     let (batch_size, fetch_threads, ahead_bytes) = (12, 12, 0);
     let options =
         Options { batch_size, fetch_threads, ahead_bytes, threads: 1, ..Options::default() };
     let mut loader = Loader::new(datasets, options).unwrap();
     assert_eq!(loader.next_batch().unwrap().unwrap().len(), 12);
     assert_eq!(server.served().requests, opened + 12);
-    // Other tests of this process ask as well.
+    // Other tests of this process send requests as well.
     let stats = loader.stats();
     assert!(stats.requests >= 12 && stats.received_bytes >= stats.storage_bytes, "{stats:?}");
     assert!(server.served().most_in_flight >= 6, "{:?}", server.served());
@@ -299,7 +299,7 @@ fn a_cache_in_a_folder_spares_exactly_its_share_of_the_requests() {
         ahead_bytes: 0,
         ..Options::default()
     };
-    // All of the images: the first epoch reads each once, the second and another process none.
+    // All images fit: the first epoch reads each once, the second and another process none.
     for (epochs, requests) in [(2, 12), (1, 0)] {
         let datasets = Datasets::open(&url).unwrap();
         let mut loader = Loader::new(datasets, options(1 << 20)).unwrap();
@@ -312,7 +312,7 @@ fn a_cache_in_a_folder_spares_exactly_its_share_of_the_requests() {
         assert_eq!(server.served().requests - before, requests);
         assert_eq!(loader.stats().not_kept, 0);
     }
-    // A third of them, in a folder of their own; a copy that is cut is read again.
+    // A third of them, in a separate folder; a truncated copy is read again.
     let mut loader = Loader::new(Datasets::open(&url).unwrap(), options(50 << 10)).unwrap();
     let mut epoch = || {
         let before = server.served().requests;
@@ -367,7 +367,7 @@ fn errors_name_the_object_and_the_cure() {
     assert!(said.contains("there is no such file or folder"), "{said}");
 }
 
-/// Lists are refused as objects are, and Azure has another word for a bucket that is missing.
+/// Lists are refused like objects, and Azure has another error for a missing bucket.
 #[test]
 fn refused_lists_and_missing_containers_say_what_to_do() {
     let root = tempfile::tempdir().unwrap();
@@ -395,8 +395,8 @@ fn refused_lists_and_missing_containers_say_what_to_do() {
     }
 }
 
-/// What another process writes a moment after it was asked for is there: else a run takes the
-/// dataset that its twin has just completed for another one.
+/// An object that another process writes a moment after a failed request is found: otherwise a run
+/// would mistake the dataset that its twin has just completed for a different one.
 #[test]
 fn an_object_that_was_missing_a_moment_ago_is_found() {
     let root = tempfile::tempdir().unwrap();

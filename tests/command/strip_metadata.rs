@@ -1,4 +1,4 @@
-//! Metadata that images lose on packing, and the count of it.
+//! Removing metadata from images when packing, and counting it.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, ok};
@@ -14,7 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Two JPEGs and a PNG with a position, of which one JPEG is turned, and a plain JPEG.
+/// Writes two JPEGs and a PNG with a position, with an EXIF rotation in one of the JPEGs, and a
+/// plain JPEG.
 fn photos(root: &Path) -> PathBuf {
     let source = root.join("photos");
     fs::create_dir(&source).unwrap();
@@ -79,7 +80,7 @@ fn metadata_goes_and_is_counted() {
     });
     assert_eq!(counted(&path("all.wds")), none);
     ok(&[&"verify", &path("all.wds"), &"--deep"]);
-    // The position alone.
+    // Only the position.
     ok(&[&"pack", &source, &path("gps.beton"), &"--strip-metadata", &"gps", &"--encode", &"keep"]);
     let counts = counted(&path("gps.beton"));
     assert_eq!((&counts["gps"], &counts["xmp"]), (&json!(0), &json!(2)));
@@ -96,7 +97,7 @@ fn what_is_shown_stays_the_same() {
     for kinds in ["exif", "gps", "exif,gps,xmp", "comments,icc", "all,icc"] {
         let out = path(kinds).with_extension("wds");
         ok(&[&"pack", &source, &out, &"--strip-metadata", &kinds]);
-        // By the pixels; the bytes of the images differ.
+        // Equal pixels; the bytes of the images differ.
         ok(&[&"verify", &out, &"--deep"]);
         let pairs = images(&path("kept.wds")).into_iter().zip(images(&out));
         for (kept, stripped) in pairs {
@@ -118,13 +119,13 @@ fn the_option_is_part_of_the_run() {
     assert!(said.contains("is of a run with another source or other options"), "{said}");
     let found: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
     assert_eq!(found["provenance"]["params"]["strip-metadata"], "exif,xmp");
-    // Looking at every image was not asked for.
+    // Reading every image was not requested.
     assert_eq!(found["stats"]["metadata"], Value::Null);
     let said = fails(&[&"pack", &source, &root.join("p"), &"--strip-metadata", &"exif,place"]);
     assert!(said.contains("exif, gps, xmp, iptc, comments, icc, all"), "{said}");
 }
 
-/// Entry points are those of the bytes that are stored.
+/// Entry points belong to the stored bytes.
 #[test]
 fn entry_points_are_found_in_what_is_stored() {
     let root = tempfile::tempdir().unwrap();
@@ -143,13 +144,13 @@ fn entry_points_are_found_in_what_is_stored() {
     assert_eq!(points(&out, 0), points(&alone, 0));
 }
 
-/// A TIFF cannot lose its metadata, so its pixels are stored again.
+/// Metadata cannot be removed from a TIFF, so that its pixels are stored again.
 #[test]
 fn tiffs_become_pngs() {
     let root = tempfile::tempdir().unwrap();
     let (root, source) = (root.path(), root.path().join("photos"));
     fs::create_dir(&source).unwrap();
-    // Eight by eight gray pixels behind the directory, which has a maker.
+    // Eight by eight gray pixels after the directory, which has a maker.
     let entries = [
         (256, 3, 1, 8),
         (257, 3, 1, 8),

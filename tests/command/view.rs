@@ -1,4 +1,4 @@
-//! The viewer as a script meets it: an address, answers, and an end.
+//! The viewer as used by a script: an address, answers, and an end.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::common::{self, fails, fdconvert, ok, text};
@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Starts it; the process, its standard output, and the first line of that.
+/// Starts it; returns the process, its standard output, and the first line of that.
 fn start(args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
     start_as(fdconvert(), args)
 }
@@ -40,7 +40,7 @@ fn get(address: &str, path: &str) -> String {
     body.to_owned()
 }
 
-/// Stops it, and returns its status and all that it still said.
+/// Stops it, and returns its status and the rest of its output.
 fn stop(mut child: Child, mut out: impl Read) -> (Option<i32>, String) {
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(status.success());

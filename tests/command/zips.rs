@@ -1,4 +1,4 @@
-//! Zips as sources: what is in them is packed as the same files in a folder are.
+//! Zips as sources: their contents are packed like the same files in a folder.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{expect, fails, kodak_classes, names, ok, run, text};
@@ -82,7 +82,7 @@ fn a_zip_is_inspected_verified_unpacked_and_planned() {
     for name in ["train-000000.tar", "val-000000.tar", "fdconvert.json"] {
         assert_eq!(fs::read(direct.join(name)).unwrap(), fs::read(planned.join(name)).unwrap());
     }
-    // A zip that was written again is another one.
+    // A zip that was written again differs.
     write(root.path(), "photos.zip", &files[1..]);
     assert!(fails(&[&"pack", &"--plan", &plan, &root.path().join("x.wds")]).contains("plan again"));
 }
@@ -122,7 +122,7 @@ fn tables_lie_beside_a_zip_or_in_it() {
     let message = fails(&[&"pack", &source, &out("n.wds"), &"--labels", &source.join("no.csv")]);
     assert!(message.contains("no.csv is missing"), "{message}");
 
-    // What was unpacked with its table, and zipped.
+    // A dataset that was unpacked with its table, and zipped.
     let back = root.path().join("back");
     ok(&[&"unpack", &out("o.wds"), &back]);
     assert!(names(&back).contains(&"labels.jsonl".to_owned()));
@@ -193,7 +193,7 @@ fn hostile_and_broken_zips_are_refused_with_the_reason() {
     refused(&[Entry { offset: Some(9_999), ..image("a/2.png") }], &["damaged", "a/2.png"]);
     refused(&[], &["holds no image"]);
 
-    // Damage of one member costs that sample.
+    // Damage in one member costs that sample.
     let sample = |entry: Entry, parts: &[&str]| {
         refused(std::slice::from_ref(&entry), parts);
         let source = write(root.path(), "p.zip", &[image("a/1.png"), entry]);
@@ -215,7 +215,7 @@ fn hostile_and_broken_zips_are_refused_with_the_reason() {
     sample(Entry { method: 93, ..image("b/2.png") }, &["93", "ZSTD", "zip -0"]);
     let half = deflated.stored.len() / 2;
     sample(Entry { stored: deflated.stored[..half].to_vec(), ..deflated.clone() }, &["damaged"]);
-    // A bomb that is honest, and one that is not.
+    // A bomb with an honest size, and one with a false size.
     let zeros = Entry::deflated("b/2.png", &vec![0; 80 << 20]);
     sample(zeros.clone(), &["--max-decompressed", "p.zip/b/2.png", "83886080"]);
     sample(Entry { len: 1000, ..zeros }, &["inflates to more than the 1000 bytes"]);

@@ -1,8 +1,9 @@
-//! Which crate may use which: the arrows of the architecture, checked over `cargo metadata`.
+//! Allowed dependencies between crates: the arrows of the architecture, checked over `cargo
+//! metadata`.
 //!
-//! Data flows one way, so dependencies do too. A new arrow is the rarest change there is: it edits
-//! the table below and brings a file in `docs/decisions/` that says why.
-//! Development dependencies are free; only what ends up in a program is checked.
+//! Data flows one way, so dependencies do too. A new arrow is the rarest change of all: it edits
+//! the table below and adds a file with the reason in `docs/decisions/`. Development dependencies
+//! are free; only dependencies of programs are checked.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-/// What each crate may depend on, by name without the `fdconvert-` in front.
+/// Allowed dependencies of each crate, by name without the prefix `fdconvert-`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &["jpeg"]),
     ("storage", &["core", "store"]),
@@ -23,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
-    // Not the library: all that it brings would be compiled for the gate.
+    // Without the library: its whole tree would be compiled for the gate.
     ("hot-paths", &["core", "codec", "formats", "pipeline", "loader"]),
     ("resize", &["core"]),
     ("codec", &["core", "jpeg", "jpeg-decode", "resize"]),
@@ -41,24 +42,25 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("view", &["core", "storage", "codec", "loader", "pipeline"]),
     ("reproduce", &["core", "loader", "profile", "fdconvert"]),
-    // The storage only to be built for tests, with faults, as the workspace is.
+    // The storage is only a dependency so that it can be built for tests, with faults, like the
+    // workspace.
     ("python", &["core", "loader", "reader", "codec", "fdconvert", "storage", ROOT]),
     ("testkit", &["core", "storage"]),
     ("xtask", &["testkit"]),
 ];
 
-/// What a format may use of the other folders of `formats/`: a mixed set keeps its images in
-/// WebDataset shards.
+/// Allowed uses between the folders of `formats/`: a mixed set keeps its images in WebDataset
+/// shards.
 const BETWEEN_FORMATS: &[(&str, &str)] = &[("mixed", "wds")];
 
-/// What all formats share.
+/// Folders that all formats share.
 const SHARED_BY_FORMATS: &[&str] = &["index", "members", "shards", "sidecars", "tar", "tarball"];
 
-/// The command is glue over everything, except what serves the tests and the chores.
+/// The command connects everything, except the crates for tests and chores.
 const ROOT: &str = "cli";
 const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "hot-paths", "testkit", "xtask"];
 
-/// Where a user may ask for the method of a paper by its name: `bench --cache-policy liquid`,
+/// Places where a user may select the method of a paper by name: `bench --cache-policy liquid`,
 /// `profile --search paper` or with more than two forms, and `cache_policy="liquid"` in Python.
 const RESEARCH_BY_NAME: &[&str] = &[
     "crates/cli/bench/lane.rs",
@@ -66,7 +68,7 @@ const RESEARCH_BY_NAME: &[&str] = &[
     "crates/python/src/loader/options.rs",
 ];
 
-/// A member of the workspace, and the members it uses outside of its tests.
+/// A member of the workspace, and the members it uses outside its tests.
 struct Package {
     name: String,
     uses: Vec<Use>,
@@ -93,8 +95,8 @@ fn faults_are_injected_by_tests_only() {
     }
 }
 
-/// Methods of papers that are kept to be compared with lie in modules called `research`, which may
-/// use the product. The product does not use them.
+/// Methods of papers that serve as baselines are in modules called `research`, which may use the
+/// product. The product does not use them.
 #[test]
 fn research_is_used_by_nothing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -123,8 +125,8 @@ fn uses_of_research_are_found() {
     assert_eq!(uses_of_research("mod research;\nfn f() {\n    super::research::f();\n}"), [1, 3]);
 }
 
-/// `--no-default-features` exists for machines without cmake and nasm; one careless dependency
-/// on the codec with its defaults would bring them back.
+/// `--no-default-features` exists for machines without cmake and nasm; one careless dependency on
+/// the codec with its defaults would require them again.
 #[test]
 fn light_build_has_no_c_jpeg() {
     let has_c_jpeg = |features| tree(features).lines().any(|name| name.starts_with("turbojpeg"));
@@ -132,7 +134,7 @@ fn light_build_has_no_c_jpeg() {
     assert!(has_c_jpeg(&[]), "libjpeg-turbo is missing from the default build");
 }
 
-/// What a loader links must stay small, and must build without a C compiler.
+/// The crate that loaders link must stay small, and must build without a C compiler.
 #[test]
 fn reader_is_light() {
     let tree = ["tree", "--offline", "--package", "fdconvert-reader", "--edges", "normal,build"];
@@ -146,7 +148,7 @@ fn reader_is_light() {
     }
 }
 
-/// The published viewer has the page that it embeds, and not what that is made from and tested by.
+/// The published viewer contains the page that it embeds, and not the page's sources and tests.
 #[test]
 fn the_viewers_package_has_its_page() {
     let list = ["package", "--list", "--offline", "--allow-dirty", "--package", "fdconvert-view"];
@@ -174,7 +176,7 @@ fn forbidden_arrows_are_found() {
     assert!(check("novel", &[]).contains("novel: a crate without a row"));
 }
 
-/// A format is one folder: it knows what all share, and no other format.
+/// A format is one folder: it uses the shared ones, and no other format.
 #[test]
 fn formats_do_not_know_each_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats");
@@ -208,7 +210,7 @@ fn formats_do_not_know_each_other() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// One line for every arrow that the table does not allow and every crate that it does not know.
+/// Returns one line for every arrow that the table does not allow and every unknown crate.
 fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages {
@@ -238,7 +240,7 @@ fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
     wrong
 }
 
-/// The sources below a folder, without their tests, benchmarks and examples.
+/// Returns the sources below a folder, without their tests, benchmarks and examples.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.to_path_buf()];
     let mut found = Vec::new();
@@ -256,7 +258,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Numbers of the lines that name a module `research`, other than to declare it public.
+/// Returns the numbers of the lines that name a module `research`, other than to declare it public.
 fn uses_of_research(text: &str) -> Vec<usize> {
     let names = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
@@ -267,7 +269,7 @@ fn uses_of_research(text: &str) -> Vec<usize> {
     lines.map(|(_, number)| number).collect()
 }
 
-/// The members of the workspace, as Cargo sees them.
+/// Returns the members of the workspace according to Cargo.
 fn workspace() -> Vec<Package> {
     let text = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
@@ -296,7 +298,7 @@ fn short_name(name: &Value) -> String {
     name.strip_prefix("fdconvert-").unwrap_or(name).to_string()
 }
 
-/// Everything that the command links, one crate a line.
+/// Returns everything that the command links, one crate per line.
 fn tree(features: &[&str]) -> String {
     let tree = [
         "tree",

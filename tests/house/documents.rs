@@ -1,5 +1,5 @@
-//! The documents keep their promises: links lead somewhere, what they name exists, the book has
-//! every page, and the words are plain English. What the pages show is run by `cargo xtask guide`.
+//! Checks of the documents: links lead somewhere, named files exist, the book has every page, and
+//! the words are plain English. `cargo xtask guide` runs the examples of the pages.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Words of a dialect that this project once had, and what to write instead.
+/// Words of a former dialect of this project, and their replacements.
 const DIALECT: &[(&str, &str)] = &[
     ("anew", "again, re-encoded"),
     ("nobody", "name who, or turn the sentence round"),
@@ -19,7 +19,7 @@ const DIALECT: &[(&str, &str)] = &[
     ("is no", "is not a"),
 ];
 
-/// Those of them that code does without, too.
+/// Words of [`DIALECT`] that are also banned from code.
 const CODE: &[&str] = &["anew", "nobody", "whoever", "goes on"];
 
 #[test]
@@ -40,7 +40,7 @@ fn links_lead_to_files_and_headings() {
     report(&wrong);
 }
 
-/// `mdbook` renders what is below `docs`, and nothing beside it.
+/// `mdbook` renders only the files below `docs`.
 #[test]
 fn pages_of_the_book_link_to_pages_of_the_book() {
     let docs = root().join("docs").canonicalize().unwrap();
@@ -132,7 +132,7 @@ fn words_are_plain_english() {
     report(&wrong);
 }
 
-/// The same in what the code says, to its readers and by its messages.
+/// The same for comments and messages in code.
 #[test]
 fn words_of_the_code_are_plain_english() {
     let mut wrong = Vec::new();
@@ -162,7 +162,7 @@ fn links_headings_and_names_are_found() {
     assert_eq!(in_backticks("a `b/c.rs:d` e `f`\n"), ["b/c.rs:d", "f"]);
 }
 
-/// The words of [`DIALECT`] in a line, outside backticks.
+/// Yields the words of [`DIALECT`] in a line, outside backticks.
 fn dialect(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
     let letters = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
@@ -174,12 +174,12 @@ fn dialect(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static 
     DIALECT.iter().filter(move |(word, _)| text.contains(&format!(" {word} ")))
 }
 
-/// Line and target of every relative link outside code.
+/// Returns line and target of every relative link outside code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
         let outside: Vec<&str> = line.split('`').collect();
-        // Code within the text of a link does not matter; a whole link in backticks is none.
+        // Code within the text of a link does not matter; a whole link in backticks does not count.
         let line = outside.iter().enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "" });
         let line: String = line.collect();
         for part in line.split("](").skip(1) {
@@ -192,7 +192,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Headings as the fragments of links name them.
+/// Returns headings in the form of link fragments.
 fn headings(text: &str) -> BTreeSet<String> {
     let lines = prose(text).filter(|(_, line)| line.starts_with('#'));
     let titles = lines.map(|(_, line)| line.trim_start_matches('#').trim().to_lowercase());
@@ -200,7 +200,7 @@ fn headings(text: &str) -> BTreeSet<String> {
     titles.map(|title| title.chars().filter(keep).collect::<String>().replace(' ', "-")).collect()
 }
 
-/// Numbered lines outside blocks of code.
+/// Yields numbered lines outside blocks of code.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_block = false;
     text.lines().enumerate().filter_map(move |(number, line)| {
@@ -214,7 +214,7 @@ fn in_backticks(text: &str) -> Vec<&str> {
     text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
 }
 
-/// Whether a name in backticks is meant as a path of the repository.
+/// Returns whether a name in backticks is a path of the repository.
 fn is_path(name: &str) -> bool {
     const FOLDERS: [&str; 9] = [
         "benches/",
@@ -230,14 +230,14 @@ fn is_path(name: &str) -> bool {
     FOLDERS.iter().any(|folder| name.starts_with(folder)) && !name.contains(['*', ' ', '<'])
 }
 
-/// All Markdown of the project.
+/// Returns all Markdown of the project.
 fn pages() -> Vec<PathBuf> {
     let found = below(&root(), "md");
     assert!(found.len() > 30, "only {} pages: is this the repository?", found.len());
     found
 }
 
-/// The files with that extension, but for what tools leave behind.
+/// Returns the files with that extension, except those that tools generate.
 fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

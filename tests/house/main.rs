@@ -1,4 +1,4 @@
-//! What holds for the repository: its arrows, its words, its files.
+//! Checks of the repository: its arrows, its words, its files.
 
 mod architecture;
 mod documents;

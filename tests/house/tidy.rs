@@ -1,4 +1,5 @@
-//! What the compiler does not check, and a reader should not have to: the habits of this code.
+//! Habits of this code that the compiler does not check, and that a reader should not have to
+//! check.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
@@ -6,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The crates with a reason for unsafe code: memory maps, SIMD, the driver of the GPU and what
-/// stands in for it in tests, and addresses for other Python libraries.
-/// They keep it in named modules, under the `unsafe_code = "deny"` of the workspace.
+/// The crates with a reason for unsafe code: memory maps, SIMD, the driver of the GPU and its
+/// stand-in for tests, and addresses for other Python libraries. They keep it in named modules,
+/// under the `unsafe_code = "deny"` of the workspace.
 const MAY_BE_UNSAFE: &[&str] = &[
     "crates/storage",
     "crates/codec",
@@ -20,7 +21,7 @@ const MAY_BE_UNSAFE: &[&str] = &[
     "crates/python",
 ];
 
-/// Macros that hold a place open. They belong in a branch, not in a release.
+/// Placeholder macros. They belong in a branch, not in a release.
 const PLACEHOLDERS: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
 
 const MAX_LINES: usize = 600;
@@ -143,8 +144,8 @@ workspace = true
     }
 }
 
-/// What a member says itself although the root manifest says it for all. Reads the manifests as
-/// they are written here, a key on a line, rather than all of TOML.
+/// Returns settings of a member that duplicate those of the root manifest. Parses the manifests as
+/// they are written here, one key per line, rather than all of TOML.
 fn not_inherited(manifest: &str) -> Vec<String> {
     const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
     let mut missing: Vec<_> = INHERITED.map(|key| ("[package]", key)).into();
@@ -179,7 +180,7 @@ fn not_inherited(manifest: &str) -> Vec<String> {
     wrong
 }
 
-/// The folders of the members, without the root package.
+/// Returns the folders of the members, without the root package.
 fn members() -> Vec<PathBuf> {
     let mut members = crates_below("crates");
     members.extend([path("formats"), path("xtask")]);
@@ -197,14 +198,14 @@ fn crates_below(folder: &str) -> Vec<PathBuf> {
     crates
 }
 
-/// The folders of the crates' sources: the command's own, which has no manifest, included.
+/// Returns the folders of the crates' sources, including the command's, which has no manifest.
 fn source_folders() -> Vec<PathBuf> {
     let of =
         |folder: PathBuf| Some(folder.join("src")).filter(|src| src.is_dir()).unwrap_or(folder);
     members().into_iter().map(of).chain([path("crates/cli")]).collect()
 }
 
-/// Every `lib.rs` and `main.rs`.
+/// Returns every `lib.rs` and `main.rs`.
 fn crate_roots() -> Vec<PathBuf> {
     source_folders()
         .into_iter()
@@ -217,7 +218,7 @@ fn sources() -> Vec<PathBuf> {
     source_folders().iter().flat_map(|folder| files_below(folder, "rs")).collect()
 }
 
-/// The files with this extension, but for hidden folders and what tools leave behind.
+/// Returns the files with this extension, except in hidden folders and those that tools generate.
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     const LEFT_BEHIND: [&str; 4] = ["target", "corpus", "artifacts", "node_modules"];
     let mut found = Vec::new();

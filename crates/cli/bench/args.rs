@@ -150,7 +150,7 @@ impl From<LayoutArg> for Layout {
     }
 }
 
-/// The policies by the names that the loader gives them.
+/// Returns the policies by the loader's names.
 fn policies() -> PossibleValuesParser {
     PossibleValuesParser::new(Augment::NAMED.map(|(name, _)| name))
 }

@@ -1,4 +1,4 @@
-//! A stand-in for training, which holds each batch for as long as training works on it.
+//! A stand-in for training that holds each batch as long as training would.
 use crate::Session;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -6,20 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A consumer of that many images a second, or one that takes all that come.
+/// A consumer of that many images per second, or one without a limit.
 pub(super) struct Consumer {
     images_per_s: Option<f64>,
-    /// When it is through with what it has.
+    /// Time at which it finishes its current batches.
     free_at: Instant,
 }
 
-/// A year, which is as good as for ever: what a rate close to 0 takes is not a span of time.
+/// A year, which is practically forever: the time for a rate close to 0 exceeds a `Duration`.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Waiting looks that often whether the user has had enough.
+/// Interval at which a wait checks for cancellation.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Consumer {
-    /// One with nothing to do yet.
+    /// Creates an idle consumer.
     pub(super) fn new(images_per_s: Option<f64>) -> Self {
         Self { images_per_s, free_at: Instant::now() }
     }
@@ -31,7 +31,7 @@ impl Consumer {
         self.free_at = Instant::now() + work;
     }
 
-    /// Waits until it wants the next batch.
+    /// Waits until it is ready for the next batch.
     ///
     /// # Errors
     /// `Cancelled`.

@@ -1,4 +1,4 @@
-//! One dataset of a bench: its loader, and what the rounds gave.
+//! One dataset of a bench: its loader, and the results of the rounds.
 use super::{
     Busy, Measured, Round,
     args::{AccessArg, BenchArgs, CacheArg, CropArg},
@@ -21,28 +21,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A dataset with its loader, and what the rounds gave so far.
+/// A dataset with its loader, and the results so far.
 pub(super) struct Lane {
     name: String,
     label: String,
     loader: Loader,
     /// Whole epochs, or rounds of some seconds.
     rounds: Vec<Round>,
-    /// Whether they are epochs.
+    /// Whether the rounds are epochs.
     is_whole: bool,
     stats: Vec<Stats>,
-    /// Images/s that training takes, where that is played.
+    /// Rate of the simulated training in images/s, if there is one.
     consumer_rate: Option<f64>,
 }
 
-/// What has passed since a round began.
+/// Measurements since the start of a round.
 struct Clock {
     began: Instant,
     cpu: Option<ProcessTime>,
 }
 
-/// The datasets, all read in the same way: past the page cache where nothing else was asked for and
-/// each of them says where its images lie.
+/// Opens the datasets, all read in the same way: past the page cache if no other access was
+/// requested and each dataset knows the places of its images.
 pub(super) fn open(
     paths: &[&Path],
     args: &BenchArgs,
@@ -117,7 +117,7 @@ fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Opt
     })
 }
 
-/// The storage that is played: each lane has the whole rate to itself.
+/// Returns the simulated storage: each lane has the whole rate.
 fn slow(args: &BenchArgs) -> SlowStorage {
     let rate = args.throttle_read.map(|rate| rate.bytes_per_s() as f64);
     SlowStorage {
@@ -157,7 +157,7 @@ impl Lane {
         &self.name
     }
 
-    /// How the loader makes its batches, for the JSON document.
+    /// Returns the loader's options for batches, for the JSON document.
     pub(super) fn made(&self) -> Map<String, Value> {
         let Options { output, crop, augment, .. } = self.loader.options();
         let crop = match crop {
@@ -185,7 +185,7 @@ impl Lane {
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// The rows of the next batch, `None` at the end of an epoch.
+    /// Returns the number of rows of the next batch, `None` at the end of an epoch.
     fn next(&mut self, session: &Session) -> Result<Option<u64>> {
         if session.cancel().is_cancelled() {
             return Err(Error::Cancelled);
@@ -193,7 +193,7 @@ impl Lane {
         self.loader.next_batch().map(|batch| Ok(batch?.len() as u64)).transpose()
     }
 
-    /// With a cache, an epoch that fills it; else what is made ahead.
+    /// Runs an epoch to fill a cache; else takes the batches made ahead.
     pub(super) fn warm_up(&mut self, session: &Session) -> Result<()> {
         let options = self.loader.options();
         let batches = match options.cache_bytes {
@@ -206,7 +206,7 @@ impl Lane {
         Ok(())
     }
 
-    /// A whole epoch, from threads that are to be started to the last batch.
+    /// Runs a whole epoch, from the start of the threads to the last batch.
     pub(super) fn epoch(&mut self, session: &Session) -> Result<()> {
         self.loader.reset_stats();
         let clock = Clock::start();
@@ -221,9 +221,9 @@ impl Lane {
         Ok(())
     }
 
-    /// Batches for that long, of whichever epochs.
+    /// Takes batches for that time, from any epochs.
     pub(super) fn round(&mut self, time: Duration, session: &Session) -> Result<()> {
-        // Batches that were made while others had their turn.
+        // Skips batches that were made during the turns of others.
         for _ in 0..=self.loader.options().prefetch {
             self.next(session)?;
         }
@@ -244,7 +244,7 @@ impl Lane {
     fn record(&mut self, round: Round) {
         self.rounds.push(round);
         self.stats.push(self.loader.stats());
-        // Threads of this dataset are to be idle while the next one has its turn.
+        // The threads of this dataset must be idle during the turn of the next one.
         self.loader.stop();
     }
 
@@ -263,7 +263,7 @@ impl Lane {
         let drawn = sum(&|stats| (stats.hits + stats.reads) as f64).max(1.0);
         let last = self.stats.last();
         let threads = last.map_or(1, |stats| stats.threads);
-        // Threads that read are as many as are asked for, or those that decode.
+        // The reading threads are the requested ones, or those that decode.
         let depth = self.loader.options().fetch_threads;
         let readers = if depth > 0 { depth } else { threads };
         let seconds: f64 = self.rounds.iter().map(|round| round.seconds).sum();
@@ -308,8 +308,8 @@ impl Clock {
     }
 }
 
-/// The share of each codec among the samples, as far as the dataset tells without reading them. What
-/// is drawn has none.
+/// Returns the share of each codec among the samples, if the dataset knows it without reading them.
+/// Drawn images have none.
 fn forms(loader: &Loader) -> Vec<(String, f64)> {
     let mut counts: Vec<(String, f64)> = Vec::new();
     for reader in loader.datasets().readers() {
@@ -328,7 +328,7 @@ fn forms(loader: &Loader) -> Vec<(String, f64)> {
     counts
 }
 
-/// A recipe, or the last part of a path, on one line.
+/// Returns a recipe, or the last part of a path, on one line.
 fn name(path: &Path) -> String {
     let name = match Recipe::in_place_of(path) {
         Some(recipe) => recipe.into(),

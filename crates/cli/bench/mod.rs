@@ -1,4 +1,4 @@
-//! `fdconvert bench`: what the loader makes of a dataset on this machine.
+//! `fdconvert bench`: measures the loader over a dataset on this machine.
 pub(crate) mod args;
 mod consumer;
 mod lane;
@@ -19,34 +19,34 @@ use std::{
     time::Duration,
 };
 
-/// What one dataset achieved.
+/// Results of one dataset.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measured {
     pub(crate) dataset: String,
-    /// The dataset, and how many reads are in flight where that differs.
+    /// The dataset, and the number of reads in flight if it differs between lanes.
     #[serde(skip)]
     pub(crate) label: String,
-    /// Reading threads; 0 where the decoding threads read.
+    /// Number of reading threads; 0 if the decoding threads read.
     pub(crate) fetch_threads: usize,
-    /// Images/s of every round, or of every epoch.
+    /// Images/s of every round or epoch.
     pub(crate) rounds: Vec<f64>,
-    /// With `--epochs` each of them.
+    /// Each epoch with `--epochs`.
     pub(crate) epochs: Vec<Round>,
-    /// The median of them.
+    /// Median of the rounds.
     pub(crate) images_per_s: f64,
-    /// Milliseconds of the process's CPU time for an image.
+    /// CPU time of the process per image.
     pub(crate) cpu_ms_per_image: f64,
-    /// Images/s that reading alone would allow, `None` when nothing was read.
+    /// Limit of the rate by reading alone; `None` if nothing was read.
     pub(crate) loading_per_s: Option<f64>,
-    /// Images/s that decoding or drawing, and what follows, would allow.
+    /// Limit of the rate by decoding or drawing, and the later stages.
     pub(crate) decoding_per_s: f64,
     /// Share of the time that the consumer waited.
     pub(crate) stalled: f64,
     pub(crate) bytes_per_image: f64,
     pub(crate) requests_per_image: f64,
-    /// Share of the bytes from stores that are between images which were fetched together.
+    /// Share of the bytes from stores between images that were fetched together.
     pub(crate) over_fetched: f64,
-    /// Share of the images that came from the cache.
+    /// Share of the images from the cache.
     pub(crate) hits: f64,
     pub(crate) forms: Vec<(String, f64)>,
     pub(crate) verdict: &'static str,
@@ -56,15 +56,15 @@ pub(crate) struct Measured {
 /// Shares of the time, 0 to 1: the triangle of Liquid's figure 2 (APSys 2023).
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Busy {
-    /// Of the threads that read, `None` when nothing was read.
+    /// Share of the reading threads; `None` if nothing was read.
     pub(crate) disk: Option<f64>,
-    /// Of the processors that the decoding threads are for.
+    /// Share of the processors for the decoding threads.
     pub(crate) processors: f64,
     pub(crate) consumer: Option<f64>,
 }
 
 impl Measured {
-    /// Images/s of the slowest and of the fastest round.
+    /// Returns the images/s of the slowest and of the fastest round.
     pub(crate) fn range(&self) -> (f64, f64) {
         let least = self.rounds.iter().copied().fold(f64::INFINITY, f64::min);
         (least, self.rounds.iter().copied().fold(0.0, f64::max))
@@ -76,7 +76,7 @@ impl Measured {
 pub(crate) struct Round {
     pub(crate) images: u64,
     pub(crate) seconds: f64,
-    /// CPU time of the process, `None` where the system does not tell.
+    /// CPU time of the process; `None` if the system does not report it.
     pub(crate) cpu_seconds: Option<f64>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         }
     }
     for _ in 0..n_turns {
-        // Datasets take turns, so that what disturbs the machine disturbs all of them.
+        // Datasets take turns, so that a disturbance of the machine affects all of them.
         for lane in &mut lanes {
             progress.set_message(lane.name().to_owned());
             match args.epochs {
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("threads".into(), json!(threads(args.threads)?));
         fields.insert("batch_size".into(), json!(args.batch_size));
         fields.insert("size".into(), json!(args.size));
-        // All of them make their batches alike.
+        // All of them use the same options for batches.
         fields.extend(lanes.first().map(Lane::made).unwrap_or_default());
         fields.insert("direct".into(), json!(access == Access::Direct));
         fields.insert("cache_bytes".into(), json!(args.cache.0));
@@ -141,8 +141,8 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Refuses what the loader would refuse too, in the words of the command and before anything is
-/// opened.
+/// Refuses options that the loader would refuse, too, with the command's names and before anything
+/// is opened.
 fn check(args: &BenchArgs) -> Result<()> {
     if args.normalise && args.dtype == DTypeArg::U8 {
         let what = "bytes cannot be normalised; add --dtype f32 or --dtype f16, or leave it out";

@@ -1,8 +1,8 @@
-//! The picture of `fdconvert bench --plot`.
+//! The chart of `fdconvert bench --plot`.
 use super::Measured;
 use fdconvert_profile::{BarChart, Bars};
 
-/// For each dataset what was achieved, with its range, and what loading and decoding would allow.
+/// Draws the measured rate of each dataset with its range, and the limits of loading and decoding.
 pub(crate) fn svg(measured: &[Measured]) -> String {
     let bars = measured.iter().map(|one| Bars {
         name: &one.label,

@@ -48,7 +48,7 @@ pub(crate) fn table(measured: &[Measured]) -> String {
     text
 }
 
-/// What was how busy while training was played.
+/// Lists the load of each part during simulated training.
 fn busy(measured: &[Measured], width: usize) -> String {
     let percent =
         |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0));
@@ -66,7 +66,7 @@ fn busy(measured: &[Measured], width: usize) -> String {
     text
 }
 
-/// A line for each epoch.
+/// Returns a line for each epoch.
 fn epochs(measured: &[Measured], width: usize) -> String {
     let mut text = format!(
         "\n{:width$}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n",

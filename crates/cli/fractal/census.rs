@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use serde_json::{Map, json};
 use std::fmt::Write;
 
-/// Shares of lit pixels that images are counted below.
+/// Bounds on the share of lit pixels below which images are counted.
 const BELOW: [f64; 5] = [0.001, 0.01, 0.05, 0.1, 0.2];
 
-/// Classes between two looks at the signals.
+/// Number of classes between two checks of the signals.
 const BATCH: u32 = 64;
 
 pub(crate) fn run(args: &CensusArgs, session: &Session) -> Result<Outcome> {
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &CensusArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Share of the numbers that are below each bound.
+/// Returns the share of the numbers below each bound.
 fn shares<'a>(fills: impl Iterator<Item = &'a f64> + Clone) -> [f64; BELOW.len()] {
     let n = fills.clone().count().max(1) as f64;
     BELOW.map(|bound| fills.clone().filter(|fill| **fill < bound).count() as f64 / n)
 }
 
-/// The fills of a row of weights, in order of the classes.
+/// Returns the fills of a row of weights, in order of the classes.
 fn row(fills: &[Vec<f64>], row: usize) -> Vec<f64> {
     fills.iter().filter_map(|fills| fills.get(row)).copied().collect()
 }

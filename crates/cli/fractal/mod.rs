@@ -24,7 +24,7 @@ pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
     }
 }
 
-/// The dataset of a recipe or of a file.
+/// Opens the dataset of a recipe or of a file.
 fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
     if Recipe::is_recipe(source) {
         return fdconvert::plumbing::open_recipe(source, Listener::new(session, quiet).context());
@@ -39,10 +39,10 @@ fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSourc
     FormulaReader::open(Path::new(source)).map(FormulaReader::into_fractals)
 }
 
-/// Writes a picture, all or nothing.
+/// Writes a picture atomically.
 fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
     if !overwrite && out.exists() {
-        // The same command has drawn it before.
+        // An equal command has drawn it before.
         let is_same = place::file_len(out)? == Some(picture.bytes.len() as u64)
             && place::whole(out)? == picture.bytes;
         return if is_same { Ok(()) } else { Err(Error::exists("output", out)) };

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     };
     let weighted = system.weighted(&row.unwrap_or(NO_WEIGHTS));
     let pixels = match args.sampler {
-        // The original, patches included: one mask after the other from Python's generator.
+        // The original, including patches: one mask after the other from Python's generator.
         Sampler::FractaldbV1 => {
             let mut masks = MersenneTwister::python(args.seed);
             ExactSampler::new(frame).render(&weighted, args.draw, &mut masks)
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// The image of class 0 and instance 0 of a dataset of this category alone.
+/// Returns the image of class 0 and instance 0 of a dataset with only this category.
 fn fast(category: Category, frame: Frame, args: &RenderArgs) -> Result<Pixels> {
     let formula = Formula {
         family: "csv".into(),

@@ -7,13 +7,13 @@ use fdconvert_storage::ScratchDir;
 use serde_json::{Map, json};
 use std::{fs, time::Instant};
 
-/// Categories in each folder of the published layout.
+/// Number of categories in each folder of the published layout.
 const PER_FOLDER: usize = 25;
 
 pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     let began = Instant::now();
     let mut search = AnySearch::new(args)?;
-    // Before minutes of searching, not after.
+    // Checked before minutes of searching, not after.
     if args.out.exists() {
         return Err(Error::usage("output", format!("{} exists", args.out.display())));
     }
@@ -58,7 +58,6 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// The search of one family.
 enum AnySearch {
     Plane(Search),
     Space(SpaceSearch),

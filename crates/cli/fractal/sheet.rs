@@ -7,10 +7,10 @@ use fdconvert_fractal::FractalSource;
 use rayon::prelude::*;
 use serde_json::{Map, json};
 
-/// Between images, and around all of them.
+/// Pixels between images, and around all of them.
 const GAP: u32 = 4;
 
-/// Its color: neither the black of fractals nor the white of contours.
+/// Colour of the gap: neither the black of fractals nor the white of contours.
 const GAP_COLOR: [u8; 3] = [48, 64, 96];
 
 pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// Up to `wanted` numbers below `n`, evenly spread, the first and the last among them.
+/// Returns up to `wanted` numbers below `n`, evenly spread, including the first and the last.
 fn spread(n: u64, wanted: u32) -> Vec<u64> {
     let wanted = u64::from(wanted).min(n).max(1);
     (0..wanted).map(|i| if wanted == 1 { 0 } else { i * (n - 1) / (wanted - 1) }).collect()

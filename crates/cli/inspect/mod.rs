@@ -8,7 +8,7 @@ use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
 use serde_json::Value as Json;
 use std::{fmt::Write, path::PathBuf};
 
-/// Class names shown before the rest is only counted.
+/// Number of class names shown before the rest is only counted.
 const CLASSES_SHOWN: usize = 8;
 
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
     let (reader, stats) = (&*found.dataset, found.stats.as_ref());
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
-        // Writing to a string cannot fail. Whatever names say, this is one line.
+        // Writing to a string cannot fail. `Shown` keeps any name on one line.
         let _ = writeln!(text, "  {:17} {}", Shown(name).to_string(), Shown(what));
     };
     for (name, value) in reader.details() {
@@ -125,7 +125,7 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
     format!("{}: {n}\n{text}", output::path(&args.dataset))
 }
 
-/// A value for people; sizes in bytes get their unit.
+/// Formats a value for people; sizes in bytes get a unit.
 fn plain(name: &str, value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),

@@ -1,11 +1,11 @@
-//! What the samples of a dataset are, in lines for people.
+//! Statistics of a dataset's samples as lines for people.
 use crate::{output, stats::depth};
 use fdconvert::{plumbing::spread, results::Stats};
 
-/// Classes that are listed one by one; JSON has all.
+/// Number of listed classes; JSON has all.
 const CLASSES_SHOWN: usize = 20;
 
-/// Lines for people: a name and what there is to say.
+/// Returns lines for people: a name and a text.
 pub(super) fn lines(stats: &Stats) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut line = |name: &str, what: String| lines.push((name.to_owned(), what));

@@ -1,4 +1,4 @@
-//! `fdconvert profile`: which share of the images to store as BMP on this machine.
+//! `fdconvert profile`: the share of the images to store as BMP on this machine.
 pub(crate) mod args;
 mod text;
 

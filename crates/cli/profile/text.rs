@@ -70,7 +70,7 @@ pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize
     text
 }
 
-/// Predicted and measured, side by side, in fewer than 80 columns.
+/// Returns predictions and measurements side by side, in fewer than 80 columns.
 fn table(report: &Report) -> String {
     let mut text = format!(
         "\n  {:>7}  {:>7}  {:>8}  {:>7}  {:>8}  {:>10}  {:>10}  {}\n",
@@ -99,7 +99,7 @@ fn table(report: &Report) -> String {
             binding(choice.throughput.binding()),
         )
     };
-    // What was measured, else every tenth.
+    // The measured shares, else every tenth.
     let mut choices: Vec<(Choice, Option<&Verified>)> =
         report.tenths.iter().map(|choice| (*choice, None)).collect();
     let costs = [&report.encoded, &report.raw].map(|format| format.cost);
@@ -153,7 +153,7 @@ fn verdict(report: &Report) -> String {
     }
 }
 
-/// Why something else was chosen than what the model finds fastest.
+/// Explains a choice other than the one that the model finds fastest.
 fn explained(report: &Report) -> String {
     let (chosen, optimum) = (&report.solution.chosen, &report.solution.optimum);
     let predicted = optimum.throughput.images_per_s();

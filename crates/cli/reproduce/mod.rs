@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReproduceArgs, session: &Session) -> Result<Outcome> {
     }
     if !args.overwrite {
         for path in [&page, &document] {
-            // Before minutes of work, and not after.
+            // Checked before minutes of work, not after.
             if path.exists() {
                 return Err(Error::exists(option::OUTPUT, path));
             }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ReproduceArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// The findings as the fields of a document.
+/// Returns the findings as fields of a document.
 fn fields(findings: &Findings) -> Result<Map<String, Value>> {
     match serde_json::to_value(findings) {
         Ok(Value::Object(fields)) => Ok(fields),
@@ -69,7 +69,7 @@ fn fields(findings: &Findings) -> Result<Map<String, Value>> {
     }
 }
 
-/// The findings in text: results, and what took no part.
+/// Returns the findings as text: results, and loaders that took no part.
 fn summary(findings: &Findings, page: &Path) -> String {
     let mut text = format!("paper {}: {}\n", findings.paper.number(), findings.title);
     for result in &findings.results {

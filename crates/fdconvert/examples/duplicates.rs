@@ -1,11 +1,11 @@
-//! How well and how fast duplicates are found: `cargo run --release -p fdconvert --example duplicates
-//! -- IMAGES`.
+//! Measures how well and how fast duplicates are found: `cargo run --release -p fdconvert --example
+//! duplicates -- IMAGES`.
 //!
 //! A thousand images, those of the folder and fractals of different categories, each with a copy
 //! that was encoded again at a quality of 50 to 95 and resized by 0.5 to 2. Reports, for some
-//! distances, how many of these pairs are found, and how many of the pairs that are found are none.
-//! Then the rate of one thread over the images of the folder alone. Prints Markdown; a recorded
-//! result is in `benches/README.md`.
+//! distances, the number of these pairs that are found, and the number of found pairs that are
+//! wrong. Then it reports the rate of one thread over the images of the folder alone. Prints
+//! Markdown; a recorded result is in `benches/README.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,7 +22,7 @@ use fdconvert_core::{Codec, KeyedRandom, Limits};
 use std::{fs, path::Path, time::Instant};
 
 const N_PAIRS: u64 = 1000;
-/// Copies of the images of the folder, for the rate.
+/// Number of copies of the folder's images for measuring the rate.
 const N_TIMED: u64 = 2000;
 
 fn main() {
@@ -112,7 +112,7 @@ fn at_most(pixels: &Pixels, side: u32) -> Pixels {
     }
 }
 
-/// Smaller by Lanczos, larger by interpolation between the nearest four pixels.
+/// Scales down by Lanczos, up by interpolation between the nearest four pixels.
 fn scaled(pixels: &Pixels, by: f64) -> Pixels {
     let length = |side: u32| ((f64::from(side) * by).round() as u32).max(1);
     let (width, height, channels) = (length(pixels.width), length(pixels.height), pixels.channels);
@@ -160,7 +160,7 @@ fn timed(photos: &dyn Reader, side: u32, root: &Path) {
     }
     let packed = root.join(format!("timed-{side}.beton"));
     Pack::new([&folder], &packed).options(PackOptions::default()).run().unwrap();
-    // Copies are told from each other by their bytes, and are not looked at a second time.
+    // Copies differ in their bytes, so that exact copies are not skipped.
     let options = DuplicatesOptions::default().near(true).threads(1);
     let mut rates: Vec<f64> = (0..5)
         .map(|_| {

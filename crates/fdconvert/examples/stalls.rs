@@ -1,11 +1,11 @@
-//! How even batches come where some images are very large: `cargo run --release -p fdconvert
-//! --example stalls -- IMAGES [THREADS] [PREFETCH]`.
+//! Measures how evenly batches come if some images are very large: `cargo run --release -p
+//! fdconvert --example stalls -- IMAGES [THREADS] [PREFETCH]`.
 //!
-//! Two datasets of six thousand images, those of the folder again and again: as they are, and with
-//! one of 40 megapixels in 200 in their place. A loop takes batches of 64 rows with random crops, first
-//! as fast as they come, then with a step that takes a fifth longer than the loader does for a batch.
-//! Prints Markdown: of the times between batches the median, the 99th percentile and the longest, in
-//! milliseconds, and the second as a multiple of the first. A recorded result is in
+//! Two datasets of six thousand images repeat those of the folder: unchanged, and with one of 40
+//! megapixels in place of every 200th. A loop takes batches of 64 rows with random crops, first as
+//! fast as they come, then with a step that takes a fifth longer than the loader does for a batch.
+//! Prints Markdown: the median, the 99th percentile and the maximum of the times between batches,
+//! in milliseconds, and the second as a multiple of the first. A recorded result is in
 //! `benches/README.md`.
 #![allow(
     clippy::unwrap_used,
@@ -29,11 +29,11 @@ use std::{
 };
 
 const N_IMAGES: usize = 6000;
-/// Of so many images the first is large.
+/// The first of this many images is large.
 const LARGE_OF: usize = 200;
 const LARGE: (u32, u32) = (7744, 5184);
 const EPOCHS: u64 = 2;
-/// Batches of an epoch before which nothing can have been made ahead.
+/// Batches at the start of an epoch, before which nothing can be made ahead.
 const FIRST: usize = 6;
 
 fn main() {
@@ -66,7 +66,7 @@ fn report(name: &str, step: Duration, times: &[Duration]) {
     );
 }
 
-/// Times between the batches of some epochs, without the first ones of each.
+/// Returns the times between the batches of some epochs, without the first ones of each.
 fn times(path: &Path, threads: usize, prefetch: usize, step: Duration) -> Vec<Duration> {
     let crop = Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) };
     let options = LoaderOptions {
@@ -94,7 +94,7 @@ fn times(path: &Path, threads: usize, prefetch: usize, step: Duration) -> Vec<Du
     times
 }
 
-/// Packs the folder's images, again and again until they are enough.
+/// Packs the folder's images, repeated until there are enough.
 fn dataset(images: &Path, root: &Path, is_mixed: bool) -> PathBuf {
     let source = fdconvert::open(images).unwrap();
     let folder = root.join(if is_mixed { "mixed" } else { "plain" });

@@ -1,4 +1,4 @@
-//! Whether options mean something together, before a source is opened.
+//! Checks whether options fit together, before a source is opened.
 use crate::{ByteCount, PackOptions, out as output, policy::policy, unused};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
@@ -6,18 +6,18 @@ use fdconvert_core::{
 };
 use std::path::Path;
 
-/// What options alone decide.
+/// The decisions that follow from options alone.
 pub(crate) struct Checked {
     pub(crate) format: Box<dyn Format>,
-    /// Without the mixture, for which a ratio may have to be measured.
+    /// Without the mixture, because a ratio may have to be measured.
     pub(crate) policy: Policy,
 }
 
-/// Refuses all that can be refused of the options without a source; `out` tells the format where
-/// no option does.
+/// Refuses everything that can be refused without a source; `out` determines the format if no
+/// option does.
 ///
 /// # Errors
-/// `Usage`, naming the option.
+/// `Usage`, with the name of the option.
 pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked> {
     let format = format(options, out)?;
     let policy = policy(options)?;
@@ -49,7 +49,7 @@ pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked
     Ok(Checked { format, policy })
 }
 
-/// Refuses options for images where the source has none: they would be ignored.
+/// Refuses options for images if the source has none: they would be ignored.
 pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> Result<()> {
     if schema.first_image().is_some() {
         return Ok(());
@@ -78,10 +78,10 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
     Err(Error::usage(option, what))
 }
 
-/// The format that an option names, or the extension of the output.
+/// Returns the format from an option, or from the extension of the output.
 ///
 /// # Errors
-/// `Usage` where neither does.
+/// `Usage` if neither determines it.
 pub(crate) fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
     let formats = fdconvert_reader::formats();
     let names = || fdconvert_reader::names_of(&formats);
@@ -116,7 +116,7 @@ pub(crate) fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dy
     chosen.with_options(&values)
 }
 
-/// Options of the format, with sizes as numbers of bytes: they may have been given with a unit.
+/// Returns the format's options, with sizes as numbers of bytes: they may have a unit.
 pub(crate) fn format_values(options: &PackOptions, known: &[FormatOption]) -> Result<OptionValues> {
     let mut values = options.format_options.clone();
     for option in known.iter().filter(|option| option.kind == OptionKind::Bytes) {
@@ -130,7 +130,7 @@ pub(crate) fn format_values(options: &PackOptions, known: &[FormatOption]) -> Re
     Ok(OptionValues(values))
 }
 
-/// Options on shards say nothing about a format of one file.
+/// Refuses options on shards for a format of one file.
 fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
     let given = [
         (option::SHARD_COUNT, options.shard_count.is_some()),
@@ -138,7 +138,7 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
         (option::SHARDS, options.shards.is_some()),
         (option::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
     ];
-    // A formula says itself what it cannot do.
+    // Formulas report unsupported options themselves.
     if format.is_sharded() || format.capabilities().formulas_only {
         return Ok(());
     }
@@ -154,7 +154,7 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
     }
 }
 
-/// Refuses places inside JPEGs where the format has no index for them.
+/// Refuses entry points of JPEGs if the format has no index for them.
 fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
     if options.jpeg_index.bits().is_none() || format.capabilities().entry_points {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The options `where` and `dedup`: samples that are chosen by what they are, and a record of it.
+//! The options `where` and `dedup`: a selection of samples by their properties, and its record.
 use crate::{Context, PackOptions, Stage, Steps};
 use fdconvert_core::{Remark, Result, Shown, Source};
 use fdconvert_pipeline::{Condition, Deduped, PlanRequest, dedup};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pairs of equal samples that are shown and recorded.
+/// Number of pairs of equal samples that are shown and recorded.
 const SHOWN: usize = 5;
 
-/// Record of such a choice in outputs and plans.
+/// Record of such a selection in outputs and plans.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Chosen {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,32 +18,31 @@ pub(crate) struct Chosen {
     pub(crate) dedup: Option<Deduplicated>,
 }
 
-/// Samples by an expression.
+/// Selection by an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ByExpression {
-    /// The expression.
     pub(crate) expression: String,
-    /// Samples that it was asked about.
+    /// Number of evaluated samples.
     pub(crate) asked: u64,
-    /// Of these, samples of which it does not hold.
+    /// Number of evaluated samples that do not match.
     pub(crate) left_out: u64,
 }
 
-/// Samples without those whose images are there already.
+/// Selection of samples with images that no earlier one has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Deduplicated {
-    /// Samples that were hashed.
+    /// Number of hashed samples.
     pub(crate) hashed: u64,
-    /// Of these, samples whose images an earlier one has.
+    /// Number of hashed samples with the images of an earlier one.
     pub(crate) left_out: u64,
-    /// Of these, samples whose label is another than that of the earlier one.
+    /// Number of left-out samples with another label than the earlier one.
     pub(crate) other_label: u64,
-    /// The first of them, each with the key of the one that stays.
+    /// The first of them, each with the key of the kept one.
     pub(crate) first: Vec<(String, String)>,
 }
 
-/// Takes of the samples that a plan lists, or of all, those that the options choose; returns what is
-/// recorded of it.
+/// Selects samples by the options, from those of a plan or from all; returns the record of the
+/// selection.
 pub(crate) fn choose(
     options: &PackOptions,
     source: &dyn Source,
@@ -80,7 +79,7 @@ pub(crate) fn choose(
     Ok(Some(chosen))
 }
 
-/// Does `work`, and tells how far it is.
+/// Runs `work` and reports its progress.
 fn counted<T>(
     total: u64,
     steps: &dyn Steps,
@@ -103,7 +102,7 @@ impl Deduplicated {
         Self { hashed, left_out, other_label, first }
     }
 
-    /// `, 3 of them with another label`, where labels disagree.
+    /// Returns `, 3 of them with another label` if labels differ.
     fn labels(&self) -> String {
         match self.other_label {
             0 => String::new(),
@@ -111,7 +110,7 @@ impl Deduplicated {
         }
     }
 
-    /// `b.jpg = a.jpg, ...`: what is left out, and what stays.
+    /// Returns `b.jpg = a.jpg, ...`: the left-out samples and the kept ones.
     fn pairs(&self) -> String {
         let pairs =
             self.first.iter().map(|(gone, first)| format!("{} = {}", Shown(gone), Shown(first)));
@@ -122,7 +121,7 @@ impl Deduplicated {
 }
 
 impl Chosen {
-    /// Parameters to record besides the expression, by name.
+    /// Yields the recorded parameters besides the expression, by name.
     pub(crate) fn params(&self) -> impl Iterator<Item = (String, String)> {
         let by = self.by_expression.as_ref();
         let dedup = self.dedup.as_ref();
@@ -147,7 +146,7 @@ impl Chosen {
         .map(|(name, value)| (name.to_owned(), value))
     }
 
-    /// The entries for it in JSON documents: null for an option that was not given.
+    /// Returns the entries in JSON documents: null for an option that was not given.
     pub(crate) fn document(&self) -> [(String, Value); 2] {
         let dedup = self.dedup.as_ref().map(|dedup| {
             let pairs = dedup.first.iter();
@@ -162,13 +161,13 @@ impl Chosen {
         [("where".to_owned(), json!(self.by_expression)), ("dedup".to_owned(), json!(dedup))]
     }
 
-    /// Samples that it left out.
+    /// Returns the number of left-out samples.
     pub(crate) fn left_out(&self) -> u64 {
         let by = self.by_expression.as_ref().map_or(0, |by| by.left_out);
         by + self.dedup.as_ref().map_or(0, |dedup| dedup.left_out)
     }
 
-    /// Notes on it, in sentences.
+    /// Returns notes on the selection, in sentences.
     pub(crate) fn notes(&self) -> Vec<Remark> {
         let mut notes = Vec::new();
         if let Some(by) = &self.by_expression {

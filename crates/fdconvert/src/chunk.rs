@@ -1,25 +1,25 @@
-//! A whole dataset read from the first sample to the last, by several threads.
+//! Reads a whole dataset from the first sample to the last, with several threads.
 use fdconvert_core::{Ahead, Reader};
 use std::ops::Range;
 
-/// Samples between two looks at the cancel switch.
+/// Number of samples between two checks of the cancel switch.
 pub(crate) const CHUNK: u64 = 4096;
-/// About how many bytes of a dataset in a store are fetched at a time.
+/// Approximate bytes of a dataset in a store that are fetched at a time.
 pub(crate) const AHEAD_BYTES: u64 = 16 << 20;
 
-/// Samples that threads read side by side.
+/// Samples that threads read in parallel.
 pub(crate) struct Chunk {
     pub(crate) samples: Range<u64>,
     _ahead: Ahead,
 }
 
 impl Chunk {
-    /// Those from `start` on, of which no bytes of images are read.
+    /// Creates the chunk from `start` on, for reads without image bytes.
     pub(crate) fn of_tables(reader: &dyn Reader, start: u64) -> Self {
         Self { samples: start..reader.len().min(start + CHUNK), _ahead: Ahead::default() }
     }
 
-    /// Those from `start` on; none behind the last.
+    /// Creates the chunk from `start` on; empty after the last sample.
     pub(crate) fn of(reader: &dyn Reader, start: u64) -> Self {
         let mut end = reader.len().min(start + CHUNK);
         let mut ahead = Ahead::default();

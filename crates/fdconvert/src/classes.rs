@@ -1,4 +1,4 @@
-//! The option `classes`: a file of names, or a dataset that has them, becomes a list of names.
+//! The option `classes`: a file or a dataset becomes a list of class names.
 use crate::{Classes, Context, PackOptions, sources::Opening};
 use fdconvert_core::{Error, Remark, Result, Schema, option};
 use fdconvert_formats::folder::alike_classes;
@@ -7,8 +7,8 @@ use fdconvert_storage::place::{self, Kind};
 use std::{borrow::Cow, path::Path};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The options with the names themselves, so that no run reads another list than the one that was
-/// planned with.
+/// Returns the options with the names themselves, so that no run reads another list than its plan
+/// did.
 pub(crate) fn resolved<'a>(
     options: &'a PackOptions,
     context: Context<'_>,
@@ -20,7 +20,7 @@ pub(crate) fn resolved<'a>(
     Ok(Cow::Owned(options))
 }
 
-/// The list that resolved options name.
+/// Returns the list in resolved options.
 pub(crate) fn list(options: &PackOptions) -> Result<Option<ClassList>> {
     match &options.classes {
         Some(Classes::Names(names)) => ClassList::new(names.clone()).map(Some),
@@ -28,7 +28,7 @@ pub(crate) fn list(options: &PackOptions) -> Result<Option<ClassList>> {
     }
 }
 
-/// The parameter to record, by name.
+/// Returns the parameter to record, by name.
 pub(crate) fn param(options: &PackOptions) -> Option<(String, String)> {
     let Some(Classes::Names(names)) = &options.classes else { return None };
     let mut hash = Xxh3::new();
@@ -40,13 +40,13 @@ pub(crate) fn param(options: &PackOptions) -> Option<(String, String)> {
     Some(("classes".to_owned(), value))
 }
 
-/// Says which classes of a source people would read as one.
+/// Reports classes of a source that people would read as one.
 pub(crate) fn alike(schema: &Schema) -> impl Iterator<Item = Remark> + '_ {
     let named = schema.fields.iter().filter_map(|field| field.class_names.as_deref());
     named.filter_map(alike_classes).map(Remark::from)
 }
 
-/// Returns whether a path is that of a text, and not of anything that opens as a dataset.
+/// Returns whether a path leads to a text file, and not to anything that opens as a dataset.
 fn is_text(path: &Path) -> Result<bool> {
     let is_dataset = || fdconvert_reader::formats().iter().any(|format| format.detect(path));
     Ok(place::look_at(path)? == Kind::File && !is_dataset())
@@ -66,7 +66,7 @@ fn names_in(path: &Path) -> Result<Vec<String>> {
     Ok(text.trim_end().lines().map(|line| line.trim().to_owned()).collect())
 }
 
-/// The names that a dataset has of its classes.
+/// Returns the class names of a dataset.
 fn names_of(path: &Path, context: Context<'_>) -> Result<Vec<String>> {
     let options = PackOptions::default();
     let source = Opening { options: &options, context }.open(&[path.to_owned()])?;

@@ -1,12 +1,13 @@
-//! A dataset that is open for reading.
+//! A dataset open for reading.
 use fdconvert_core::{Encoded, Reader, Result, Sample, Source};
 use fdconvert_reader::OpenOptions;
 use std::{fmt, ops::Deref, path::Path, sync::Arc};
 
-/// A dataset that is open for reading: what [`open`](crate::open) returns.
+/// Dataset open for reading, from [`open`](crate::open).
 ///
-/// It answers all that a [`Reader`] and a [`Source`] do: `len`, `schema`, `splits`, `key`, `get`,
-/// `get_many`, `provenance` and so on. Clones share what is open, and so may any number of threads.
+/// It has all methods of a [`Reader`] and a [`Source`]: `len`, `schema`, `splits`, `key`, `get`,
+/// `get_many`, `provenance` and so on. Clones share the open files, and any number of threads may
+/// use them.
 ///
 /// ```no_run
 /// let dataset = fdconvert::open("train.beton")?;
@@ -20,7 +21,7 @@ use std::{fmt, ops::Deref, path::Path, sync::Arc};
 pub struct Dataset(Arc<dyn Reader>);
 
 impl Dataset {
-    /// The samples in their order.
+    /// Yields the samples in order.
     pub fn iter(&self) -> impl Iterator<Item = Result<Sample<Encoded>>> + '_ {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -63,16 +64,15 @@ impl From<Dataset> for Arc<dyn Source> {
 /// Opens a packed dataset, a folder of images, or the fractals of a recipe.
 ///
 /// # Errors
-/// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
-/// says.
+/// `Io` for a missing dataset, `Usage` if no format recognises it, else the errors of the format.
 pub fn open(dataset: impl AsRef<Path>) -> Result<Dataset> {
     fdconvert_reader::open(dataset).map(Dataset::from)
 }
 
-/// Opens it with options: some of its splits, without fields, under limits.
+/// Opens a dataset with options: some of its splits, without fields, under limits.
 ///
 /// # Errors
-/// As for [`open`]; `Usage` for splits and fields that it does not have.
+/// As for [`open`]; `Usage` for missing splits and fields.
 pub fn open_with(dataset: impl AsRef<Path>, options: &OpenOptions) -> Result<Dataset> {
     fdconvert_reader::open_with(dataset, options).map(Dataset::from)
 }

@@ -18,16 +18,16 @@ use std::{path::Path, time::Instant};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct DiffOptions {
-    /// Images are the same when they show the same: those whose bytes differ are decoded.
+    /// Whether to compare images by their pixels: those with different bytes are decoded.
     pub pixels: bool,
-    /// Images of more pixels are refused when decoding.
+    /// Limit on the pixels of a decoded image; larger images are refused.
     pub max_pixels: u64,
-    /// Worker threads; `None` for one per core.
+    /// Number of worker threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -54,43 +54,43 @@ impl DiffOptions {
         split: SplitChoice,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// Result of comparing two datasets: what they have in common, and what not.
+/// Result of comparing two datasets: common and different samples.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Differences {
-    /// Samples of each.
+    /// Number of samples in each.
     pub samples: [u64; 2],
-    /// Samples of both with the same content.
+    /// Number of common samples with equal contents.
     pub same: u64,
-    /// Pairs of fields that have other names, and are compared all the same.
+    /// Pairs of fields that are compared despite different names.
     pub renamed: Vec<[String; 2]>,
     /// Fields of one dataset alone, which are not compared.
     pub fields_of_one: [Vec<String>; 2],
-    /// Samples of both that differ, in the order of the first dataset: the first 100,000.
+    /// Common samples that differ, in the order of the first dataset: the first 100,000.
     pub changed: Vec<Changed>,
     /// Number of further ones.
     pub changed_left_out: u64,
-    /// Number and key of the samples of one dataset alone.
+    /// Number and key of the samples in one dataset alone.
     pub only: [Vec<(u64, String)>; 2],
-    /// Samples of both that stand elsewhere.
+    /// Number of common samples at different positions.
     pub moved: u64,
     /// Wall-clock time.
     pub seconds: f64,
 }
 
-/// Compares two datasets. What differs is a result here, no error.
+/// Compares two datasets. Differences are a result, not an error.
 ///
 /// # Errors
-/// Those of opening; `Usage` where no field can be compared; `Cancelled`.
+/// The errors of opening; `Usage` if no field can be compared; `Cancelled`.
 pub fn diff(
     datasets: [&Path; 2],
     options: &DiffOptions,

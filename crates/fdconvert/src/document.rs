@@ -1,10 +1,10 @@
-//! What a run found, as one JSON document: `docs/json.md` is the contract.
+//! The results of a run as one JSON document: `docs/json.md` is the contract.
 use serde_json::{Map, Value, json};
 
-/// Version of the documents; raised when a key changes its meaning or goes.
+/// Version of the documents; raised when a key changes its meaning or is removed.
 const VERSION: u32 = 1;
 
-/// A document: what it is, its version, and its fields.
+/// Returns a document: its kind, its version, and its fields.
 #[must_use]
 pub fn document(what: &str, fields: Map<String, Value>) -> Value {
     let mut whole = Map::new();

@@ -3,7 +3,7 @@ use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_pipeline::Without;
 use std::sync::Arc;
 
-/// The sources without the fields of these names.
+/// Removes the fields with these names from the sources.
 ///
 /// # Errors
 /// `Usage` for a name that no source has, and for all fields of one.
@@ -22,10 +22,10 @@ pub(crate) fn leave_out(
     sources.into_iter().map(without).collect()
 }
 
-/// The source of a program, likewise.
+/// Removes them from the source of a program.
 ///
 /// # Errors
-/// Those of [`leave_out`].
+/// The errors of [`leave_out`].
 pub(crate) fn leave_out_of_one(
     names: &[String],
     source: Arc<dyn Source>,

@@ -9,13 +9,13 @@ use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// A formula on its way into a file.
+/// Formula that will be written to a file.
 pub struct FormulaOutput {
     out: PathBuf,
     recipe: Recipe,
     provenance: Provenance,
     overwrite: bool,
-    /// File that the same call has written before.
+    /// File that an equal call has written before.
     there: Option<FormulaReader>,
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn prepare(
     let out = out.to_owned();
     let mut formula = FormulaOutput { out, recipe, provenance, overwrite, there: None };
     if !overwrite && place::exists(&formula.out)? {
-        // The file depends on the recipe and the version alone, and its own checksums say that it
-        // is whole: the same command has written it.
+        // The file depends on the recipe and the version alone, and its checksums prove it
+        // complete: an equal command has written it.
         match FormulaReader::open(&formula.out) {
             Ok(found)
                 if found.provenance() == Some(&formula.provenance)
@@ -65,23 +65,22 @@ pub(crate) fn prepare(
 }
 
 impl FormulaOutput {
-    /// Returns where it is written.
+    /// Returns the path of the output.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Returns whether the complete file of an earlier run is there.
+    /// Returns whether the complete file of an earlier run exists.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.there.is_some()
     }
 
-    /// Carries out the recipe and writes what it became, unless that is there already or the run is
-    /// `dry`.
+    /// Evaluates the recipe and writes the result, unless it exists already or the run is `dry`.
     ///
     /// # Errors
-    /// `Usage` where there are no such fractals or something is there already; `Cancelled`, `Io`.
+    /// `Usage` if there are no such fractals or the path is taken; `Cancelled`, `Io`.
     pub fn run(&self, dry: bool, context: Context<'_>) -> Result<FormulaReport> {
         let formula = match &self.there {
             Some(there) => there.fractals().formula().clone(),
@@ -105,20 +104,20 @@ impl FormulaOutput {
     }
 }
 
-/// Contents of a file of a formula, written or to be written.
+/// Contents of a formula's file, written or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormulaReport {
-    /// Images.
+    /// Number of images.
     pub samples: u64,
-    /// Classes.
+    /// Number of classes.
     pub classes: u64,
-    /// Size of the file; 0 where it was not written.
+    /// Size of the file in bytes; 0 if it was not written.
     pub bytes: u64,
 }
 
 impl FormulaOutput {
-    /// Returns what is in the file, or will be, as a document.
+    /// Returns the present or future contents of the file as a document.
     #[must_use]
     pub fn document(&self, report: &FormulaReport) -> Value {
         let mut fields = Map::new();
@@ -132,7 +131,7 @@ impl FormulaOutput {
     }
 }
 
-/// Options that would have to change images or their order.
+/// Refuses options that would change images or their order.
 fn refuse_what_needs_images((policy, plan): (&Policy, &PlanRequest)) -> Result<()> {
     let refuse = |what: &str| {
         let what = format!("a formula keeps no images, so none can be {what}");
@@ -141,7 +140,7 @@ fn refuse_what_needs_images((policy, plan): (&Policy, &PlanRequest)) -> Result<(
     if policy.encode != Encode::Keep || policy.size.is_some() {
         return refuse("encoded or resized; say size= in the recipe");
     }
-    // Limits and filters without effect may stay.
+    // Limits and filters without effect are allowed.
     let changes = Policy { limits: policy.limits, ..Policy::default() };
     if policy.alpha != changes.alpha || policy.gray != changes.gray {
         return refuse("converted");

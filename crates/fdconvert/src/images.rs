@@ -1,4 +1,5 @@
-//! A dataset without images, which is rarely meant: what of it looks like images.
+//! A note for a dataset without images, which is rarely intended, with the fields that look like
+//! images.
 use fdconvert_core::{
     ArraySpec, Codec, DType, FieldSpec, Image, Kind, Remark, Source, Value, option, probe::sniff,
 };
@@ -6,15 +7,15 @@ use fdconvert_pipeline::Plan;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// Samples that are looked at: a first one may be damaged, or its list empty.
+/// Number of samples to check: a first one may be damaged, or its list empty.
 const LOOKED_AT: u64 = 8;
-/// How base64 begins of JPEG, PNG, GIF, WebP and TIFF.
+/// Beginnings of base64 for JPEG, PNG, GIF, WebP and TIFF.
 const BASE64: [&str; 6] = ["/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR", "SUkq", "TU0AKg"];
-/// Shorter texts are no images.
+/// Length of the shortest text that may be an image.
 const MIN_BASE64: usize = 64;
 
-/// Says that no field of a source is an image, and which ones look as if they were meant to be. A
-/// source whose samples come from outside is only asked for its fields.
+/// Returns a note if no field of a source is an image, with the fields that look like images. For a
+/// source with samples from outside, only its fields are read.
 pub(crate) fn note(source: &dyn Source, plan: &Plan, is_stored: bool) -> Option<Remark> {
     let schema = source.schema();
     if schema.first_image().is_some() {
@@ -87,7 +88,7 @@ enum Found {
     Name,
 }
 
-/// The first text in a document that is an image, or the name of one.
+/// Returns the first text in a document that is an image, or the name of one.
 fn find(document: &Json) -> Option<Found> {
     match document {
         Json::String(text) if is_base64(text) => Some(Found::Base64),
@@ -106,7 +107,7 @@ fn is_base64(text: &str) -> bool {
 
 fn is_image_name(text: &str) -> bool {
     let is_line = text.len() <= 1024 && !text.contains(char::is_control);
-    // Of a URL what is asked of the server stands behind the name.
+    // The query of a URL follows the name.
     let text = text.split_once("://").map_or(text, |(_, url)| url.split('?').next().unwrap_or(url));
     let extension = Path::new(text).extension().and_then(|extension| extension.to_str());
     is_line && extension.and_then(Codec::from_extension).is_some()

@@ -1,4 +1,4 @@
-//! What a run packs: paths that it opens, or a source that the program made.
+//! The input of a run: paths that it opens, or a source from the program.
 use crate::{
     Pack, PackOptions,
     check::{Checked, check, format},
@@ -17,12 +17,12 @@ use std::{
     sync::Arc,
 };
 
-/// Origin of samples.
+/// Origin of the samples.
 #[derive(Clone)]
 pub(crate) enum Inputs {
     /// Folders of images, packed datasets, recipes.
     Paths(Vec<PathBuf>),
-    /// Anything else.
+    /// A source from the program.
     Source(Arc<dyn Source>),
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Inputs {
 }
 
 impl Inputs {
-    /// The paths that are read, of which a program's own source has none.
+    /// Returns the paths to read; a program's source has none.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Paths(paths) => paths,
@@ -44,7 +44,7 @@ impl Inputs {
         }
     }
 
-    /// All of them, joined.
+    /// Opens all of them, joined.
     pub(crate) fn open(&self, opening: Opening<'_>) -> Result<Arc<dyn Source>> {
         match self {
             Self::Paths(paths) => opening.open(paths).map(Arc::from),
@@ -56,7 +56,7 @@ impl Inputs {
     }
 }
 
-/// Refuses what says how folders are read: it would be ignored.
+/// Refuses options for reading folders: they would be ignored.
 fn refuse_options_of_folders(options: &PackOptions) -> Result<()> {
     let given = [
         (option::LABELS, options.labels.is_some()),
@@ -76,13 +76,13 @@ fn refuse_options_of_folders(options: &PackOptions) -> Result<()> {
 
 impl Pack {
     /// Checks options and output before there is a source, for programs that take hours to make
-    /// their samples: what [`run`](Self::run) would refuse for other reasons than the samples. An
-    /// output of one file that exists is refused without `overwrite`, and so is a complete dataset
-    /// of shards, unless it was made with the same options: then it may be of the same samples, which
-    /// [`run`](Self::run) finds out.
+    /// their samples: the checks of [`run`](Self::run) that do not depend on the samples. An
+    /// existing output of one file is refused without `overwrite`, and so is a complete dataset of
+    /// shards, unless it was made with the same options: then it may have the same samples, which
+    /// [`run`](Self::run) checks.
     ///
     /// # Errors
-    /// `Usage`, as [`run`](Self::run) has it; `Io`.
+    /// `Usage`, as for [`run`](Self::run); `Io`.
     pub fn check(&self) -> Result<()> {
         let (inputs, out, overwrite) =
             (self.inputs.paths(), self.out.as_path(), self.run.overwrite);
@@ -101,14 +101,14 @@ impl Pack {
         if is_file && place::exists(out)? {
             return Err(Error::exists("output", out));
         }
-        // No run has this fingerprint: a manifest is of another one.
+        // No run has this fingerprint: a manifest belongs to another one.
         if format.is_sharded() {
             format.completed(out, [0; 16])?;
         }
         Ok(())
     }
 
-    /// Returns whether a dataset is there that this version has made with the same options.
+    /// Returns whether this version has made the dataset at `out` with the same options.
     fn may_have_made(&self, out: &Path, checked: &Checked) -> Result<bool> {
         let Checked { format, policy } = checked;
         if !format.detect(out) {
@@ -119,15 +119,16 @@ impl Pack {
         let params = provenance::params(&self.options, &Outcome::default(), &**format)?;
         let params = recorded_params(policy, &**format, jpeg_index, &params);
         Ok(reader.provenance().is_some_and(|made| {
-            // What is chosen of the samples is recorded as well, and not known yet.
+            // The selection of samples is recorded as well, but not known yet.
             let has = |(name, value)| made.params.get(name) == Some(value);
             made.tool == TOOL && params.iter().all(has)
         }))
     }
 
-    /// Returns whether samples of an [open](Source::is_open) source can be packed as they arrive. This
-    /// takes a format that writes the number of samples last, no selection, shuffle or split, and no
-    /// `overwrite`. Otherwise they wait in a [`TemporaryDataset`](crate::TemporaryDataset).
+    /// Returns whether samples of an [open](Source::is_open) source can be packed as they arrive.
+    /// This requires a format that writes the number of samples last, no selection, shuffle or
+    /// split, and no `overwrite`. Otherwise they wait in a
+    /// [`TemporaryDataset`](crate::TemporaryDataset).
     #[must_use]
     pub fn takes_any_number(&self) -> bool {
         let options = &self.options;
@@ -143,12 +144,12 @@ impl Pack {
         counts_last && !chooses && !divides && !arranges && !self.dry && !self.run.overwrite
     }
 
-    /// The codec that an image becomes which is `stored` as such in the source, or that is made of
-    /// pixels: for sources that have to name their samples. Where only the image decides, the
-    /// likely one. Raw pixels count as PNG, which they are unpacked as.
+    /// Returns the output codec of an image that the source has `stored` in a codec, or that is
+    /// made of pixels: for sources that have to name their samples. If the image decides, returns
+    /// the likely one. Raw pixels count as PNG, because they are unpacked as PNG.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for invalid options.
     pub fn likely_codec(&self, stored: Option<Codec>) -> Result<Codec> {
         let Checked { format, policy } = check(&self.options, Some(&self.out))?;
         let codec = match policy.encode {
@@ -163,7 +164,7 @@ impl Pack {
     }
 }
 
-/// The refusal of samples for a format that keeps recipes.
+/// Returns the error for samples in a format that keeps recipes.
 pub(crate) fn no_recipe(out: &Path) -> Error {
     let what = format!(
         "{} would keep a recipe and no samples; give a recipe, or choose another format",

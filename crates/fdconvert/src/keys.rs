@@ -1,4 +1,4 @@
-//! The option `keys`: a list in a file, which becomes samples of the source and a record of the list.
+//! The option `keys`: a list in a file selects samples of the source, and is recorded.
 use crate::PackOptions;
 use fdconvert_core::{Remark, Result, Source};
 use fdconvert_formats::folder::normal_name;
@@ -6,27 +6,26 @@ use fdconvert_pipeline::{FoundKeys, KeyList};
 use fdconvert_storage::place;
 use serde::{Deserialize, Serialize};
 
-/// Record of a list in outputs and plans: without its keys, which the dataset has.
+/// Record of a list in outputs and plans, without its keys, because the dataset has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListedKeys {
-    /// Keys on the list.
     n_keys: u64,
     /// [`KeyList::hash`] in hexadecimal.
     xxh3: String,
 }
 
-/// The list that the options name, read.
+/// Reads the list in the options.
 pub(crate) fn read(options: &PackOptions) -> Result<Option<KeyList>> {
     let Some(file) = &options.keys else { return Ok(None) };
     KeyList::parse(&place::whole(file)?, &file.display().to_string()).map(Some)
 }
 
-/// Looks for the keys of a list in the source.
+/// Searches the keys of a list in the source.
 pub(crate) fn find(list: &KeyList, source: &dyn Source) -> Result<FoundKeys> {
     list.find(source, normal_name)
 }
 
-/// What to tell of keys that are not as the source has them.
+/// Returns notes on keys that are written differently in the source.
 pub(crate) fn notes(found: &FoundKeys) -> Vec<Remark> {
     let n = found.without_extension;
     let without = (n > 0).then(|| {
@@ -51,7 +50,7 @@ impl ListedKeys {
         Self { n_keys: list.len(), xxh3: format!("{:032x}", list.hash()) }
     }
 
-    /// The parameter to record, by name.
+    /// Returns the parameter to record, by name.
     pub(crate) fn param(&self) -> (String, String) {
         ("keys".to_owned(), format!("{} keys, xxh3 {}", self.n_keys, self.xxh3))
     }

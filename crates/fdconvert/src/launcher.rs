@@ -1,24 +1,24 @@
-//! Which part of a dataset a process packs, from what its launcher says.
+//! Finds the part of a dataset that a process packs, from the variables of its launcher.
 //!
-//! A launcher numbers its processes in variables of the environment. Some number the processes of
-//! one job (torchrun, MPI, srun), others the jobs of an array (Slurm, Kubernetes, AWS Batch), and
-//! a process may see several. The order is that of [`LAUNCHERS`]: the one that stands nearest to the
-//! process first. A launcher of a single process says nothing about who else there is, so it
-//! counts only where nothing else numbers the process. Tasks that srun starts in the jobs of a
-//! Slurm array are numbered across the jobs, as both numbers are Slurm's.
+//! A launcher numbers its processes in environment variables. Some number the processes of one job
+//! (torchrun, MPI, srun), others the jobs of an array (Slurm, Kubernetes, AWS Batch), and a process
+//! may see several. They are tried in the order of [`LAUNCHERS`]: the one nearest to the process
+//! first. A launcher of a single process knows nothing about other processes, so that it counts
+//! only if nothing else numbers the process. Tasks that srun starts in the jobs of a Slurm array
+//! are numbered across the jobs, because both numbers are Slurm's.
 use fdconvert_core::{Error, Result, option};
 use fdconvert_pipeline::Part;
 use std::str::FromStr;
 
-/// A variable of the environment by its name.
+/// Looks up an environment variable by name.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Which part of a dataset, as asked for: `1/4` is the first of four.
+/// Requested part of a dataset: `1/4` is the first of four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartOf {
-    /// This one.
+    /// Explicit part.
     Of(Part),
-    /// `auto`: the one of this process, by its launcher.
+    /// `auto`: the part of this process, from its launcher.
     Auto,
 }
 
@@ -45,12 +45,12 @@ impl FromStr for PartOf {
 }
 
 impl PartOf {
-    /// Returns the part; `parts` is how many there are, for launchers that do not tell, and
-    /// `lookup` reads a variable of the environment.
+    /// Returns the part; `parts` is the total, for launchers that do not set it, and `lookup` reads
+    /// an environment variable.
     ///
     /// # Errors
-    /// `Usage` where no launcher says it, where what one says cannot be, and where the number of parts
-    /// is missing or given twice.
+    /// `Usage` if no launcher is found, if its variables are invalid, and if the number of parts is
+    /// missing or given twice.
     pub fn find(
         self,
         parts: Option<u64>,
@@ -68,20 +68,19 @@ impl PartOf {
     }
 }
 
-/// The part of this process, and where that comes from.
+/// Part of this process, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundPart {
-    /// The part.
+    /// Part of this process.
     pub part: Part,
-    /// The variables that were read, for people; none where it was named.
+    /// Variables that were read, for people; `None` for an explicit part.
     pub variables: Option<String>,
 }
 
-/// Variables of a launcher.
 struct Launcher {
     index: &'static str,
-    /// Variable with the number of parts; without one it has to be told.
+    /// Variable with the number of parts; without one, the user must give it.
     count: Option<&'static str>,
     kind: Kind,
 }
@@ -90,7 +89,7 @@ struct Launcher {
 enum Kind {
     /// Counts from 0.
     Plain,
-    /// Tasks of a job, which may be one of an array.
+    /// Tasks of a job, which may be in an array.
     SlurmTask,
     /// Counts from a minimum in steps.
     SlurmArray,
@@ -113,12 +112,12 @@ const LAUNCHERS: [Launcher; 6] = [
     Launcher { index: "AWS_BATCH_JOB_ARRAY_INDEX", count: None, kind: Kind::Plain },
 ];
 
-/// Returns the part of a process whose environment `lookup` reads; `parts` is how many there are,
-/// for launchers that do not tell.
+/// Returns the part of a process with the environment of `lookup`; `parts` is the total, for
+/// launchers that do not set it.
 ///
 /// # Errors
-/// `Usage` where no launcher says anything, where what it says cannot be, and where the number of
-/// parts is missing or another one.
+/// `Usage` if no launcher is found, if its variables are invalid, and if the number of parts is
+/// missing or contradicts the caller's.
 pub(crate) fn find_part(
     parts: Option<u64>,
     lookup: impl Fn(&str) -> Option<String>,
@@ -176,7 +175,7 @@ impl Launcher {
             }
             Some(count) => match number(count, lookup)? {
                 Some(of) => (of, format!("{} and {count}", self.index)),
-                // What is called so may be of something else.
+                // A variable with this name may belong to something else.
                 None => return Ok(None),
             },
         };
@@ -215,7 +214,7 @@ fn array_of(lookup: Lookup<'_>) -> Result<Option<FoundPart>> {
     array.map_or(Ok(None), |array| array.read(None, lookup))
 }
 
-/// The position of a task in a Slurm array such as `1-9:2`, from 0.
+/// Returns the position of a task in a Slurm array such as `1-9:2`, from 0.
 fn place_in_array(id: u64, count: u64, lookup: Lookup<'_>) -> Result<u64> {
     let first = number("SLURM_ARRAY_TASK_MIN", lookup)?.unwrap_or(0);
     let step = number("SLURM_ARRAY_TASK_STEP", lookup)?.unwrap_or(1).max(1);

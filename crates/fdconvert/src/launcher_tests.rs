@@ -1,4 +1,4 @@
-//! Environments as launchers make them.
+//! Environments as launchers set them.
 use super::*;
 
 fn find(parts: Option<u64>, environment: &[(&str, &str)]) -> Result<(u64, u64), String> {
@@ -34,7 +34,7 @@ fn every_launcher_numbers_its_processes() {
     assert_eq!(find(None, &slurm_array("0", ["0", "1", "4"])), Ok((0, 4)));
     assert_eq!(find(Some(5), &[("JOB_COMPLETION_INDEX", "4")]), Ok((4, 5)));
     assert_eq!(find(Some(5), &[("AWS_BATCH_JOB_ARRAY_INDEX", "0")]), Ok((0, 5)));
-    // One process alone has all of it.
+    // A single process has everything.
     assert_eq!(find(None, &[("RANK", "0"), ("WORLD_SIZE", "1")]), Ok((0, 1)));
 }
 
@@ -56,13 +56,13 @@ fn the_nearest_launcher_counts() {
     let mut all = slurm_array("2", ["1", "1", "4"]);
     all.push(("JOB_COMPLETION_INDEX", "1"));
     assert_eq!(find(None, &all), Ok((1, 4)));
-    // One process for each job of the array: the array tells them apart.
+    // One process per job of the array: the array number decides.
     all.extend([("RANK", "0"), ("WORLD_SIZE", "1")]);
     assert_eq!(find(None, &all), Ok((1, 4)));
     let torchrun =
         [("RANK", "5"), ("WORLD_SIZE", "6"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")];
     assert_eq!(find(None, &torchrun), Ok((5, 6)));
-    // Something else may be called RANK.
+    // Another program may have set RANK.
     assert_eq!(
         find(None, &[("RANK", "5"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")]),
         Ok((1, 2))

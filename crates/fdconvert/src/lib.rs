@@ -2,13 +2,13 @@
 //! `fdconvert` and the Python package of that name.
 //!
 //! A source is a folder of images, a packed dataset, or a recipe for fractals
-//! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset as [`PackOptions`]
-//! say; [`open`] reads a [`Dataset`]; a [`Loader`] makes batches of it as [`LoaderOptions`] say.
-//! [`plan`], [`Planned`] and [`merge`] write one with several machines; [`profile`](fn@profile) finds
-//! the share of BMP images that a machine reads fastest. What is not a path is packed by
-//! [`Pack::from_source`]: any [`Source`], or samples that come one after another, by a
+//! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset with [`PackOptions`];
+//! [`open`] reads a [`Dataset`]; a [`Loader`] makes batches of it with [`LoaderOptions`]. [`plan`],
+//! [`Planned`] and [`merge`] write one with several machines; [`profile`](fn@profile) finds the
+//! share of BMP images that a machine reads fastest. Sources other than paths are packed by
+//! [`Pack::from_source`]: any [`Source`], or samples that come one after another, through a
 //! [`TemporaryDataset`]. [`inspect`](fn@inspect), [`stats`](fn@stats), [`sheet`](fn@sheet) and
-//! [`find_duplicates`] describe a dataset; each takes options that are made as those of packing.
+//! [`find_duplicates`] describe a dataset; each takes options that are built like those of packing.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
+//! Deliberately absent: printing, and command-line arguments. A [`Progress`] receives events.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -109,7 +109,7 @@ pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::OpenOptions;
 
-/// Parts of what functions return, for programs that name their types.
+/// Types within the results of functions, for programs that name them.
 pub mod results {
     pub use crate::{
         duplicates::{Group, Member},
@@ -120,7 +120,7 @@ pub mod results {
     pub use fdconvert_pipeline::{Changed, Checked, Difference, PixelDifference, Plan};
 }
 
-/// What the command and the Python package need besides, and other programs do not.
+/// Items for the command and the Python package, which other programs do not need.
 #[doc(hidden)]
 pub mod plumbing {
     pub use crate::{

@@ -1,4 +1,4 @@
-//! Parts of a dataset, made one.
+//! Completes a dataset from its parts.
 use crate::{
     Context, Planned,
     document::document,
@@ -10,26 +10,27 @@ use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// A dataset that was completed from its parts.
+/// Dataset that was completed from its parts.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Merged {
-    /// Its shards, in order.
+    /// Shards, in order.
     pub shards: Vec<(Shard, ShardSummary)>,
-    /// Files that were written.
+    /// Written files.
     pub files: Vec<PathBuf>,
-    /// Comparison of files with records.
+    /// Cost of comparing files with records.
     pub checked: Checked,
 }
 
 impl Merged {
-    /// Number of shards, without those that are not there because all their samples were left out.
+    /// Returns the number of shards, without those that do not exist because all their samples were
+    /// left out.
     #[must_use]
     pub fn n_shards(&self) -> u64 {
         self.shards.iter().filter(|(_, shard)| shard.samples > 0).count() as u64
     }
 
-    /// Returns what was done, of the dataset at `out`.
+    /// Returns the result for the dataset at `out` as a document.
     #[must_use]
     pub fn document(&self, out: &Path) -> Value {
         let shards = self.shards.iter().map(|(_, shard)| shard);
@@ -48,11 +49,12 @@ impl Merged {
     }
 }
 
-/// Completes a dataset whose parts are all packed; `plan` is the copy that they left in `out`
-/// unless it is named.
+/// Completes a dataset after all its parts are packed; `plan` defaults to the copy that they left
+/// in `out`.
 ///
 /// # Errors
-/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`; `Cancelled`.
+/// `Usage` for missing shards or a missing plan; the errors of [`Planned::load`]; `Io`;
+/// `Cancelled`.
 pub fn merge(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
     let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
     if place::file_len(&file)?.is_none() {

@@ -1,27 +1,27 @@
-//! What there is to say of a job besides what it does.
+//! Notes on a job.
 use crate::{PackOptions, choose::Chosen, images, outcome::Outcome, request::plan_request, splits};
 use fdconvert_core::{Format, Layout, Remark, Source};
 use fdconvert_pipeline::Plan;
 use std::path::PathBuf;
 
-/// Notes on a job, in sentences, and what they are about.
+/// Notes on a job, in sentences, by topic.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// Neither an option nor the extension of the output chose the format.
+    /// True if neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
-    /// Every file is written where its name says, whatever split it is of.
+    /// True if every file is written to the path in its name, for any split.
     pub(crate) unpacks: bool,
     pub(crate) chosen: Chosen,
-    /// On the choice of samples.
+    /// Notes on the selection of samples.
     pub(crate) choice: Vec<Remark>,
-    /// On the splits of the source and its classes.
+    /// Notes on the splits of the source and its classes.
     pub(crate) splits: Vec<Remark>,
-    /// That no field is an image.
+    /// Note that no field is an image.
     pub(crate) image: Option<Remark>,
 }
 
 impl Notes {
-    /// Those on a plan; `on_keys` are those on the list of keys.
+    /// Collects the notes on a plan; `on_keys` are those on the list of keys.
     pub(crate) fn new(
         options: &PackOptions,
         paths: &[PathBuf],
@@ -41,12 +41,12 @@ impl Notes {
             chosen,
             choice,
             splits: splits::notes(&all, source, plan, &plan_request(options)),
-            // Samples of a program may come once only.
+            // Samples of a program may come only once.
             image: images::note(source, plan, !paths.is_empty()),
         }
     }
 
-    /// Those on the source, of which some are known only when it was read.
+    /// Returns the notes on the source; some are known only after it was read.
     pub(crate) fn on_source(&self, source: &dyn Source) -> Vec<Remark> {
         let remarks = source.remarks();
         self.splits.iter().cloned().chain(remarks).chain(self.image.clone()).collect()

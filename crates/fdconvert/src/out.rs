@@ -1,4 +1,4 @@
-//! Where an output may lie, and what its name may say.
+//! Checks the place and the name of an output.
 use fdconvert_core::{Error, Format, Layout, OptionRef, Result, option};
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::Run;
@@ -11,16 +11,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Place and manner of a run.
+/// Place and mode of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) out: &'a Path,
     pub(crate) run: &'a Run,
-    /// Nothing is written.
+    /// True if nothing is written.
     pub(crate) is_dry: bool,
 }
 
-/// Refuses names that look like something that is not done.
+/// Refuses names that suggest something that the run does not do.
 pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     let is_file = format.capabilities().layout == Layout::File;
     let written = out.as_os_str().as_encoded_bytes();
@@ -52,7 +52,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
     Ok(())
 }
 
-/// Checks the outputs of a run that was given the name `out`.
+/// Checks the outputs of a run for the name `out`.
 pub(crate) fn check_each(
     outputs: &[PathBuf],
     out: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn check_each(
 ) -> Result<()> {
     for output in outputs {
         check_kind(output, format)?;
-        // Files of splits have names of their own, which sources may have, too.
+        // Files of splits have separate names, which sources may have, too.
         if output != out {
             check_place("output", output, inputs.iter().copied(), overwrite)?;
         }
@@ -70,8 +70,8 @@ pub(crate) fn check_each(
     Ok(())
 }
 
-/// Refuses to write a file where a folder is, and a folder where a file is, as hours of packing would
-/// end with it.
+/// Refuses to write a file in place of a folder, and a folder in place of a file: hours of packing
+/// would end with this error.
 fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
     if is_url(out) {
         return Ok(());
@@ -91,7 +91,7 @@ fn check_kind(out: &Path, format: &dyn Format) -> Result<()> {
     }
 }
 
-/// Refuses outputs that the next run would take for a part of its source, and those that would
+/// Refuses outputs that the next run would read as a part of its source, and those that would
 /// replace it; `option` names the output.
 pub(crate) fn check_place<'a>(
     option: impl Into<OptionRef>,
@@ -108,7 +108,7 @@ pub(crate) fn check_place<'a>(
         refuse_special(out)?;
     }
     let inputs = inputs.filter(|input| Recipe::in_place_of(input).is_none());
-    // What is here and what is in a store never are the same.
+    // Local and remote paths are never the same.
     let inputs = inputs.filter(|input| is_url(input) == is_url(out));
     let real_out = if is_url(out) {
         place::refuse_read_only(out)?;
@@ -138,7 +138,7 @@ pub(crate) fn check_place<'a>(
     Ok(())
 }
 
-/// Returns where a path really is, or will be.
+/// Returns the real path, even of a missing file.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut missing = Vec::new();
     let mut there = path;

@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
 };
 
-/// A dataset to be packed: from where, to where, and how.
+/// Packing job: sources, output and options.
 ///
 /// ```no_run
 /// use fdconvert::{Pack, PackOptions};
@@ -42,14 +42,14 @@ pub struct Pack {
     pub(crate) options: PackOptions,
     pub(crate) run: Run,
     pub(crate) dry: bool,
-    /// Splits of the dataset that is unpacked.
+    /// Splits of the dataset to unpack.
     unpacks: Option<SplitChoice>,
 }
 
 /// Fields of [`Run`] as names of options.
 const RUN: [&str; 5] = ["threads", "buffer", "on_error", "max_failures", "overwrite"];
 
-/// Takes out of a JSON object how a job runs.
+/// Takes the options of [`Run`] out of a JSON object.
 pub(crate) fn run_from_json(object: &mut Map<String, Value>) -> Result<Run> {
     let mut run = Map::new();
     for name in RUN {
@@ -63,7 +63,7 @@ pub(crate) fn run_from_json(object: &mut Map<String, Value>) -> Result<Run> {
     from_object(run)
 }
 
-/// Setters of how a dataset is packed, for [`Pack`] and [`Planned`](crate::Planned).
+/// Defines the setters of [`Run`]'s options, for [`Pack`] and [`Planned`](crate::Planned).
 macro_rules! run_setters {
     ($($run:ident).+) => {
         /// Sets the number of worker threads; the default is one per core. The output does not
@@ -74,8 +74,8 @@ macro_rules! run_setters {
             self
         }
 
-        /// Sets how many encoded bytes may wait for the writer; the default is 8 MiB for each
-        /// thread, at most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
+        /// Sets the encoded bytes that may wait for the writer; the default is 8 MiB per thread, at
+        /// most 64 MiB. Half as many, or 32 MiB by default, are read ahead from a store.
         #[must_use]
         pub fn buffer(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.$($run).+.buffer = bytes.into();
@@ -89,8 +89,8 @@ macro_rules! run_setters {
             self
         }
 
-        /// Sets how many samples may be skipped before the run ends with an error; the default is
-        /// 100,000, or half of those so far if that is more.
+        /// Sets the number of samples that may be skipped before the run ends with an error; the
+        /// default is 100,000, or half of those so far if that is more.
         #[must_use]
         pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
             self.$($run).+.max_failures = n.into();
@@ -125,14 +125,13 @@ impl Pack {
         }
     }
 
-    /// Packs the samples of any other [`Source`] into `out`: of one that a program has made, or of a
-    /// [`TemporaryDataset`](crate::TemporaryDataset). Options that say how folders are read mean nothing here
-    /// and are refused.
+    /// Packs the samples of any other [`Source`] into `out`: of one made by a program, or of a
+    /// [`TemporaryDataset`](crate::TemporaryDataset). Options for reading folders have no meaning
+    /// here and are refused.
     ///
-    /// Many threads read it at the same time, about in the plan's order. A run that was interrupted
-    /// is continued where the source's [fingerprint](Source::fingerprint), the options
-    /// and the version are the same; that its samples then are the same, too, is the source's
-    /// promise.
+    /// Many threads read the source at the same time, approximately in the plan's order. An
+    /// interrupted run is continued if the source's [fingerprint](Source::fingerprint), the options
+    /// and the version are equal; the source guarantees that its samples are then equal, too.
     ///
     /// ```
     /// use fdconvert::{FieldSpec, Image, Kind, Look, Pack, Pixels, Result, Sample, Schema, Source};
@@ -174,7 +173,7 @@ impl Pack {
         Self::new([] as [&Path; 0], out).source(source)
     }
 
-    /// Packs this source in place of paths, as [`from_source`](Self::from_source) does.
+    /// Packs this source instead of paths, like [`from_source`](Self::from_source).
     #[must_use]
     pub fn source(mut self, source: Arc<dyn Source>) -> Self {
         self.inputs = Inputs::Source(source);
@@ -185,7 +184,7 @@ impl Pack {
     /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite` and `dry_run`.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(
         sources: Vec<PathBuf>,
         out: PathBuf,
@@ -201,22 +200,22 @@ impl Pack {
         })
     }
 
-    /// Sets what is packed and how it is stored.
+    /// Sets the options for selecting and storing samples.
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Makes it a dry run: nothing is written, not even by [`prepare`](Self::prepare).
+    /// Makes this a dry run: nothing is written, not even by [`prepare`](Self::prepare).
     #[must_use]
     pub fn dry(mut self, dry: bool) -> Self {
         self.dry = dry;
         self
     }
 
-    /// Unpacks these splits of one dataset: every file is written where its name says, whatever
-    /// split it is of, and a record beside them says which is of which.
+    /// Unpacks these splits of one dataset: every file is written to the path in its name, for any
+    /// split, and a record next to them assigns files to splits.
     #[must_use]
     pub fn unpacking(mut self, splits: SplitChoice) -> Self {
         self.unpacks = Some(splits);
@@ -226,17 +225,17 @@ impl Pack {
 
     run_setters!(run);
 
-    /// Packs, and tells what it did.
+    /// Packs, and returns the report.
     ///
     /// # Errors
-    /// `Usage` for what cannot be; the first bad sample under [`OnError::Fail`]; `Io`. What is
-    /// finished of a dataset of shards stays, and the same call resumes it.
+    /// `Usage` for invalid options; the first bad sample under [`OnError::Fail`]; `Io`. The
+    /// finished shards of a dataset remain, and the same call resumes it.
     pub fn run(&self) -> Result<Report> {
         let context = Context::default();
         self.prepare(context)?.run(context)
     }
 
-    /// Opens the sources and decides which sample goes where.
+    /// Opens the sources and plans the output.
     ///
     /// # Errors
     /// As for [`run`](Self::run), before anything is written.
@@ -265,7 +264,7 @@ impl Pack {
         Ok(Prepared::Samples(Samples::new(job, notes, &inputs)?.into()))
     }
 
-    /// The samples of one dataset on their way into one folder.
+    /// Prepares to write the samples of one dataset into one folder.
     fn prepare_unpacking(&self, splits: &SplitChoice, checked: Checked) -> Result<Prepared> {
         let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
@@ -293,14 +292,14 @@ impl Pack {
 
 /// Result of [`Pack::prepare`].
 pub enum Prepared {
-    /// Samples that will be written.
+    /// Samples to write.
     Samples(Box<Samples>),
-    /// A source that will be written instead of its samples.
+    /// Source to write instead of its samples.
     Formula(Box<FormulaOutput>),
 }
 
 impl Prepared {
-    /// Packs, and tells what it did.
+    /// Packs, and returns the report.
     ///
     /// # Errors
     /// As for [`Pack::run`]; `Cancelled`.

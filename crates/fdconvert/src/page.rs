@@ -1,16 +1,16 @@
-//! Whether the pages of a beton are large enough, before anything is packed.
+//! Checks that the pages of a beton are large enough, before anything is packed.
 use fdconvert_codec::{Encode, Policy, Size};
 use fdconvert_core::{Codec, Error, Image, Pixels, Result, Source, Value, option};
 use fdconvert_pipeline::Plan;
 
-/// Samples whose headers are looked at, at most, evenly over the plan.
+/// Limit on the sample headers to read, spread evenly over the plan.
 const MAX_LOOKS: u64 = 20_000;
 
-/// Refuses pages of that size where they are too small for an image that is to be stored as raw pixels. What cannot be
-/// read is left to packing.
+/// Refuses a page size that is too small for an image to be stored as raw pixels. Unreadable
+/// samples are left to packing.
 ///
 /// # Errors
-/// `Usage`, naming `--page-size`.
+/// `Usage`, with the name `--page-size`.
 pub(crate) fn check(
     source: &dyn Source,
     policy: &Policy,
@@ -58,7 +58,7 @@ pub(crate) fn check(
 
 fn raw_bytes(image: &Image, policy: &Policy) -> u64 {
     let (width, height) = match image {
-        // Bytes that can stay as they are are smaller than their pixels, or raw themselves.
+        // Unchanged bytes are smaller than their pixels, or raw themselves.
         Image::Encoded(image) if image.codec == Codec::Raw => return image.bytes.len() as u64,
         Image::Encoded(image) => (image.width, image.height),
         Image::Pixels(pixels) => (pixels.width, pixels.height),

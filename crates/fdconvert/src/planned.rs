@@ -1,4 +1,4 @@
-//! One dataset written by several runs: a plan in a file, parts, and what completes them.
+//! One dataset written by several runs: a plan in a file, its parts, and their completion.
 use crate::{
     Context, PackOptions,
     check::check,
@@ -29,10 +29,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Path of the copy of their plan that parts leave for [`merge`] to find.
+/// Path of the copy of the plan that parts leave for [`merge`].
 pub(crate) const COPY: &str = ".fdconvert/plan.fdplan";
 
-/// Contents of a plan file beside the plan.
+/// Contents of a plan file besides the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     options: PackOptions,
@@ -40,7 +40,7 @@ struct Stored {
     outcome: Outcome,
 }
 
-/// Sharing of a dataset by several runs, as JSON has it.
+/// JSON options for sharing a dataset among several runs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Sharing {
@@ -48,7 +48,7 @@ struct Sharing {
     parts: Option<u64>,
 }
 
-/// A plan for a dataset that several runs will write.
+/// Plan for a dataset that several runs will write.
 ///
 /// ```no_run
 /// use fdconvert::{Context, PackOptions, Planned, merge, plan};
@@ -62,7 +62,7 @@ struct Sharing {
 /// # Ok::<(), fdconvert::Error>(())
 /// ```
 pub struct Planned {
-    /// Without a place.
+    /// Job without an output.
     job: PackJob,
     notes: Notes,
     paths: Vec<PathBuf>,
@@ -73,7 +73,7 @@ pub struct Planned {
 /// Plans a dataset.
 ///
 /// # Errors
-/// `Usage` for what cannot be; those of the sources; `Cancelled`.
+/// `Usage` for invalid options; the errors of the sources; `Cancelled`.
 pub fn plan(paths: &[PathBuf], options: &PackOptions, context: Context<'_>) -> Result<Planned> {
     let asked = Asked::read(options, check(options, None)?, None, context)?;
     let opening = asked.opening();
@@ -92,7 +92,7 @@ impl Planned {
     /// Reads a plan and opens its sources.
     ///
     /// # Errors
-    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since; `Cancelled`.
+    /// `Io`, `Corrupt`, `Version`; `Usage` if a source has changed since; `Cancelled`.
     pub fn load(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
         let PlanFile { options: Stored { options, outcome }, sources, plan } =
@@ -106,16 +106,16 @@ impl Planned {
         Ok(Self { job, notes, paths, bytes })
     }
 
-    /// Writes the plan; its size. The same plan may be there already.
+    /// Writes the plan and returns its size. The same plan may exist already.
     ///
     /// # Errors
-    /// `Usage` where another plan or anything else is there, unless `overwrite`; `Io`.
+    /// `Usage` if another plan or any other file exists, unless `overwrite`; `Io`.
     pub fn save(&self, file: impl AsRef<Path>, overwrite: bool) -> Result<u64> {
         let file = file.as_ref();
         if overwrite || !place::exists(file)? {
             replace(file, &self.bytes)?;
         } else if is_plan(file)? && place::whole(file)? == self.bytes {
-            // The same plan, by a run that ended before it could say so.
+            // A run that was interrupted before its end has written the same plan.
             sync_folder_of(file)?;
         } else {
             return Err(Error::exists(option::OUTPUT, file));
@@ -123,37 +123,38 @@ impl Planned {
         Ok(self.bytes.len() as u64)
     }
 
-    /// Which sample goes where.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.job.plan
     }
 
-    /// All sources, joined.
+    /// Returns all sources, joined.
     #[must_use]
     pub fn source(&self) -> &dyn Source {
         &*self.job.source
     }
 
-    /// Returns what became of the splits of the sources, in sentences.
+    /// Returns notes on the splits of the sources, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Remark> {
         self.notes.on_source(&*self.job.source)
     }
 
-    /// Returns what was left out by what samples are, in sentences.
+    /// Returns notes on the selection of samples by their properties, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> &[Remark] {
         &self.notes.choice
     }
 
-    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    /// Returns the number of samples that the selection left out, as in
+    /// [`choice_notes`](Self::choice_notes).
     #[must_use]
     pub fn chosen_away(&self) -> u64 {
         self.notes.chosen.left_out()
     }
 
-    /// The plan as a document: `file` is where it was saved, `bytes` its size.
+    /// Returns the plan as a document: `file` is its path, `bytes` its size.
     #[must_use]
     pub fn document(&self, file: &Path, bytes: u64) -> Value {
         let own = self.job.source.splits();
@@ -170,7 +171,7 @@ impl Planned {
         document("planned", fields)
     }
 
-    /// Returns what lies in the sources and is not a sample.
+    /// Returns the contents of the sources that are not samples.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
         self.job.source.facts().ignored.clone()
@@ -208,12 +209,12 @@ impl Planned {
         self
     }
 
-    /// Restricts the run to the part that the launcher of this process has put into the
-    /// environment; `parts` is their number, where it does not give it.
+    /// Restricts the run to the part in the environment variables of this process's launcher;
+    /// `parts` is their number, if the launcher does not set it.
     ///
     /// # Errors
-    /// `Usage` where no launcher that is known has started this process, or it does not say how many
-    /// parts there are.
+    /// `Usage` if no known launcher has started this process, or it does not set the number of
+    /// parts.
     pub fn part_auto(mut self, parts: Option<u64>) -> Result<Self> {
         let found = find_part(parts, |name| std::env::var(name).ok())?;
         self.job.run.part = Some(found.part);
@@ -230,8 +231,7 @@ impl Planned {
         self.prepare(out.as_ref(), false)?.run(context)
     }
 
-    /// Prepares the samples that [`run`](Self::run) would write; nothing is left in `out` if it
-    /// is `dry`.
+    /// Prepares the samples that [`run`](Self::run) would write; leaves nothing in `out` if `dry`.
     ///
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.
@@ -245,17 +245,17 @@ impl Planned {
         self.at(out)
     }
 
-    /// Its samples, written to `out`.
+    /// Returns its samples for the output `out`.
     pub(crate) fn at(self, out: &Path) -> Result<Samples> {
         let job = PackJob { out: out.to_owned(), ..self.job };
         Samples::new(job, self.notes, &self.paths.iter().collect::<Vec<_>>())
     }
 }
 
-/// Refuses an output of planning that cannot be replaced, before any work.
+/// Refuses a path for the plan that cannot be replaced, before any work.
 ///
 /// # Errors
-/// `Usage`, naming the file.
+/// `Usage`, with the name of the file.
 pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
     if !overwrite && place::exists(file)? && !is_plan(file)? {
         return Err(Error::exists(option::OUTPUT, file));
@@ -263,14 +263,14 @@ pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether planning may lead to what is there already.
+/// Returns whether planning may replace the file.
 fn is_plan(path: &Path) -> Result<bool> {
     let is_file = place::look_at(path)? == Kind::File;
     let bytes = if is_file { Some(place::whole(path)?) } else { None };
     Ok(bytes.is_some_and(|bytes| parse(&bytes, "").is_ok()))
 }
 
-/// Reads a plan; listings of many files go to files without names.
+/// Parses a plan; listings of many files go to unnamed files.
 fn parse(bytes: &[u8], name: &str) -> Result<PlanFile<Stored>> {
     PlanFile::parse(bytes, name, |listing| {
         let mut spool = Spool::default();
@@ -281,7 +281,7 @@ fn parse(bytes: &[u8], name: &str) -> Result<PlanFile<Stored>> {
 }
 
 /// Leaves the plan in the dataset. Parts may do so at the same time: each writes the same bytes
-/// under a name of its own and renames them.
+/// under a separate name and renames them.
 fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
     let copy = out.join(COPY);
     let another = || {
@@ -292,7 +292,7 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
         Error::usage(option::PLAN, what)
     };
     if is_url(&copy) {
-        // By the first of the parts; the others find theirs.
+        // The first part writes it; the others find it.
         return if place::put_new(&copy, bytes)? { Ok(()) } else { Err(another()) };
     }
     match fs::read(&copy) {
@@ -305,13 +305,13 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
     make_folder(folder)?;
     let scratch = Scratch::open(&copy.with_extension(format!("{}.partial", std::process::id())))?;
     let left = scratch.write_all_at(bytes, 0).and_then(|()| scratch.commit(&copy));
-    // A run that has completed the dataset meanwhile has removed what looked like a leftover.
+    // Meanwhile a run that completed the dataset has removed the file as a leftover.
     left.or_else(
         |error| if fs::read(&copy).is_ok_and(|it| it == bytes) { Ok(()) } else { Err(error) },
     )
 }
 
-/// Removes what killed parts left of their copies: the starts of the plan, under names of ours.
+/// Removes the partial copies of killed parts: the starts of the plan, under our names.
 pub(crate) fn remove_copies(out: &Path) -> Result<()> {
     let copy = out.join(COPY);
     let here = copy.parent().filter(|folder| !is_url(folder) && folder.is_dir());

@@ -1,12 +1,12 @@
-//! The policy that options ask for.
+//! The policy of the options.
 use crate::{PackOptions, options::Encoding};
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
 use fdconvert_core::{Error, Result, option};
 
-/// The policy without the mixture, for which a ratio may have to be measured.
+/// Returns the policy without the mixture, because a ratio may have to be measured.
 ///
 /// # Errors
-/// `Usage` for options that mean nothing together.
+/// `Usage` for contradicting options.
 pub(crate) fn policy(options: &PackOptions) -> Result<Policy> {
     let encode = match (options.encode, options.jpeg_quality) {
         (Some(encoding), _) => encode(encoding, options)?,
@@ -45,19 +45,19 @@ pub(crate) fn policy(options: &PackOptions) -> Result<Policy> {
     if options.format_options.get("compat").map(String::as_str) == Some("ffcv") {
         as_ffcv_would(&mut policy)?;
     }
-    // Any share will do to refuse what a mixture cannot be.
+    // Any share serves to refuse invalid mixtures.
     let mixture = options.ratio.as_ref().map(|_| mixture(options, 0.0));
     Policy { mixture, ..policy.clone() }.validate()?;
     Ok(policy)
 }
 
-/// The mixture that the option `ratio` asks for, with the share that it has become.
+/// Returns the mixture for the option `ratio`, with its settled share.
 pub(crate) fn mixture(options: &PackOptions, share: f64) -> Mixture {
     Mixture { share, by: options.by, seed: options.seed, max_bytes: options.max_bmp_size.0 }
 }
 
-/// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
-/// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
+/// FFCV decodes with Pillow's `convert("RGB")`, ignores EXIF, resizes by area, and encodes with
+/// OpenCV's defaults; a file that is meant to equal its own must not use other features.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
     let refused = |what: &str| Error::usage(option::COMPAT.with("ffcv"), what);
     let not_encoded = |what: &str| {

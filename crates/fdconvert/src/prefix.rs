@@ -1,10 +1,10 @@
-//! The option `prefix`: names by which the keys of several sources differ.
+//! The option `prefix`: names that distinguish the keys of several sources.
 use crate::{PackOptions, Prefix};
 use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_pipeline::Prefixed;
 use std::path::{Path, PathBuf};
 
-/// The sources with a name in front of the keys of each, if the options say so.
+/// Adds a prefix to the keys of each source, if the options request it.
 pub(crate) fn put(
     options: &PackOptions,
     sources: Vec<Box<dyn Source>>,
@@ -38,7 +38,7 @@ fn names(prefix: &Prefix, paths: &[PathBuf]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The last part of a path, where that can be part of a key: of `.` and of recipes it cannot.
+/// Returns the last part of a path if it can be part of a key: that of `.` and of recipes cannot.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let legal = |name: &String| !name.starts_with('.') && !name.contains([':', '?', '\\', '\0']);

@@ -1,15 +1,15 @@
-//! How a run tells what it does, and how it is stopped.
+//! The events of a run, and the way to stop it.
 use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
 use std::{path::Path, sync::LazyLock};
 
-/// Context of a run: the switch that stops it, and the listener. The default stops nothing and listens
-/// to nothing.
+/// Context of a run: its cancel switch and its event receiver. The default never stops and ignores
+/// events.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Stops the run; it then ends with `Cancelled`.
+    /// Switch that stops the run, which then ends with `Cancelled`.
     pub cancel: &'a Cancel,
-    /// Listens; cannot steer.
+    /// Receiver of events, which cannot influence the run.
     pub progress: &'a dyn Progress,
 }
 
@@ -20,19 +20,19 @@ impl Default for Context<'_> {
     }
 }
 
-/// Listens to a run. The methods do nothing by default, and `()` listens to nothing.
+/// Receiver of a run's events. The methods do nothing by default, and `()` ignores all events.
 pub trait Progress: Sync {
-    /// A stage begins; it ends when what is returned is dropped.
+    /// Begins a stage, which ends when the returned value is dropped.
     fn stage(&self, _stage: Stage) -> Box<dyn Steps + '_> {
         Box::new(())
     }
 
-    /// Samples are packed from now on.
+    /// Begins the packing of samples.
     fn packing(&self) -> Box<dyn Observer + '_> {
         Box::new(())
     }
 
-    /// Something that a person may want to know before the run ends.
+    /// Reports something that a person may want to know before the run ends.
     fn event(&self, _event: Event<'_>) {}
 }
 
@@ -42,32 +42,32 @@ impl Progress for () {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Lists a source.
+    /// Listing a source.
     Opening,
-    /// Searches the categories of fractals.
+    /// Searching the categories of fractals.
     Searching,
-    /// Asks of which samples an expression holds.
+    /// Evaluating an expression on samples.
     Choosing,
-    /// Decides which sample goes where.
+    /// Planning the output.
     Planning,
-    /// Measures for a ratio.
+    /// Measuring for a ratio.
     Profiling,
-    /// Checks samples for damage.
+    /// Checking samples for damage.
     Verifying,
-    /// Compares two datasets.
+    /// Comparing two datasets.
     Comparing,
-    /// Counts what samples are.
+    /// Counting properties of samples.
     Counting,
-    /// Hashes what samples hold.
+    /// Hashing the contents of samples.
     Hashing,
-    /// Measures pixels.
+    /// Measuring pixels.
     Measuring,
-    /// Carries out the experiment of a paper.
+    /// Running the experiment of a paper.
     Reproducing,
 }
 
 impl Stage {
-    /// Its verb.
+    /// Returns its name, a verb.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,13 +88,13 @@ impl Stage {
 
 /// Progress of a stage.
 pub trait Steps: Sync {
-    /// So many steps there are.
+    /// Reports the total number of steps.
     fn total(&self, _n: u64) {}
-    /// So many steps are done.
+    /// Reports the number of finished steps.
     fn done(&self, _n: u64) {}
-    /// One more step is done.
+    /// Reports one more finished step.
     fn step(&self) {}
-    /// Returns what is worked on.
+    /// Reports the current item.
     fn on(&self, _what: &str) {}
 }
 
@@ -105,9 +105,9 @@ impl Steps for () {}
 pub enum Event<'a> {
     /// A profile chose the ratio.
     Profiled {
-        /// The profile.
+        /// Profile of the machine.
         profile: &'a Profile,
-        /// File in which an earlier run kept it.
+        /// File of an earlier run with the profile.
         kept: Option<&'a Path>,
     },
 }

@@ -1,8 +1,8 @@
-//! Provenance: which options a dataset was made with.
+//! Provenance: the options that a dataset was made with.
 //!
-//! An option that differs from its default is recorded as it serialises, under its own name. So a
-//! new option is in the record of the output, and in the identity of the run, unless a list here
-//! says where else it is.
+//! An option that differs from its default is recorded in its serialized form, under its name. So a
+//! new option becomes part of the output's record, and of the run's identity, unless a list here
+//! says where else it is recorded.
 use crate::{
     PackOptions, check::format_values, choose::Chosen, classes, keys::ListedKeys,
     options::Encoding, outcome::Outcome, ratio::Settled,
@@ -11,7 +11,7 @@ use fdconvert_core::{Format, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Options that the policy records with all that images become, the defaults too.
+/// Options in the policy's record, which covers everything that changes images, including defaults.
 const OF_POLICY: [&str; 19] = [
     "encode",
     "jpeg_quality",
@@ -34,12 +34,12 @@ const OF_POLICY: [&str; 19] = [
     "check",
 ];
 
-/// Options that are recorded by what became of them: [`params`] and the job have each.
+/// Options with a recorded outcome: [`params`] and the job contain it.
 const BY_OUTCOME: [&str; 7] =
     ["format", "format_options", "classes", "keys", "dedup", "seed", "jpeg_index"];
 
-/// Options that say what the samples are, and which shard each is in: the fingerprint of the source
-/// and the plan tell them apart. Most are paths, which no output depends on.
+/// Options that determine the samples and their shards: the fingerprint of the source and the plan
+/// cover them. Most are paths, which do not affect the output.
 const OF_SAMPLES: [&str; 9] = [
     "labels",
     "pair",
@@ -52,10 +52,10 @@ const OF_SAMPLES: [&str; 9] = [
     "shards_multiple_of",
 ];
 
-/// Options that refuse samples, and shape none.
+/// Options that refuse samples, and do not change any.
 const LIMITS: [&str; 3] = ["max_pixels", "max_file_bytes", "max_decompressed"];
 
-/// Options and their outcomes as they are recorded in the output, beside those of the policy.
+/// Returns the options and outcomes to record in the output, besides those of the policy.
 pub(crate) fn params(
     options: &PackOptions,
     outcome: &Outcome,
@@ -66,7 +66,7 @@ pub(crate) fn params(
         let lists = [&OF_POLICY[..], &BY_OUTCOME, &OF_SAMPLES, &LIMITS];
         lists.iter().all(|list| !list.contains(&name))
     };
-    // Paths shape no bytes, and need not be text.
+    // Paths do not affect bytes, and need not be text.
     let of_text = PackOptions { labels: None, keys: None, classes: None, ..options.clone() };
     for (name, value) in of_text.given()? {
         if unlisted(&name) {
@@ -88,7 +88,7 @@ pub(crate) fn params(
     Ok(params)
 }
 
-/// A value as it is recorded.
+/// Returns the recorded form of a value.
 fn text(value: &Value) -> String {
     match value {
         Value::Bool(true) => "on".to_owned(),

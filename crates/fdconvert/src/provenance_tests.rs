@@ -5,7 +5,7 @@ use fdconvert_testkit::fixtures;
 use serde_json::{Map, json};
 use std::{fs, path::Path};
 
-/// Sources that every option says something about.
+/// Writes sources on which every option has an effect.
 fn sources(root: &Path) {
     let png = |seed| fixtures::png(64, 48, seed).bytes;
     for (name, seed) in [("cats/1", 1), ("cats/2", 2), ("dogs/3", 3), ("dogs/4", 3), ("dogs/5", 5)]
@@ -25,7 +25,7 @@ fn sources(root: &Path) {
     fs::write(root.join("classes.txt"), "dogs\ncats\n").unwrap();
 }
 
-/// What a run records, and its fingerprint.
+/// Returns the record of a run, and its fingerprint.
 fn made(root: &Path, options: &Map<String, Value>) -> (BTreeMap<String, String>, [u8; 16]) {
     let mut options = options.clone();
     let source = options.remove("source").map_or("plain".to_owned(), |it| text(&it));
@@ -37,7 +37,7 @@ fn made(root: &Path, options: &Map<String, Value>) -> (BTreeMap<String, String>,
     (recorded, job.fingerprint().unwrap())
 }
 
-/// Each option with another value than its default, and the options that it goes with.
+/// Returns each option with another value than its default, and the options that it requires.
 fn examples(root: &Path) -> Vec<(&'static str, Value, Value)> {
     let path = |name: &str| json!(root.join(name));
     let (wds, png) = (json!({}), json!({"encode": "png"}));

@@ -1,4 +1,4 @@
-//! The option `ratio`: a number, or something that becomes one before anything is planned.
+//! The option `ratio`: a number, or a source of one before anything is planned.
 use crate::{
     Context, Event, PackOptions,
     options::{Encoding, Ratio},
@@ -22,22 +22,21 @@ use std::{
 /// Settled value of the option.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settled {
-    /// Share of the images, where any would do.
+    /// Share of the images, if they are drawn at random.
     pub(crate) share: f64,
-    /// Balance that a profile measured: for [`By::Benefit`], which needs fewer images to balance
-    /// reading and decoding.
+    /// Balance from a profile, for [`By::Benefit`], which needs fewer images to balance reading and
+    /// decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) balance: Option<Balance>,
 }
 
-/// Path at which a run that profiled leaves what it found, so that resuming it does not profile
-/// again and find another number.
+/// Path at which a run leaves its profile, so that a resumed run does not profile again and get
+/// another number.
 const COPY: &str = ".fdconvert/profile.json";
-/// Of a profile.
 const MAX_PROFILE_BYTES: u64 = 64 << 20;
 
 impl Settled {
-    /// The parameter to record of what was measured, by name.
+    /// Returns the recorded parameter of the measurement, by name.
     pub(crate) fn param(&self) -> Option<(String, String)> {
         let Balance { read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds } =
             self.balance?;
@@ -47,17 +46,17 @@ impl Settled {
     }
 }
 
-/// What is known of the option before a source is open.
+/// The value of the option as far as it is known before a source is open.
 pub(crate) enum Given {
     Share(f64),
     Profile(Report),
-    /// The profile that an interrupted run left there.
+    /// A profile that an interrupted run left, and its path.
     Kept(Report, PathBuf),
-    /// To be measured.
+    /// Must be measured.
     Unknown,
 }
 
-/// Reads what the option names.
+/// Reads the value or the file of the option.
 pub(crate) fn read(options: &PackOptions, to: Option<Destination<'_>>) -> Result<Option<Given>> {
     Ok(Some(match &options.ratio {
         None => return Ok(None),
@@ -79,13 +78,13 @@ pub(crate) fn read(options: &PackOptions, to: Option<Destination<'_>>) -> Result
     }))
 }
 
-/// The dataset that will be written; nothing is left there on a dry run.
+/// Returns the output dataset; `None` on a dry run, which leaves nothing there.
 fn written(to: Option<Destination<'_>>) -> Option<&Path> {
     to.filter(|to| !to.is_dry).map(|to| to.out)
 }
 
 impl Given {
-    /// The number that the option asks for, measured over the source if need be.
+    /// Returns the number for the option, measured over the source if needed.
     pub(crate) fn settle(
         self,
         options: &PackOptions,
@@ -125,8 +124,8 @@ impl Given {
     }
 }
 
-/// Measured on the disk that will hold the dataset, predicted and not tried, so that packing begins
-/// after seconds.
+/// Measures on the disk of the output, and predicts without trials, so that packing begins after
+/// seconds.
 fn quick(
     options: &PackOptions,
     source: &dyn Source,
@@ -159,7 +158,7 @@ fn current() -> PathBuf {
     env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
 }
 
-/// A profile that was written for later.
+/// Reads a profile from an earlier run.
 fn read_profile(path: &Path) -> Result<Report> {
     let bytes = read_file(path, MAX_PROFILE_BYTES)?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
@@ -183,7 +182,7 @@ fn read_profile(path: &Path) -> Result<Report> {
         let what = format!("{} chose {share}, which is not from 0 to 1", path.display());
         return Err(Error::usage(option::RATIO, what));
     }
-    // Numbers that mean nothing are refused here and not met later.
+    // Invalid numbers are refused here instead of later.
     Model::new(report.encoded.cost, report.raw.cost, report.machine, report.n_images)?;
     Ok(report)
 }

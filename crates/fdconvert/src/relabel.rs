@@ -4,7 +4,7 @@ use fdconvert_formats::folder::{Folder, TableOfKeys, normal_name};
 use fdconvert_pipeline::{KeyTable, Relabelled};
 use std::{borrow::Cow, path::Path};
 
-/// The dataset with the values of the table.
+/// Joins the dataset and the table.
 pub(crate) fn join(
     dataset: Box<dyn Source>,
     labels: &Path,

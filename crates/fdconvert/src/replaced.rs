@@ -1,9 +1,10 @@
-//! Whether a dataset stayed what it was while it was looked at: faults of one that a run replaces
-//! are true for a moment only.
+//! Detects whether a dataset was replaced while it was checked: during a run that replaces it,
+//! faults are only temporary.
 //!
-//! Formats of one file rename it into its place; those of shards withdraw the manifest from the
-//! dataset's folder and write it again, and leave the times of the source beside the records until
-//! all is complete. So the file or the folder itself, and these times, tell of every format.
+//! Formats of one file rename it into place; those of shards withdraw the manifest from the
+//! dataset's folder and write it again, and keep the times of the source next to the records until
+//! everything is complete. So the file or the folder itself, together with these times, shows a
+//! replacement for every format.
 use fdconvert_core::Error;
 use fdconvert_storage::place;
 use std::{
@@ -12,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a dataset was when it was opened.
+/// State of a dataset when it was opened.
 pub(crate) struct AsOpened {
     dataset: PathBuf,
     seen: Option<Seen>,
@@ -22,13 +23,13 @@ pub(crate) struct AsOpened {
 type Seen = (u64, u64, u64, (i64, i64));
 
 impl AsOpened {
-    /// Looks at a dataset that will be opened.
+    /// Records the state of a dataset that will be opened.
     pub(crate) fn look(dataset: &Path) -> Self {
         Self { dataset: dataset.to_path_buf(), seen: seen(dataset) }
     }
 
-    /// Returns the refusal to call faults that were found since damage, where they may be those of
-    /// a run that writes the dataset.
+    /// Returns the error for faults that may come from a run that writes the dataset, so that they
+    /// do not count as damage.
     pub(crate) fn refuse_to_judge(&self) -> Option<Error> {
         let dataset = self.dataset.display();
         // Before the comparison: a run removes it last.
@@ -47,7 +48,7 @@ impl AsOpened {
     }
 }
 
-/// Nothing for objects: stores refuse to give ranges of one that was written again.
+/// Returns `None` for objects: stores refuse to give ranges of one that was written again.
 fn seen(dataset: &Path) -> Option<Seen> {
     let found = fs::metadata(dataset).ok()?;
     Some((found.dev(), found.ino(), found.len(), (found.ctime(), found.ctime_nsec())))

@@ -1,4 +1,4 @@
-//! The plan that options ask for.
+//! The plan request of the options.
 use crate::{
     PackOptions,
     options::{Per, SplitShare},
@@ -6,7 +6,7 @@ use crate::{
 use fdconvert_core::option;
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 
-/// The request as far as the options tell, without the samples that they list.
+/// Returns the request as far as the options define it, without listed samples.
 pub(crate) fn plan_request(options: &PackOptions) -> PlanRequest {
     let by = match (options.shard_count, options.shard_size, options.shards) {
         (Some(count), ..) => ShardBy::Count(count),

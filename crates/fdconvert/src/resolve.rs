@@ -1,4 +1,4 @@
-//! From options and an open source to a job, of which nothing is left to decide.
+//! Turns options and an open source into a fully decided job.
 use crate::{
     Context, PackOptions, Stage,
     check::{Checked, refuse_without_images},
@@ -19,29 +19,29 @@ use fdconvert_core::{Result, Source};
 use fdconvert_pipeline::{KeyList, OnError, PackJob, Plan, Run};
 use std::{path::PathBuf, sync::Arc};
 
-/// Checked options, and the contents of the files that they name.
+/// Checked options, with the contents of their files.
 pub(crate) struct Asked<'a> {
-    /// With the names of the classes.
+    /// Options with the names of the classes.
     options: PackOptions,
     checked: Checked,
     keys: Option<KeyList>,
     ratio: Option<Given>,
-    /// `None` for a plan that others carry out.
+    /// `None` for a plan that other runs carry out.
     to: Option<Destination<'a>>,
     context: Context<'a>,
 }
 
-/// A job, and what there is to know of how it came about.
+/// A job, with its options and notes.
 pub(crate) struct Resolved {
     pub(crate) job: PackJob,
     pub(crate) notes: Notes,
-    /// With the names of the classes.
+    /// Options with the names of the classes.
     pub(crate) options: PackOptions,
     pub(crate) outcome: Outcome,
 }
 
 impl<'a> Asked<'a> {
-    /// Reads the files that the options name, before a source is opened.
+    /// Reads the files in the options, before a source is opened.
     pub(crate) fn read(
         options: &PackOptions,
         checked: Checked,
@@ -59,11 +59,11 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Decides what the options leave open, now that the source is: which samples are packed, in which
-/// order, into which file, and what is recorded of it.
+/// Decides the open questions of the options with the source: the samples to pack, their order,
+/// their files, and the record.
 ///
 /// # Errors
-/// `Usage` for what the options cannot be of this source; those of the source; `Cancelled`.
+/// `Usage` for options that do not fit this source; the errors of the source; `Cancelled`.
 pub(crate) fn resolve(
     asked: Asked<'_>,
     paths: &[PathBuf],
@@ -78,11 +78,11 @@ pub(crate) fn resolve(
     request.balance = ratio.and_then(|ratio| ratio.balance);
     request.on_error = to.map(|to| to.run.on_error);
     request.only_split = splits::only_split(paths, &*source, &**format);
-    // By key or size it looks at every sample.
+    // Planning by key or size reads every sample.
     let planning = context.progress.stage(Stage::Planning);
     let mut outcome = Outcome { ratio, ..Outcome::default() };
     let mut notes = Vec::new();
-    // The plan refuses to choose among samples that are not all there.
+    // The plan refuses a selection among incomplete samples.
     if !source.facts().is_open() {
         if let Some(list) = keys {
             let found = keys::find(&list, &*source)?;
@@ -107,7 +107,7 @@ pub(crate) fn resolve(
     Ok(Resolved { job, notes, options, outcome })
 }
 
-/// The job that carries a plan out; it has no place yet.
+/// Creates the job of a plan, without an output yet.
 pub(crate) fn decided(
     (options, outcome): (&PackOptions, &Outcome),
     Checked { format, mut policy }: Checked,

@@ -1,8 +1,8 @@
-//! One hash of all that the samples of a dataset hold, whatever its format.
+//! One hash of all contents of a dataset's samples, independent of its format.
 //!
-//! `docs/guide/root-hash.md` defines it: a tree of XXH3 hashes, whose leaves are the samples in
-//! their order. Threads hash leaves, and the tree grows in order, so that only the hashes of
-//! unfinished nodes are kept.
+//! `docs/guide/root-hash.md` defines it: a tree of XXH3 hashes with the samples as leaves, in
+//! order. Threads hash leaves, and the tree grows in order, so that only the hashes of unfinished
+//! nodes are kept.
 use crate::{Context, Stage, chunk::Chunk};
 use fdconvert_core::{Encoded, Error, Kind, Reader, Result, Sample, Schema, Value};
 use fdconvert_storage::sigbus;
@@ -10,16 +10,16 @@ use rayon::prelude::*;
 use std::fmt;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Hashes below a node.
+/// Number of hashes below a node.
 const NODE: usize = 1024;
-/// Begins what the root is the hash of.
+/// Prefix of the root's input.
 const ROOT: &[u8] = b"fdconvert root hash 1\n";
-/// Begins a sample, so that no sample is taken for a node.
+/// Prefix of a sample, so that a sample cannot equal a node.
 const LEAF_TAG: u8 = 0;
-/// Begins a node.
+/// Prefix of a node.
 const NODE_TAG: u8 = 1;
 
-/// The root hash of a dataset; shown as 32 hexadecimal digits.
+/// Root hash of a dataset; displayed as 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RootHash(u128);
 
@@ -29,7 +29,7 @@ impl fmt::Display for RootHash {
     }
 }
 
-/// Computes the hash of keys, fields and values, in the order of the samples. Every sample is read;
+/// Computes the hash of keys, fields and values, in the order of the samples. Reads every sample;
 /// those with checksums are compared with them first.
 ///
 /// ```
@@ -46,7 +46,7 @@ impl fmt::Display for RootHash {
 /// ```
 ///
 /// # Errors
-/// Those of the first sample that cannot be read or is damaged; `Cancelled`.
+/// The errors of the first unreadable or damaged sample; `Cancelled`.
 pub fn root_hash(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> {
     let steps = context.progress.stage(Stage::Hashing);
     steps.total(reader.len());
@@ -54,7 +54,7 @@ pub fn root_hash(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> 
     let mut tree = Tree::default();
     let mut chunk = Chunk::of(reader, 0);
     while !chunk.samples.is_empty() {
-        // On its way while this one is hashed.
+        // Fetched while this one is hashed.
         let next = Chunk::of(reader, chunk.samples.end);
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -72,7 +72,7 @@ pub fn root_hash(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> 
             leaf
         };
         let leaves: Vec<Result<u128>> = chunk.samples.clone().into_par_iter().map(hash).collect();
-        // In order, so that the first bad sample is the one that is named.
+        // In order, so that the first bad sample is reported.
         for leaf in leaves {
             tree.push(leaf?);
         }
@@ -81,14 +81,15 @@ pub fn root_hash(reader: &dyn Reader, context: Context<'_>) -> Result<RootHash> 
     Ok(root(reader.schema(), &fields, reader.len(), tree.top()))
 }
 
-/// Positions of the fields, in the order of their names: formats store them in orders of their own.
+/// Returns the positions of the fields, in the order of their names: the order in storage depends
+/// on the format.
 fn by_name(schema: &Schema) -> Vec<usize> {
     let mut fields: Vec<usize> = (0..schema.fields.len()).collect();
     fields.sort_by_key(|at| schema.fields.get(*at).map(|field| &field.name));
     fields
 }
 
-/// The hash of one sample.
+/// Returns the hash of one sample.
 fn leaf(sample: &Sample<Encoded>, fields: &[usize]) -> Result<u128> {
     let mut hash = Hash::tagged(LEAF_TAG);
     hash.bytes(sample.key.as_bytes());
@@ -115,7 +116,7 @@ fn leaf(sample: &Sample<Encoded>, fields: &[usize]) -> Result<u128> {
     Ok(hash.0.digest128())
 }
 
-/// The hash of the dataset: what its fields are, how many samples there are, and the top of the tree.
+/// Returns the hash of the dataset: its fields, its number of samples, and the top of the tree.
 fn root(schema: &Schema, fields: &[usize], n_samples: u64, top: u128) -> RootHash {
     let mut hash = Hash(Xxh3Default::new());
     hash.0.update(ROOT);
@@ -134,14 +135,14 @@ fn root(schema: &Schema, fields: &[usize], n_samples: u64, top: u128) -> RootHas
     RootHash(hash.0.digest128())
 }
 
-/// Hashes of nodes that are not full, the leaves first.
+/// Hashes of incomplete nodes, the leaves first.
 #[derive(Default)]
 struct Tree {
     levels: Vec<Vec<u128>>,
 }
 
 impl Tree {
-    /// Adds the next leaf, and hashes the nodes that are full with it.
+    /// Adds the next leaf, and hashes the nodes that it completes.
     fn push(&mut self, leaf: u128) {
         self.push_at(0, leaf);
     }
@@ -162,7 +163,7 @@ impl Tree {
         }
     }
 
-    /// The one hash that is left when the nodes that are not full are hashed as they are.
+    /// Hashes the incomplete nodes, and returns the one remaining hash.
     fn top(mut self) -> u128 {
         let mut level = 0;
         while let Some(open) = self.levels.get_mut(level) {
@@ -186,7 +187,7 @@ fn node(hashes: &[u128]) -> u128 {
     hash.0.digest128()
 }
 
-/// XXH3 of 128 bits with seed 0, of what the definition puts together.
+/// XXH3 of 128 bits with seed 0 over the inputs of the definition.
 struct Hash(Xxh3Default);
 
 impl Hash {
@@ -200,7 +201,7 @@ impl Hash {
         self.0.update(&number.to_le_bytes());
     }
 
-    /// A length and so many bytes.
+    /// Adds a length and the bytes.
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.update(bytes);
@@ -211,7 +212,7 @@ impl Hash {
 mod tests {
     use super::{NODE, Tree, node};
 
-    /// The definition as it is written: rounds of groups, until one hash is left.
+    /// The definition as written: rounds of groups, until one hash is left.
     fn by_rounds(leaves: &[u128]) -> u128 {
         let mut hashes = leaves.to_vec();
         while hashes.len() != 1 {

@@ -1,4 +1,4 @@
-//! A job that only has to be run, and what there is to say of it.
+//! A job ready to run, and its notes.
 use crate::{
     Context,
     choose::Chosen,
@@ -12,7 +12,7 @@ use fdconvert_pipeline::{PackJob, Report, outputs};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
-/// Samples on their way into a dataset.
+/// Samples to write into a dataset.
 pub struct Samples {
     job: PackJob,
     notes: Notes,
@@ -33,25 +33,26 @@ impl Samples {
         Ok(Self { job, notes })
     }
 
-    /// Returns what will be written.
+    /// Returns the job.
     #[must_use]
     pub fn job(&self) -> &PackJob {
         &self.job
     }
 
-    /// Neither an option nor the extension of the output chose the format.
+    /// Returns whether neither an option nor the extension of the output chose the format.
     #[must_use]
     pub fn is_default_format(&self) -> bool {
         self.notes.is_default_format
     }
 
-    /// Returns what was left out by what samples are, in sentences.
+    /// Returns notes on the selection of samples by their properties, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> &[Remark] {
         &self.notes.choice
     }
 
-    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    /// Returns the number of samples that the selection left out, as in
+    /// [`choice_notes`](Self::choice_notes).
     #[must_use]
     pub fn chosen_away(&self) -> u64 {
         self.chosen().left_out()
@@ -61,7 +62,7 @@ impl Samples {
         &self.notes.chosen
     }
 
-    /// The splits in the order of the plan, as far as this run wrote them.
+    /// Returns the splits that this run wrote, in the order of the plan.
     #[must_use]
     pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
         match self.notes.unpacks && !self.job.source.splits().is_empty() {
@@ -70,20 +71,19 @@ impl Samples {
         }
     }
 
-    /// Returns what became of the splits of the source, and what else there is to know about it, in
-    /// sentences.
+    /// Returns notes on the splits of the source and on the source itself, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Remark> {
         self.notes.on_source(&*self.job.source)
     }
 
-    /// Paths that are written: formats of one file have one for each split.
+    /// Returns the paths to write: formats of one file have one for each split.
     #[must_use]
     pub fn outputs(&self) -> Vec<PathBuf> {
         outputs(&*self.job.format, &self.job.plan, &self.job.out)
     }
 
-    /// Returns the paths that a run has written: outputs of which no sample was left are not there.
+    /// Returns the paths that a run has written: outputs without remaining samples do not exist.
     #[must_use]
     pub fn written(&self, report: &Report) -> Vec<PathBuf> {
         let planned = self.outputs();
@@ -93,13 +93,13 @@ impl Samples {
         }
     }
 
-    /// Returns what the format has to say of how such samples are stored.
+    /// Returns the format's remarks on storing such samples.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
         self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
     }
 
-    /// Packs them.
+    /// Packs the samples.
     ///
     /// # Errors
     /// As for [`Pack::run`](crate::Pack::run).
@@ -110,7 +110,7 @@ impl Samples {
 }
 
 impl Samples {
-    /// Returns what would be done.
+    /// Returns the plan of the run as a document.
     #[must_use]
     pub fn plan_document(&self) -> Value {
         let job = self.job();
@@ -131,7 +131,7 @@ impl Samples {
         document("plan", fields)
     }
 
-    /// The report of a run under the name of what was done: `packed` or `unpacked`.
+    /// Returns the report of a run as a document of the kind `what`: `packed` or `unpacked`.
     #[must_use]
     pub fn document(&self, what: &str, report: &Report) -> Value {
         let job = self.job();
@@ -198,7 +198,7 @@ impl Samples {
         }
     }
 
-    /// Samples of the source that are not planned.
+    /// Returns the number of the source's samples that are not planned.
     fn n_left_out(&self) -> u64 {
         let job = self.job();
         match job.source.facts().is_open() {

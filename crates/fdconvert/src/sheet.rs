@@ -1,4 +1,4 @@
-//! A contact sheet: many images of a dataset, small, in one picture.
+//! A contact sheet: many small images of a dataset in one picture.
 use crate::{
     ByteCount, Context, Stage,
     document::document,
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeSet, path::Path};
 
-/// Stream of random numbers.
+/// Stream of the random numbers.
 const DRAWN: u64 = 0x5eed_5ee7;
 /// Start of every PNG.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -27,26 +27,26 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SheetOptions {
-    /// Images on it, at most.
+    /// Maximum number of images.
     pub count: u64,
-    /// Pixels of the longer side of each, at most; 8 to 1024.
+    /// Maximum pixels of the longer side of each image; 8 to 1024.
     pub side: u32,
-    /// Images in a row; `None` for about as many as there are rows.
+    /// Number of images in a row; `None` for about as many as there are rows.
     pub columns: Option<u32>,
-    /// The images are drawn at random by this seed; `None` for the first ones.
+    /// Seed for a random choice of images; `None` for the first ones.
     pub seed: Option<u64>,
-    /// Only samples of which this expression holds, as in packing.
+    /// Expression that selects samples, as in packing.
     pub r#where: Option<String>,
-    /// The sheet replaces a file that is there.
+    /// Whether to replace an existing file.
     pub overwrite: bool,
-    /// Images of more pixels are refused when decoding.
+    /// Limit on the pixels of a decoded image; larger images are refused.
     pub max_pixels: u64,
-    /// Worker threads; `None` for one per core. The sheet does not depend on it.
+    /// Number of worker threads; `None` for one per core. The sheet does not depend on it.
     pub threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -88,40 +88,40 @@ impl SheetOptions {
         self
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// A sheet that was written.
+/// Written sheet.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sheet {
-    /// Rows of images.
+    /// Number of rows of images.
     pub rows: u64,
-    /// Images in a row.
+    /// Number of images in a row.
     pub columns: u64,
     /// Number and key of the samples on it, row by row.
     pub samples: Vec<(u64, String)>,
-    /// Samples on it that cannot be read or decoded, and stand there as a cross: number, key, and
-    /// why.
+    /// Samples on it that cannot be read or decoded, and are drawn as a cross: number, key, and
+    /// reason.
     pub unreadable: Vec<(u64, String, Remark)>,
-    /// False where the very same file was there already.
+    /// False if an identical file existed already.
     pub is_new: bool,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// Writes a PNG with the first images of the samples of a dataset, each decoded as small as it is
-/// shown, upright.
+/// Writes a PNG with the first images of the samples of a dataset, each decoded at its displayed
+/// size and upright.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` for a dataset without images, no sample to show, sizes
-/// that mean nothing, and another file that is there; `Io` when it cannot be written; `Cancelled`.
+/// The errors of [`open`](crate::open); `Usage` for a dataset without images, no sample to show,
+/// invalid sizes, and a different existing file; `Io` if it cannot be written; `Cancelled`.
 pub fn sheet(
     dataset: &Path,
     out: &Path,
@@ -158,7 +158,7 @@ pub fn sheet(
     })
 }
 
-/// The samples to show.
+/// Returns the samples to show.
 fn choose(reader: &dyn Reader, options: &SheetOptions, context: Context<'_>) -> Result<Vec<u64>> {
     let mut all: Option<Vec<u64>> = None;
     if let Some(text) = &options.r#where {
@@ -185,7 +185,7 @@ fn choose(reader: &dyn Reader, options: &SheetOptions, context: Context<'_>) -> 
     Ok(positions.into_iter().filter_map(sample).collect())
 }
 
-/// `n` different numbers below `n_all`, in order, each choice equally likely (R. W. Floyd).
+/// Returns `n` different numbers below `n_all`, in order, each choice equally likely (R. W. Floyd).
 fn drawn(n: u64, n_all: u64, seed: u64) -> Vec<u64> {
     let mut random = KeyedRandom::new(&[seed, DRAWN]);
     let mut chosen = BTreeSet::new();
@@ -239,7 +239,7 @@ fn draw(
 }
 
 impl Sheet {
-    /// Returns what is on the sheet as a document.
+    /// Returns the contents of the sheet as a document.
     #[must_use]
     pub fn document(&self, dataset: &Path, out: &Path) -> Json {
         let samples = self.samples.iter().map(|(index, key)| json!({"index": index, "key": key}));
@@ -258,10 +258,10 @@ impl Sheet {
     }
 }
 
-/// A PNG of the first image of a sample, upright, with a longer side of `side` at most.
+/// Returns a PNG of the first image of a sample, upright, with a longer side of at most `side`.
 ///
 /// # Errors
-/// Those of reading and decoding the sample.
+/// The errors of reading and decoding the sample.
 pub fn thumbnail(reader: &dyn Reader, index: u64, side: u32, limits: &Limits) -> Result<Vec<u8>> {
     let tile = tile(reader, index, (side.max(1), limits), &mut Thumbnailer::new())?;
     let tile = ContactSheet::flattened(tile);
@@ -270,7 +270,7 @@ pub fn thumbnail(reader: &dyn Reader, index: u64, side: u32, limits: &Limits) ->
     Ok(png.bytes.to_vec())
 }
 
-/// The first image of a sample, upright, with a longer side of `side` at most.
+/// Returns the first image of a sample, upright, with a longer side of at most `side`.
 fn tile(
     reader: &dyn Reader,
     index: u64,

@@ -1,4 +1,4 @@
-//! Opening what is to be packed.
+//! Opens the sources to pack.
 use crate::{
     Boxes, ByteCount, Context, PackOptions, Stage, classes, drop_fields, prefix, relabel, unused,
 };
@@ -17,10 +17,10 @@ pub(crate) struct Opening<'a> {
     pub(crate) context: Context<'a>,
 }
 
-/// Carries out a recipe, which may search for categories.
+/// Evaluates a recipe, which may search for categories.
 ///
 /// # Errors
-/// `Usage` for a recipe that means nothing, `Cancelled`.
+/// `Usage` for an invalid recipe, `Cancelled`.
 pub(crate) fn formula_of(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
     let steps = context.progress.stage(Stage::Searching);
     steps.total(recipe.classes() as u64);
@@ -30,20 +30,21 @@ pub(crate) fn formula_of(recipe: &Recipe, context: Context<'_>) -> Result<Formul
     })
 }
 
-/// The fractals of a recipe as a source. Its name is the recipe, but for paths, which shape no
-/// bytes.
+/// Opens the fractals of a recipe as a source. Its name is the recipe without paths, which do not
+/// affect bytes.
 ///
 /// # Errors
-/// `Usage` for a recipe that means nothing, `Cancelled`.
+/// `Usage` for an invalid recipe, `Cancelled`.
 pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
     let recipe = Recipe::parse(text)?;
     FractalSource::new(formula_of(&recipe, context)?, recipe.name())
 }
 
-/// Opens sources as [`Pack`](crate::Pack) does: joined, with the tables, pairs and limits of `options`.
+/// Opens sources like [`Pack`](crate::Pack): joined, with the tables, pairs and limits of
+/// `options`.
 ///
 /// # Errors
-/// Those of the sources; `Usage` where they have different fields.
+/// The errors of the sources; `Usage` if they have different fields.
 pub fn source<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
     options: &PackOptions,
@@ -55,13 +56,13 @@ pub fn source<P: AsRef<Path>>(
 }
 
 impl Opening<'_> {
-    /// All sources of a run, joined.
+    /// Opens all sources of a run, joined.
     pub(crate) fn open(self, paths: &[PathBuf]) -> Result<Box<dyn Source>> {
         let sources: Result<Vec<_>> = paths.iter().map(|path| self.open_one(path)).collect();
         self.join(sources?, paths)
     }
 
-    /// Opened sources as one, with the names in front of keys and the images that options name.
+    /// Joins open sources, with the key prefixes and images in the options.
     pub(crate) fn join(
         self,
         sources: Vec<Box<dyn Source>>,
@@ -70,7 +71,7 @@ impl Opening<'_> {
         unused::refuse_of_folders(self.options, &sources, paths)?;
         let sources = drop_fields::leave_out(&self.options.drop_fields, sources)?;
         let sources = prefix::put(self.options, sources, paths)?;
-        // Only the names of masks matter, not which folder is a class or a split.
+        // Only the names of masks matter, not folders as classes or splits.
         let mut options = self.options.clone();
         options.no_split_folders = true;
         options.r#where = None;
@@ -109,7 +110,8 @@ impl Opening<'_> {
         if let Some(table) = labels {
             return match self.folder()?.open_with_labels(path, table) {
                 Ok(folder) => Ok(Box::new(folder)),
-                // What is no folder of images may be packed already, and is relabelled then.
+                // A source that is not a folder of images may be packed already, and is then
+                // relabelled.
                 Err(error) if fdconvert_reader::is_image_folder(path)? => Err(error),
                 Err(_) => relabel::join(self.reader(path)?, table, &self.folder()?),
             };
@@ -127,7 +129,8 @@ impl Opening<'_> {
         Ok(fdconvert_reader::open_with(path, &how)?)
     }
 
-    /// Samples of what is not a folder have all their fields.
+    /// Refuses files next to images for sources other than folders: their samples have all their
+    /// fields.
     fn refuse_beside(self, path: &Path) -> Result<()> {
         if self.options.beside.is_empty() {
             return Ok(());
@@ -136,8 +139,8 @@ impl Opening<'_> {
         Err(Error::usage(option::BESIDE, what))
     }
 
-    /// The folder of images at `path`, or the zip of one; `None` when a table lists them or it is
-    /// something else.
+    /// Opens the folder of images at `path`, or the zip of one; `None` if a table lists them or it
+    /// is something else.
     fn image_folder(self, path: &Path) -> Result<Option<FolderReader>> {
         let is_one = self.is_image_folder(path)?;
         is_one.then(|| self.folder()?.open_folder(path)).transpose()
@@ -166,7 +169,7 @@ impl Opening<'_> {
         Ok(folder)
     }
 
-    /// Returns what a plan records of a source, so that other runs need not look again; and the
+    /// Returns a plan's record of a source, so that other runs need not list it again; and the
     /// source.
     pub(crate) fn describe(self, path: &Path) -> Result<(PlannedSource, Box<dyn Source>)> {
         let text = path.to_str().ok_or_else(|| {
@@ -193,7 +196,7 @@ impl Opening<'_> {
         Ok((planned, source))
     }
 
-    /// The sources of a plan, as they were when it was made.
+    /// Opens the sources of a plan in their recorded state.
     pub(crate) fn open_planned(self, planned: &[PlannedSource]) -> Result<Box<dyn Source>> {
         let open = |source: &PlannedSource| -> Result<Box<dyn Source>> {
             let path = Path::new(&source.path);
@@ -220,7 +223,7 @@ impl Opening<'_> {
     }
 }
 
-/// How a dataset is opened that is looked at as a whole.
+/// Returns the options for opening a dataset as a whole.
 pub(crate) fn opening(max_decompressed: Option<ByteCount>, split: &SplitChoice) -> OpenOptions {
     let bytes = max_decompressed.map(|bytes| bytes.0);
     OpenOptions::default().max_decompressed(bytes).splits(split.clone())

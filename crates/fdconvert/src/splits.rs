@@ -1,4 +1,4 @@
-//! Which splits a run writes, and what they are called.
+//! The splits of a run, and their names.
 use crate::classes;
 use fdconvert_core::{Format, Remark, Source, option, split_named, split_names};
 use fdconvert_pipeline::{PackJob, Plan, PlanRequest, Report};
@@ -10,11 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Ends of the names of archives that stand for folders.
+/// Extensions of archives that stand for folders.
 const ARCHIVES: [&str; 5] = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"];
 
-/// The split that a source is by the name of its folder, where that folder is all there is. Only
-/// for formats whose shards are named after splits.
+/// Returns the split in the name of a source's folder, if that folder is the whole source. Only for
+/// formats with shards named after splits.
 pub(crate) fn only_split(
     paths: &[PathBuf],
     source: &dyn Source,
@@ -27,7 +27,7 @@ pub(crate) fn only_split(
     folder_split(path).map(str::to_owned)
 }
 
-/// The split that a folder, or an archive of one, is by its name.
+/// Returns the split that the name of a folder, or of an archive of one, stands for.
 fn folder_split(path: &Path) -> Option<&'static str> {
     if path.is_file() {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
@@ -39,7 +39,7 @@ fn folder_split(path: &Path) -> Option<&'static str> {
     split_named(&name_of(path).ok()??)
 }
 
-/// Returns what became of the splits of the source, and what else there is to know about it.
+/// Returns notes on the splits of the source, and on the source itself.
 pub(crate) fn notes(
     paths: &[PathBuf],
     source: &dyn Source,
@@ -83,7 +83,8 @@ fn of_source(names: &[&str], is: &str, are: &str) -> String {
     format!("the {splits} {} of the source {are}", names.join(", "))
 }
 
-/// That folders of several splits were given as sources, which makes one dataset of them.
+/// Returns the note that folders of several splits were given as sources, which makes one dataset
+/// of them.
 fn packed_as_one(paths: &[PathBuf], request: &PlanRequest) -> Option<String> {
     let names: BTreeSet<&str> = paths.iter().filter_map(|path| folder_split(path)).collect();
     let names: Vec<&str> = names.into_iter().collect();
@@ -100,7 +101,7 @@ fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
     splits.iter().find(|(_, range)| range.contains(&index)).map(|(name, _)| name.clone())
 }
 
-/// Returns what becomes of splits in a folder, where files lie where their names say.
+/// Returns notes on splits in a folder of files at the paths in their names.
 pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Remark> {
     let splits = source.splits();
     let mut notes = match &split_names(splits)[..] {
@@ -122,7 +123,7 @@ pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -
     notes
 }
 
-/// Returns what JSON says of the splits of a plan.
+/// Returns the splits of a plan for JSON.
 pub(crate) fn planned_json(plan: &Plan) -> Value {
     let of = |name: &str| {
         let shards = plan.shards.iter().filter(|shard| shard.split == name);
@@ -136,21 +137,21 @@ pub(crate) fn planned_json(plan: &Plan) -> Value {
     names.into_iter().map(of).collect()
 }
 
-/// A split of an output.
+/// Split of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitReport {
     /// Its name.
     pub name: String,
-    /// Samples in it.
+    /// Number of samples in it.
     pub samples: u64,
-    /// Shards in it.
+    /// Number of shards in it.
     pub shards: u64,
-    /// Its file, where it has one of its own.
+    /// File of the split, if it has a separate one.
     pub file: Option<PathBuf>,
 }
 
-/// The splits in the order of the plan, as far as this run wrote them.
+/// Returns the splits that this run wrote, in the order of the plan.
 pub(crate) fn written(job: &PackJob, report: &Report) -> Vec<SplitReport> {
     let mut splits: Vec<SplitReport> = Vec::new();
     let mut at = BTreeMap::new();
@@ -169,7 +170,7 @@ pub(crate) fn written(job: &PackJob, report: &Report) -> Vec<SplitReport> {
     splits
 }
 
-/// The splits of a source whose samples all lie in one place, less those that were left out.
+/// Returns the splits of a source with all samples in one place, without those that were left out.
 pub(crate) fn kept_together(job: &PackJob, report: &Report) -> Vec<SplitReport> {
     let splits = job.source.splits();
     let mut written: Vec<SplitReport> = Vec::new();

@@ -1,10 +1,10 @@
-//! Options of the stores that URLs lead to.
+//! Options of the stores behind URLs.
 use fdconvert_core::Result;
 
-/// Sets options of the stores that URLs lead to, for the process as a whole: `endpoint`, `region`,
-/// `access_key_id`, `skip_signature`, `account_name` and so on, as the crate `object_store` calls
-/// them. They come on top of what the environment says. Stores that were used already keep theirs,
-/// so call this first.
+/// Sets options of the stores behind URLs, for the whole process: `endpoint`, `region`,
+/// `access_key_id`, `skip_signature`, `account_name` and so on, with the names of the crate
+/// `object_store`. They take precedence over the environment. Stores that were used already keep
+/// their options, so that this call must come first.
 ///
 /// # Errors
 /// `Usage` for a name that no store has, and in builds without the feature `stores`.

@@ -1,14 +1,15 @@
-//! Options that others would leave without effect.
+//! Options that have no effect in combination with others.
 use crate::{PackOptions, options::Encoding};
 use fdconvert_codec::Policy;
 use fdconvert_core::{Error, Result, Source, option};
 use fdconvert_storage::place;
 use std::path::PathBuf;
 
-/// Refuses options that have another value than their default, and no use with the others.
+/// Refuses options with another value than their default that have no effect in combination with
+/// the others.
 ///
 /// # Errors
-/// `Usage`, naming the option and what it is for.
+/// `Usage`, with the name and the purpose of the option.
 pub(crate) fn refuse(options: &PackOptions, policy: &Policy) -> Result<()> {
     let default = PackOptions::default();
     let draws = options.shuffle
@@ -44,10 +45,10 @@ pub(crate) fn refuse(options: &PackOptions, policy: &Policy) -> Result<()> {
     }
 }
 
-/// Refuses what says how folders are read, where no source is one.
+/// Refuses options for reading folders if no source is one.
 ///
 /// # Errors
-/// `Usage`; those of looking at the sources.
+/// `Usage`; the errors of checking the sources.
 pub(crate) fn refuse_of_folders(
     options: &PackOptions,
     sources: &[Box<dyn Source>],

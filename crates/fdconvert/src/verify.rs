@@ -1,4 +1,4 @@
-//! Looking for damage in a dataset.
+//! Checks a dataset for damage.
 use crate::{
     ByteCount, Context, Stage,
     chunk::Chunk,
@@ -25,16 +25,16 @@ use std::{path::Path, time::Instant};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct VerifyOptions {
-    /// Every image is decoded, and what is known of the inside of JPEGs is found again.
+    /// Whether to decode every image and recompute the entry points of JPEGs.
     pub deep: bool,
-    /// Images of more pixels are refused when decoding.
+    /// Limit on the pixels of a decoded image; larger images are refused.
     pub max_pixels: u64,
-    /// Worker threads; `None` for one per core.
+    /// Number of worker threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -60,40 +60,40 @@ impl VerifyOptions {
         split: SplitChoice,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// One thing that is wrong.
+/// Problem of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Number and key of the sample, when it is about one.
+    /// Number and key of the sample, for a problem of one sample.
     pub sample: Option<(u64, String)>,
-    /// The error, with file, place and cause.
+    /// Error, with file, place and cause.
     pub error: Remark,
 }
 
-/// Problems that are kept one by one, here and wherever two datasets or images are compared: a
-/// damaged table can have one for every sample that it claims.
+/// Limit on the listed problems, here and in comparisons of datasets or images: a damaged table can
+/// have one for every sample that it claims.
 pub(crate) const MAX_PROBLEMS: usize = 100_000;
 
 /// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Samples that were checked.
+    /// Number of checked samples.
     pub samples: u64,
-    /// There are images whose pixels could be checked.
+    /// Whether there are images with pixels to check.
     pub has_images: bool,
-    /// Every sample has checksums of its own.
+    /// Whether every sample has checksums.
     pub has_checksums: bool,
-    /// It is a folder of files, of which no checksums are expected.
+    /// Whether it is a folder of files, which has no checksums.
     pub is_plain_folder: bool,
     /// Problems, in order: the first 100,000.
     pub problems: Vec<Problem>,
@@ -103,11 +103,11 @@ pub struct Verified {
     pub seconds: f64,
 }
 
-/// Checks a dataset for damage. Damage is a result here, no error.
+/// Checks a dataset for damage. Damage is a result, not an error.
 ///
 /// # Errors
-/// `Io` when there is nothing there, `Usage` for what is not a dataset, and where a run that writes
-/// the dataset may be what is wrong with it; `Cancelled`.
+/// `Io` for a missing dataset; `Usage` for something else than a dataset, and if a run that writes
+/// the dataset may have caused the problems; `Cancelled`.
 pub fn verify(dataset: &Path, options: &VerifyOptions, context: Context<'_>) -> Result<Verified> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
@@ -143,9 +143,9 @@ fn look(
             pool.install(|| check(&*reader, options, context, &mut found))?;
             Ok(found)
         }
-        // Sound, but not for this build.
+        // Intact, but not supported by this build.
         Err(error @ Error::Unsupported { .. }) => Err(error),
-        // A file that is there and cannot be read as a dataset is what verify looks for.
+        // An existing file that cannot be read as a dataset is damage.
         Err(error) if error.class() == Class::Data => Ok(Verified {
             samples: 0,
             has_images: true,
@@ -200,7 +200,7 @@ fn check(
     steps.total(reader.len());
     let mut chunk = Chunk::of(reader, 0);
     while !chunk.samples.is_empty() {
-        // On its way while this one is checked.
+        // Fetched while this one is checked.
         let next = Chunk::of(reader, chunk.samples.end);
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -248,7 +248,7 @@ fn check_sample(
     check_jpeg_index(reader, index, &sample)
 }
 
-/// Returns whether the stored entry points of a sample's JPEGs are those that are made of them now.
+/// Checks that the stored entry points of a sample's JPEGs equal recomputed ones.
 fn check_jpeg_index(reader: &dyn Reader, index: u64, sample: &Sample<Encoded>) -> Result<()> {
     for (field, value) in sample.values.iter().enumerate() {
         let Value::Image(image) = value else { continue };

@@ -1,4 +1,4 @@
-//! A program that links the library alone: every door, on small datasets.
+//! A program that links only the library: every entry point, on small datasets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod look;
@@ -50,7 +50,7 @@ fn sources_are_packed_opened_inspected_and_verified() {
     assert_eq!(Pack::new([recipe], &fractals).run().unwrap().samples, 6);
 }
 
-/// The cure of an error names it with a unit.
+/// The error's suggestion has a unit.
 #[test]
 fn a_size_of_a_format_is_a_number_of_bytes_or_has_a_unit() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn a_size_of_a_format_is_a_number_of_bytes_or_has_a_unit() {
     assert!(error.contains("`four` is not a size"), "{error}");
 }
 
-/// As Python's keyword gives it, and as the command does.
+/// As for Python's keyword, and as in the command.
 #[test]
 fn parts_of_a_plan_are_the_dataset() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn broken_samples_are_the_callers_choice() {
     assert_eq!((report.samples, report.skipped.len()), (12, 1));
 }
 
-/// Does something when samples are about to be checked.
+/// Runs a function when the check of samples is about to begin.
 struct OnVerifying<'a>(&'a (dyn Fn() + Sync));
 
 impl Progress for OnVerifying<'_> {
@@ -205,7 +205,7 @@ fn damage_of_a_dataset_that_was_replaced_meanwhile_is_no_verdict() {
     assert!(n_refused > 0);
 }
 
-/// Flips bits of images: they lie in the middle of the largest file.
+/// Flips bits of images: they are in the middle of the largest file.
 fn damage(dataset: &Path) {
     let mut folders = vec![dataset.to_path_buf()];
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! Sources whose number of samples turns out while they are packed.
+//! Sources with a number of samples that becomes known while they are packed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
@@ -16,11 +16,11 @@ use std::{
     },
 };
 
-/// Squares, as many as `n`, which a plan does not know.
+/// `n` squares; a plan does not know the number.
 struct Squares {
     facts: SourceFacts,
     n: u64,
-    /// A sample that cannot be read.
+    /// Number of an unreadable sample.
     broken: Option<u64>,
     has_ended: AtomicBool,
 }
@@ -69,7 +69,7 @@ impl Source for Squares {
 
 const FORMATS: [&str; 3] = ["wds", "mds", "parquet"];
 
-/// Shards of seven samples, where there are shards.
+/// Options with seven samples per shard, for formats with shards.
 fn options(format: &str) -> PackOptions {
     let options = PackOptions::default().format(format);
     if format == "parquet" { options } else { options.shard_count(7) }
@@ -106,7 +106,7 @@ fn samples_end_anywhere() {
                 assert!(sample.values.contains(&Value::Int(index as i64)), "{format}: {index}");
             }
             assert!(reader.verify_layout().is_empty(), "{format}");
-            // Nothing unfinished is left.
+            // No unfinished files remain.
             let names = |path: &Path| -> Vec<String> {
                 let entries = fs::read_dir(path).unwrap();
                 entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -174,7 +174,7 @@ fn a_bad_sample_is_left_out_and_the_last_one_may_be_bad() {
     }
 }
 
-/// Stops a run behind so many samples.
+/// Stops a run after the given number of samples.
 struct StopsAfter {
     cancel: Cancel,
     left: AtomicU64,
@@ -200,7 +200,7 @@ impl Observer for &StopsAfter {
     fn skipped(&mut self, _: &Skipped) {}
 }
 
-/// Runs until so many samples are stored, and leaves what is finished.
+/// Runs until that many samples are stored, and keeps the finished shards.
 fn interrupt(format: &str, n: u64, out: &Path, after: u64) {
     let progress = StopsAfter { cancel: Cancel::default(), left: AtomicU64::new(after) };
     let context = Context { cancel: &progress.cancel, progress: &progress };
@@ -237,7 +237,7 @@ fn finished_shards_count_only_where_the_samples_end_as_before() {
             let [whole, out] = ["a", "b"].map(|name| folder.path().join(name));
             pack(format, Squares::new(n), &whole, 2).unwrap();
             pack(format, Squares::new(n), &out, 2).unwrap();
-            // As if it had been killed before the last file was there.
+            // As after a kill before the last file was written.
             manifest(&out).iter().for_each(|path| fs::remove_file(path).unwrap());
             for others in [n - 1, 3] {
                 let refused = pack(format, Squares::new(others), &out, 2).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Samples that a program has: sources of its own, and temporary datasets.
+//! Samples from a program: its own sources, and temporary datasets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// Squares in two classes; sample 3 cannot be read.
+/// Squares in two classes; sample 3 is unreadable.
 struct Squares {
     facts: SourceFacts,
     broken: bool,
@@ -59,7 +59,7 @@ impl Source for Squares {
     }
 }
 
-/// The same samples, in a temporary dataset.
+/// The same samples in a temporary dataset.
 fn waiting(source: &Squares, out: &Path) -> Arc<dyn Source> {
     let mut samples = TemporaryDataset::beside(out, source.schema().clone()).unwrap();
     for index in 0..source.len() {
@@ -134,7 +134,7 @@ fn options_of_folders_mean_nothing_to_a_source() {
     assert!(refused(pack().options(formula)).contains("would keep a recipe and no samples"));
     pack().check().unwrap();
     pack().run().unwrap();
-    // The same options may be of the same samples, which a run finds out.
+    // Equal options may have the same samples, which a run checks.
     pack().check().unwrap();
     assert_eq!(pack().run().unwrap().resumed, 40);
     let other = pack().options(PackOptions::default().max_side(4));

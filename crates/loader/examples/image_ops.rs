@@ -1,5 +1,5 @@
-//! Does to files of raw pixels what a loader does to images, one job per line of the standard
-//! input; `tests/torchvision.py` compares the results with torchvision's.
+//! Applies a loader's image operations to files of raw pixels, one job per line of standard input;
+//! `tests/torchvision.py` compares the results with torchvision's.
 //!
 //! ```text
 //! op Name STRENGTH WIDTH HEIGHT IN OUT           one augmentation
@@ -96,7 +96,7 @@ fn render(
     Ok(())
 }
 
-/// Best of many, since other programs may share the machine.
+/// Returns the best of many runs, because other programs may share the machine.
 fn best(mut work: impl FnMut()) -> f64 {
     let times = (0..400).map(|_| {
         let start = Instant::now();
@@ -113,7 +113,7 @@ fn time(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         .collect();
     let area = Area { x: 0, y: 0, width: 224, height: 224 };
     let region = Region { pixels: &pixels, area, channels: 3, denominator: 1 };
-    // The size does not change, so that the resize is a copy and the rest is what is measured.
+    // The size does not change, so that the resize is a copy and the rest is measured.
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for layout in [Layout::Nhwc, Layout::Nchw] {
             for flip in [false, true] {

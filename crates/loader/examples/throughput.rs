@@ -1,5 +1,5 @@
-//! How fast a dataset is loaded: `throughput DATASET [center|random|none] [THREADS] [EPOCHS] [MASK]...`,
-//! with masks in the fields of these names.
+//! Measures how fast a dataset is loaded: `throughput DATASET [center|random|none] [THREADS]
+//! [EPOCHS] [MASK]...`, with masks in the fields of these names.
 #![allow(clippy::print_stdout, reason = "a measurement for people")]
 
 use cpu_time::ProcessTime;

@@ -1,4 +1,4 @@
-//! A batch: its images in the host's memory or a GPU's, and what there is to know of its rows.
+//! A batch: its images in host or GPU memory, and the facts about its rows.
 #[cfg(feature = "gpu")]
 mod device;
 
@@ -17,20 +17,20 @@ use std::sync::{Arc, Weak};
 
 /// Takes buffers back when batches are dropped.
 pub(crate) trait Home: Send + Sync {
-    /// Takes the buffer, and wakes threads that wait for one.
+    /// Takes the buffer and wakes threads that wait for one.
     fn give_back(&self, buffer: BytesMut);
 }
 
-/// The shape of the images of a batch.
+/// Shape of the images of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Rows of the batch, padding included.
+    /// Number of rows in the batch, including padding.
     pub rows: usize,
-    /// Rows of pixels.
+    /// Height of an image in pixels.
     pub height: u32,
-    /// Columns of pixels.
+    /// Width of an image in pixels.
     pub width: u32,
-    /// Always 3: red, green, blue.
+    /// Number of channels: always 3 (red, green, blue).
     pub channels: u32,
     /// Order in memory.
     pub layout: Layout,
@@ -39,7 +39,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The four sizes in the order in which they lie in memory, the slowest first.
+    /// Returns the four sizes in memory order, the slowest first.
     #[must_use]
     pub fn dimensions(&self) -> [usize; 4] {
         let (height, width, channels) =
@@ -50,7 +50,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of one row.
+    /// Returns the bytes per row.
     #[must_use]
     pub fn row_bytes(&self) -> usize {
         let pixels = self.height as usize * self.width as usize;
@@ -58,12 +58,11 @@ impl Shape {
     }
 }
 
-/// Samples, decoded side by side in one piece of memory, which goes back to the loader when the
-/// batch is dropped.
+/// Decoded samples in one piece of memory, which returns to the loader when the batch is dropped.
 pub struct Batch {
     pub(crate) images: Images,
     pub(crate) shape: Shape,
-    /// Integers, or what mixing made of labels; others are among the columns.
+    /// Integers, or the mixed labels; other labels are columns.
     pub(crate) labels: Option<Column>,
     pub(crate) blend: Blend,
     pub(crate) columns: Columns,
@@ -76,43 +75,41 @@ pub struct Batch {
     pub(crate) state: State,
 }
 
-/// Facts about a row that was made.
 #[derive(Debug, Clone)]
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
     pub(crate) values: RowValues,
-    /// Present where fields follow the image.
+    /// Present if fields follow the image.
     pub(crate) followed: Option<Box<Followed>>,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
 }
 
-/// The images of a batch, and the memory that they take.
 pub(crate) enum Images {
     Host(HostImages),
     #[cfg(feature = "gpu")]
     Device(Box<DeviceImages>),
 }
 
-/// Memory of the ring that batches are made in.
+/// Memory from the ring of batch buffers.
 pub(crate) struct HostImages {
     pub(crate) buffer: BytesMut,
     pub(crate) home: Weak<dyn Home>,
-    /// As many of these as there are batches.
+    /// The number of references counts the live batches.
     pub(crate) _token: Arc<()>,
 }
 
-/// Memory that holds the images of a batch.
+/// Memory of the images of a batch.
 pub enum Memory<'a> {
-    /// In the host's memory: the bytes, which start at a multiple of 64.
+    /// Bytes in host memory, aligned to 64.
     Host(&'a [u8]),
-    /// In the memory of a GPU.
+    /// GPU memory.
     #[cfg(feature = "gpu")]
     Device(&'a DeviceImages),
 }
 
 impl Batch {
-    /// Returns where the images are, row after row, as [`shape`](Self::shape) says.
+    /// Returns the images, row after row, in the form that [`shape`](Self::shape) describes.
     #[must_use]
     pub fn memory(&self) -> Memory<'_> {
         match &self.images {
@@ -122,8 +119,7 @@ impl Batch {
         }
     }
 
-    /// The images, where they are in the host's [`memory`](Self::memory); empty for a batch on a
-    /// GPU.
+    /// Returns the images in host [`memory`](Self::memory); empty for a batch on a GPU.
     #[must_use]
     pub fn images(&self) -> &[u8] {
         let n_bytes = self.shape.rows * self.shape.row_bytes();
@@ -134,7 +130,7 @@ impl Batch {
         }
     }
 
-    /// The same for writing: for what is to be done to them in place.
+    /// Returns the images in host memory for changes in place; empty for a batch on a GPU.
     #[must_use]
     pub fn images_mut(&mut self) -> &mut [u8] {
         let n_bytes = self.shape.rows * self.shape.row_bytes();
@@ -148,7 +144,7 @@ impl Batch {
         }
     }
 
-    /// The images in the memory of a GPU, for telling it which streams read them.
+    /// Returns the images in GPU memory, to register the streams that read them.
     #[cfg(feature = "gpu")]
     pub fn device_images_mut(&mut self) -> Option<&mut DeviceImages> {
         match &mut self.images {
@@ -157,15 +153,15 @@ impl Batch {
         }
     }
 
-    /// Shape and type of the images.
+    /// Returns the shape and type of the images.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The label of each row, 0 for rows without a sample, which are not
-    /// [`valid`](Self::valid); `None` where [`Label::None`](crate::Label::None) was asked for, and
-    /// where labels are not integers, which [`label_column`](Self::label_column) has.
+    /// Returns the label of each row, 0 for rows without a sample, which are not
+    /// [`valid`](Self::valid). `None` with [`Label::None`](crate::Label::None), and if labels are
+    /// not integers: see [`label_column`](Self::label_column).
     #[must_use]
     pub fn labels(&self) -> Option<&[i64]> {
         match self.label_column() {
@@ -174,92 +170,90 @@ impl Batch {
         }
     }
 
-    /// The labels of all rows, of whatever kind; `None` where
-    /// [`Label::None`](crate::Label::None) was asked for.
+    /// Returns the labels of all rows, of any kind; `None` with
+    /// [`Label::None`](crate::Label::None).
     ///
-    /// With [`Options::mix`](crate::Options::mix) they are an array of single-precision numbers, in
-    /// each row one for each class: 1 for the label of the sample, or what an array of labels holds,
-    /// and mixed as the images are. Rows without a sample have zeros.
+    /// With [`Options::mix`](crate::Options::mix) the labels are an array of single-precision
+    /// numbers, one per class in each row: 1 for the label of the sample, or the values of an array
+    /// label, mixed like the images. Rows without a sample have zeros.
     #[must_use]
     pub fn label_column(&self) -> Option<&Column> {
         self.labels.as_ref().or_else(|| self.columns.label())
     }
 
-    /// The blend that was applied to its valid rows, if there are several.
+    /// Returns the blend of its valid rows, if there are several.
     #[must_use]
     pub fn blend(&self) -> Blend {
         self.blend
     }
 
-    /// The column of a field that [`Options::fields`](crate::Options::fields) names; `None` for any
-    /// other. It is in the host's memory, also where images are on a GPU.
+    /// Returns the column of a field in [`Options::fields`](crate::Options::fields); `None` for any
+    /// other. Columns are in host memory, even if images are on a GPU.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Column> {
         self.columns.get(name)
     }
 
-    /// Names and columns of the fields that were asked for, in that order.
+    /// Yields the names and columns of the requested fields, in the requested order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Column)> {
         self.columns.iter()
     }
 
-    /// The placement of each sample's image in its row; `None` where neither
-    /// [`Options::geometry`](crate::Options::geometry) nor a field that follows the image was asked
-    /// for.
+    /// Returns the placement of each sample's image in its row; `None` unless
+    /// [`Options::geometry`](crate::Options::geometry) is set or a field follows the image.
     #[must_use]
     pub fn geometry(&self) -> Option<&[RowGeometry]> {
         self.geometry.as_deref()
     }
 
-    /// The number of each row's sample in the dataset; of several datasets, counted through them.
+    /// Returns the number of each row's sample; several datasets are numbered consecutively.
     #[must_use]
     pub fn samples(&self) -> &[u64] {
         &self.samples
     }
 
-    /// Returns whether each row counts: not those that fill up a last batch, or were left out.
+    /// Returns whether each row counts: rows that fill up a last batch or were skipped do not.
     #[must_use]
     pub fn valid(&self) -> &[bool] {
         &self.valid
     }
 
-    /// Returns whether each row shows another sample than the order says, because that one failed.
+    /// Returns whether each row shows a substitute because its sample failed.
     #[must_use]
     pub fn substituted(&self) -> &[bool] {
         &self.substituted
     }
 
-    /// Rows, all of them.
+    /// Returns the number of rows, including padding.
     #[must_use]
     pub fn len(&self) -> usize {
         self.samples.len()
     }
 
-    /// Returns whether there is no row: the share of a rank in a short last batch.
+    /// Returns whether there are no rows: a rank may have no share of a short last batch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// The epoch it belongs to.
+    /// Returns the epoch of the batch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Its number in the epoch.
+    /// Returns the number of the batch in its epoch.
     #[must_use]
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// Returns where to resume after this batch: the whole checkpoint.
+    /// Returns the state to resume from after this batch: the whole checkpoint.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Changes what a row shows.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, facts: RowFacts) {
         let RowFacts { sample, values, filled, substituted, .. } = facts;

@@ -1,15 +1,15 @@
-//! The memory of a batch: one allocation, whose rows different threads fill at the same time.
+//! The memory of a batch: one allocation, filled by several threads at the same time.
 //!
-//! A buffer is cut into rows that are owned one by one and put together again without a copy, which
-//! `bytes` checks; nothing here has to be trusted with pointers.
+//! A buffer is split into separately owned rows and joined again without a copy. `bytes` checks
+//! this, so that no unsafe code is needed here.
 
 use bytes::{Buf, BytesMut};
 
-/// Alignment of a batch in memory, in bytes: as the widest vector instructions and copies to a GPU
-/// like it.
+/// Alignment of a batch in memory, in bytes: suits the widest vector instructions and copies to a
+/// GPU.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// Memory for `n_bytes`, aligned and zeroed.
+/// Allocates aligned and zeroed memory.
 pub(crate) fn allocate(n_bytes: usize) -> BytesMut {
     let mut buffer = BytesMut::zeroed(n_bytes + ALIGNMENT - 1);
     let address = buffer.as_ptr() as usize;
@@ -18,18 +18,18 @@ pub(crate) fn allocate(n_bytes: usize) -> BytesMut {
     buffer
 }
 
-/// Cuts a buffer into rows of `row_bytes`, as many as there are.
+/// Splits a buffer into all its rows of `row_bytes`.
 pub(crate) fn split(mut buffer: BytesMut, row_bytes: usize) -> Vec<Option<BytesMut>> {
     let n_rows = buffer.len() / row_bytes.max(1);
     (0..n_rows).map(|_| Some(buffer.split_to(row_bytes))).collect()
 }
 
-/// Puts the rows of [`split`] together again. `None` when one is missing.
+/// Joins the rows of [`split`] again; `None` if one is missing.
 pub(crate) fn join(rows: Vec<Option<BytesMut>>) -> Option<BytesMut> {
     let mut rows = rows.into_iter();
     let mut buffer = rows.next().flatten()?;
     for row in rows {
-        // Neighbours of one allocation: this moves an end, and no byte.
+        // Neighbours in one allocation: this moves an end and copies nothing.
         buffer.unsplit(row?);
     }
     Some(buffer)
@@ -56,7 +56,7 @@ mod tests {
             assert_eq!((joined.as_ptr(), joined.len()), (address, n_rows * row_bytes));
             let expected = (0..n_rows).flat_map(|row| vec![row as u8; row_bytes]);
             assert!(joined.iter().copied().eq(expected));
-            // And again, as the ring does.
+            // Once more, as the ring does.
             assert_eq!(join(split(joined, row_bytes)).unwrap().as_ptr(), address);
         }
         let mut rows = split(allocate(10), 5);

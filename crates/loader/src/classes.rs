@@ -1,21 +1,21 @@
-//! Numbers of classes where several datasets, or a list of names, have to agree on them.
+//! Class numbers that several datasets, or a list of names, share.
 use fdconvert_core::{Error, FieldSpec, Reader, Result, join_class_names, renumber_classes};
 use std::{collections::BTreeSet, fmt::Display, sync::Arc};
 
-/// For each number of a class in a dataset that in the batches; `None` where they are the same.
+/// Maps a dataset's class numbers to those in batches; `None` if they are equal.
 pub(crate) type Renumbered = Option<Arc<[i64]>>;
 
-/// The names that are shown in messages.
+/// Number of names shown in messages.
 const SHOWN: usize = 5;
 
-/// The names of the classes of a field, if there are any, and how the numbers of each dataset change.
+/// The class names of a field, if it has any, and the renumbering of each dataset.
 pub(crate) type Joined = (Option<Arc<[String]>>, Vec<Renumbered>);
 
-/// Numbers the classes of a field that all datasets have by their names: in the order of `wanted`,
-/// else as all of them do, else sorted. `option` asks for the field.
+/// Numbers the classes of a field by name: in the order of `wanted`, else in the order that all
+/// datasets share, else sorted. `option` is the option that requested the field.
 ///
 /// # Errors
-/// `Usage` where some datasets have names and others only numbers, and for a class that is not
+/// `Usage` if some datasets have names and others only numbers, and for a class that is not in
 /// `wanted`.
 pub(crate) fn join<'a>(
     option: &'static str,
@@ -30,7 +30,7 @@ pub(crate) fn join<'a>(
     let Some(names) = names else { return Ok((None, fields.map(|_| None).collect())) };
     let renumbered = fields.map(|(reader, field)| {
         let Some(old) = &field.class_names else {
-            // Those of a list that was given: what has none in it is refused when it is read.
+            // The numbers of the given list: a class without one is refused when it is read.
             return Ok(Some((0..).take(names.len()).collect()));
         };
         if **old == *names {
@@ -44,10 +44,10 @@ pub(crate) fn join<'a>(
     Ok((Some(names), renumbered))
 }
 
-/// Refuses a list that numbers nothing.
+/// Refuses an unusable list of classes.
 ///
 /// # Errors
-/// `Usage` for an empty list and a name that comes twice.
+/// `Usage` for an empty list and for a duplicate name.
 pub(crate) fn check(wanted: &[String]) -> Result<()> {
     if wanted.is_empty() {
         return Err(Error::usage("classes", "the list is empty"));
@@ -59,7 +59,7 @@ pub(crate) fn check(wanted: &[String]) -> Result<()> {
     }
 }
 
-/// Refuses a name that comes twice.
+/// Returns the error for a duplicate name.
 pub(crate) fn twice(name: impl Display) -> Error {
     Error::usage("classes", format!("`{name}` is in the list twice"))
 }

@@ -1,4 +1,4 @@
-//! The values of one field for all rows of a batch, side by side.
+//! The values of one field for all rows of a batch.
 
 use crate::{
     fields::{FieldValue, Fields},
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Result, Value};
 use std::sync::Arc;
 
-/// A field of a batch: a value for each row, in the order of the rows, padding included.
+/// Field of a batch: one value per row, in row order, including padding.
 ///
-/// A row that shows another sample in place of one that failed has that sample's values. A row
-/// without a sample, which is not [`valid`](crate::Batch::valid), has 0, zeros or nothing.
+/// A row that shows a substitute for a failed sample has the substitute's values. A row without a
+/// sample, which is not [`valid`](crate::Batch::valid), has 0, zeros or an empty value.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Column {
@@ -21,22 +21,21 @@ pub enum Column {
     Float(Vec<f64>),
     /// Arrays of one shape and type, one after the other.
     Array {
-        /// Type and shape of the whole: the rows first, then the shape of the field.
+        /// Type and shape of the whole column: the rows first, then the shape of the field.
         spec: ArraySpec,
-        /// Row-major little-endian elements, as many as `spec` says.
+        /// Row-major little-endian elements.
         bytes: Vec<u8>,
     },
-    /// Texts.
+    /// Text values.
     Text(Vec<String>),
-    /// JSON documents, as UTF-8 text as it is stored.
+    /// JSON documents as stored UTF-8 text.
     Json(Vec<Bytes>),
-    /// Opaque bytes.
+    /// Opaque byte strings.
     Bytes(Vec<Bytes>),
-    /// The objects of [`Options::objects`](crate::Options::objects).
+    /// Objects of [`Options::objects`](crate::Options::objects).
     Objects(Box<Objects>),
 }
 
-/// All columns of a batch.
 #[derive(Debug)]
 pub(crate) struct Columns {
     fields: Arc<Fields>,
@@ -44,10 +43,10 @@ pub(crate) struct Columns {
 }
 
 impl Column {
-    /// A column of so many rows without a sample.
+    /// Creates a column for rows without samples.
     ///
     /// # Errors
-    /// `Usage` for arrays that no memory holds side by side.
+    /// `Usage` for arrays that exceed the memory together.
     fn empty(name: &str, kind: &Kind, n_rows: usize) -> Result<Self> {
         Ok(match kind {
             Kind::Int => Self::Int(vec![0; n_rows]),
@@ -68,7 +67,7 @@ impl Column {
         })
     }
 
-    /// Rows, all of them.
+    /// Returns the number of rows, including padding.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -85,13 +84,12 @@ impl Column {
         }
     }
 
-    /// Returns whether there is no row.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lets a row show a value.
     fn set(&mut self, row: usize, value: &FieldValue) {
         match (self, value) {
             (Self::Int(ints), Value::Int(int)) => put(ints, row, *int),
@@ -106,14 +104,14 @@ impl Column {
                     place.copy_from_slice(array);
                 }
             }
-            // A value was compared with its kind when it was read.
+            // The kind of a value was checked when it was read.
             _ => {}
         }
     }
 }
 
 impl Columns {
-    /// The columns of a batch of these rows, and of their objects.
+    /// Creates the columns and objects of a batch.
     ///
     /// # Errors
     /// As [`check`](Self::check), and for objects that take too much memory.
@@ -141,10 +139,10 @@ impl Columns {
         Ok(all)
     }
 
-    /// Refuses fields whose columns would be too large for batches of so many rows.
+    /// Refuses fields with columns too large for batches of `n_rows`.
     ///
     /// # Errors
-    /// `Usage`, naming the field.
+    /// `Usage`, with the name of the field.
     pub(crate) fn check(fields: &Fields, n_rows: u32) -> Result<()> {
         for field in fields.shown() {
             if let Kind::Array(one) = &field.kind {
@@ -156,22 +154,19 @@ impl Columns {
         Ok(())
     }
 
-    /// The column of a field.
     pub(crate) fn get(&self, name: &str) -> Option<&Column> {
         self.iter().find_map(|(known, column)| (known == name).then_some(column))
     }
 
-    /// Names and columns of the fields that were asked for.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Column)> {
         self.fields.names().zip(&self.columns)
     }
 
-    /// The column of the label, where that is not an integer.
+    /// Returns the column of a label that is not an integer.
     pub(crate) fn label(&self) -> Option<&Column> {
         self.columns.get(self.fields.label()?.0)
     }
 
-    /// Changes what a row shows.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, values: Option<&[FieldValue]>) {
         for (number, (column, field)) in
@@ -187,7 +182,7 @@ impl Columns {
 
 #[cfg(feature = "gpu")]
 impl Column {
-    /// Lets a row show that it has no sample.
+    /// Marks a row as one without a sample.
     fn clear(&mut self, row: usize, kind: &Kind) {
         let nothing = match kind {
             Kind::Int => Value::Int(0),
@@ -196,7 +191,7 @@ impl Column {
             Kind::Json => Value::Json(Bytes::new()),
             Kind::Bytes => Value::Bytes(Bytes::new()),
             Kind::Array(spec) => {
-                // As much as a row of the column, which is in memory.
+                // The size of a row of the column, which is in memory.
                 let n_bytes = spec.byte_len().and_then(|len| usize::try_from(len).ok());
                 Value::Array(vec![0; n_bytes.unwrap_or_default()].into())
             }
@@ -206,10 +201,10 @@ impl Column {
     }
 }
 
-/// Bytes of a column of arrays.
+/// Returns the size of a column of arrays in bytes.
 ///
 /// # Errors
-/// `Usage` when they are too many.
+/// `Usage` for too large a column.
 fn check_size(name: &str, spec: &ArraySpec) -> Result<usize> {
     let n_bytes = spec.byte_len().filter(|bytes| *bytes <= 1 << 40);
     n_bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(|| {

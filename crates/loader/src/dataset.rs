@@ -21,7 +21,7 @@ pub(crate) use sample::{DrawnSample, Fetched, Located};
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Input of a loader: one dataset or several, each with its weight.
+/// Input of a loader: one dataset or several weighted ones.
 #[derive(Clone)]
 pub struct Datasets {
     parts: Vec<Part>,
@@ -33,39 +33,38 @@ pub struct Datasets {
 struct Part {
     reader: Arc<dyn Reader>,
     weight: f64,
-    /// Samples of the parts before it.
+    /// Number of samples in the parts before it.
     offset: u64,
     image: usize,
-    /// `None` where no labels are asked for, or others than integers.
+    /// `None` without labels, and for labels that are not integers.
     label: Option<usize>,
-    /// How the numbers of the label's classes change.
     label_numbers: Renumbered,
-    /// Positions of the other fields that batches show, and how the numbers of their classes change.
+    /// Positions of the other fields in batches, with the renumbering of their classes.
     fields: Arc<[(usize, Renumbered)]>,
-    /// Images are drawn when they are asked for: there is nothing to read.
+    /// Images are drawn on demand: there is nothing to read.
     is_drawn: bool,
 }
 
 impl Datasets {
-    /// One dataset.
+    /// Creates the input from one dataset.
     ///
     /// # Errors
-    /// `Usage` when it has no image or no sample.
+    /// `Usage` if it has no image or no sample.
     pub fn one(reader: Arc<dyn Reader>) -> Result<Self> {
         Self::weighted(vec![(reader, 1.0)])
     }
 
     /// Opens one dataset of any format, or the images of a recipe such as `fractal:svd?classes=20`.
-    /// A dataset of several splits is opened with [`open_split`](Self::open_split).
+    /// [`open_split`](Self::open_split) opens a dataset of several splits.
     ///
     /// # Errors
-    /// As [`fdconvert_reader::open`] and [`one`](Self::one); `Usage`, naming the splits, where there
-    /// are several.
+    /// As [`fdconvert_reader::open`] and [`one`](Self::one); `Usage`, with the names of the splits,
+    /// if there are several.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_split(path, SplitChoice::Only)
     }
 
-    /// Opens these splits of one dataset.
+    /// Opens splits of one dataset.
     ///
     /// # Errors
     /// As [`fdconvert_reader::open_with`] and [`one`](Self::one).
@@ -74,12 +73,12 @@ impl Datasets {
         Self::one(fdconvert_reader::open_with(path, &how)?.into())
     }
 
-    /// Several datasets, mixed evenly over every epoch. A weight says how often each sample of its
-    /// dataset comes in an epoch: 1 is once, 2 is twice, in two crops, 0.5 is another half in every epoch.
+    /// Creates the input from several datasets, mixed evenly over every epoch. A weight is the
+    /// number of times that each sample of its dataset appears in an epoch: 1 is once; 2 is twice,
+    /// with two crops; 0.5 is another half in every epoch.
     ///
     /// # Errors
-    /// `Usage` for weights that are no numbers from 0 to 1000, and when a dataset has no image or
-    /// no sample.
+    /// `Usage` for weights outside 0 to 1000, and for a dataset without images or samples.
     pub fn weighted(readers: Vec<(Arc<dyn Reader>, f64)>) -> Result<Self> {
         let mut parts = Vec::with_capacity(readers.len());
         let mut offset = 0;
@@ -124,11 +123,12 @@ impl Datasets {
         Ok(Self { parts, fields: Arc::default(), class_names: None })
     }
 
-    /// The same with that label and the fields that are asked for in its batches of `n_rows`.
+    /// Selects the label and the fields of batches of `n_rows`.
     ///
     /// # Errors
-    /// `Usage`, naming the fields there are, when a dataset has no such field, and naming dataset
-    /// and field for those that cannot be in batches, and whose classes cannot be numbered together.
+    /// `Usage`: for a dataset without such a field, with the names of its fields; for fields that
+    /// batches cannot hold or with classes that cannot be numbered together, with the names of
+    /// dataset and field.
     pub(crate) fn showing(mut self, label: &Label, asked: &Asked<'_>, n_rows: u32) -> Result<Self> {
         let column = self.choose_labels(label)?;
         self.number_labels(asked)?;
@@ -142,7 +142,7 @@ impl Datasets {
             });
             let of_parts: Vec<_> = of_parts.flatten().collect();
             let pairs = of_parts.iter().map(|(reader, field, _)| (*reader, *field));
-            // The label has its numbers among the fields, too.
+            // The classes of the label are numbered with the fields, too.
             let is_label = self
                 .parts
                 .iter()
@@ -161,15 +161,15 @@ impl Datasets {
         Ok(self)
     }
 
-    /// The fields that batches show beside images and labels, and a label that is not an integer.
+    /// Returns the fields in batches besides images and labels, and a label that is not an integer.
     pub(crate) fn fields(&self) -> &Arc<Fields> {
         &self.fields
     }
 
-    /// The same with drawn images at the size that rows of that crop and output need.
+    /// Sets the size of drawn images to the one that rows of that crop and output need.
     ///
     /// # Errors
-    /// `Usage` when they cannot be drawn at that size.
+    /// `Usage` if they cannot be drawn at that size.
     pub(crate) fn drawn_for(
         mut self,
         draw_size: DrawSize,
@@ -195,8 +195,8 @@ impl Datasets {
         Ok(self)
     }
 
-    /// Names of the fields that no batch shows: all but the first images, the label of each dataset
-    /// of a loader, and the [`fields`](crate::Options::fields) that were asked for. A [`Reader`] gives
+    /// Returns the names of the fields that no batch shows: all except the first image, the label
+    /// of each dataset and the requested [`fields`](crate::Options::fields). A [`Reader`] gives
     /// every field.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
@@ -214,33 +214,33 @@ impl Datasets {
         names
     }
 
-    /// Samples of all of them.
+    /// Returns the number of samples in all datasets.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.parts.last().map_or(0, |part| part.offset + part.reader.len())
     }
 
-    /// Never.
+    /// Returns whether there is no sample, which never happens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The datasets, in the order in which they were given.
+    /// Yields the datasets in their given order.
     pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> + Clone {
         self.parts.iter().map(|part| &part.reader)
     }
 
-    /// For each dataset: its samples, and how many of them come in an epoch.
+    /// Returns, for each dataset, its number of samples and its draws per epoch.
     pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
         let count = |part: &Part| (part.reader.len(), n_draws(part.reader.len(), part.weight));
         self.parts.iter().map(count).collect()
     }
 
-    /// Changes with any dataset and any weight; states of other datasets are refused by it.
+    /// Returns a fingerprint of all datasets and weights; a state with another one is refused.
     ///
     /// # Errors
-    /// Those of the readers.
+    /// The errors of the readers.
     pub(crate) fn fingerprint(&self) -> Result<u64> {
         let mut hash = Xxh3::new();
         for part in &self.parts {
@@ -251,7 +251,7 @@ impl Datasets {
         Ok(hash.digest())
     }
 
-    /// The datasets as they are in that epoch.
+    /// Returns the datasets as they are in that epoch.
     pub(crate) fn at_epoch(&self, epoch: u64) -> Result<Self> {
         let parts = self.parts.iter().map(|part| {
             let generated = part.reader.as_generated();
@@ -263,35 +263,35 @@ impl Datasets {
         Ok(Self { parts, fields: self.fields.clone(), class_names: self.class_names.clone() })
     }
 
-    /// The number of a sample among all samples of all datasets.
+    /// Returns the number of a sample among all samples of all datasets.
     pub(crate) fn number(&self, Located { dataset, index }: Located) -> u64 {
         self.parts.get(dataset as usize).map_or(index, |part| part.offset.saturating_add(index))
     }
 
-    /// Sizes of the groups of a dataset.
+    /// Returns the sizes of the groups of a dataset.
     pub(crate) fn strata(&self, dataset: u32) -> Vec<u64> {
         self.parts.get(dataset as usize).map_or_else(Vec::new, |part| part.reader.strata())
     }
 
-    /// The number in its dataset of a sample of a group.
+    /// Returns the number in its dataset of a sample of a group.
     pub(crate) fn stratum_sample(&self, dataset: u32, stratum: usize, position: u64) -> u64 {
         let part = self.parts.get(dataset as usize);
         part.map_or(position, |part| part.reader.stratum_sample(stratum, position))
     }
 
-    /// Returns where the image of a sample lies.
+    /// Returns the location of a sample's image.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn extent(&self, Located { dataset, index }: Located) -> Result<Option<Extent>> {
         let part = self.part(dataset)?;
         sigbus::caught(|| part.reader.image_extent(index))
     }
 
-    /// Bytes of the image of a sample, without reading it.
+    /// Returns the bytes of a sample's image without reading it.
     ///
     /// # Errors
-    /// Those of the reader; `Usage` for a dataset that does not know.
+    /// The errors of the reader; `Usage` for a dataset that does not know them.
     pub(crate) fn image_len(&self, located: Located) -> Result<u64> {
         if let Some(extent) = self.extent(located)? {
             return Ok(extent.len);
@@ -308,7 +308,7 @@ impl Datasets {
         })
     }
 
-    /// About how many bytes an announcement of a sample keeps in memory.
+    /// Estimates the bytes that an announcement of a sample keeps in memory.
     pub(crate) fn ahead_bytes(&self, located: Located) -> u64 {
         match self.extent(located) {
             Ok(Some(extent)) => extent.len,
@@ -319,33 +319,31 @@ impl Datasets {
         }
     }
 
-    /// The name of a dataset, for messages.
+    /// Returns the name of a dataset, for messages.
     pub(crate) fn name(&self, dataset: u32) -> String {
         self.parts
             .get(dataset as usize)
             .map_or_else(String::new, |part| part.reader.name().to_owned())
     }
 
-    /// The key of a sample, for messages.
+    /// Returns the key of a sample, for messages.
     pub(crate) fn key(&self, Located { dataset, index }: Located) -> String {
         let Some(part) = self.parts.get(dataset as usize) else { return String::new() };
         sigbus::caught(|| Ok(part.reader.key(index))).unwrap_or_default()
     }
 
-    /// Checks the key and the label of a sample, but not its image. Part of the work of
-    /// [`sigbus::caught`].
+    /// Checks the key and the label of a sample, but not its image. Runs within [`sigbus::caught`].
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn verify_row(&self, located: Located) -> Result<()> {
         self.part(located.dataset)?.reader.verify_row(located.index)
     }
 
-    /// Reads a sample, and checks its stored checksums if that is asked for. Part of the work of
-    /// [`sigbus::caught`].
+    /// Reads a sample, and checks its stored checksums if `verify`. Runs within [`sigbus::caught`].
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn fetch(&self, located: Located, verify: bool) -> Result<Fetched> {
         let Located { dataset, index } = located;
         let part = self.part(dataset)?;
@@ -356,11 +354,11 @@ impl Datasets {
         self.fetched(part, index, part.reader.get(index)?)
     }
 
-    /// Reads a sample and compares all that was read with its stored checksums. Part of the work of
+    /// Reads a sample and compares all its data with the stored checksums. Runs within
     /// [`sigbus::caught`].
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn fetch_compared(&self, Located { dataset, index }: Located) -> Result<Fetched> {
         let part = self.part(dataset)?;
         let is_encoded = |image| match image {
@@ -373,8 +371,8 @@ impl Datasets {
 
     fn fetched(&self, part: &Part, index: u64, sample: Sample<Encoded>) -> Result<Fetched> {
         let (key, mut image, values) = part.take(sample, &self.fields)?;
-        // Damage there is no damage of the image, which only takes longer without them; `verify`
-        // finds it.
+        // Damaged entry points do not damage the image: it only takes longer to decode without
+        // them, and `verify` finds the damage.
         image.entry_points = part.reader.entry_points(index, part.image).unwrap_or_default();
         Ok(Fetched { key, image, values, is_owned: false })
     }
@@ -384,21 +382,19 @@ impl Datasets {
         self.parts.get(dataset as usize).is_some_and(|part| part.is_drawn)
     }
 
-    /// Draws a sample of a dataset that is drawn.
-    ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn draw(&self, Located { dataset, index }: Located) -> Result<DrawnSample> {
         let part = self.part(dataset)?;
         let (key, image, values) = part.take(part.reader.read(index)?, &self.fields)?;
         Ok(DrawnSample { key, image, values })
     }
 
-    /// The numbers that a sample is drawn from, and its label, where both are known without drawing
-    /// it. Other fields tell what was drawn.
+    /// Returns the numbers that a sample is drawn from, and its label, if both are known without
+    /// drawing it. Other fields describe the drawn image, so that they prevent this.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn lanes(
         &self,
         Located { dataset, index }: Located,
@@ -427,7 +423,7 @@ impl Datasets {
 }
 
 impl Part {
-    /// Key and image of a sample, and what its row tells of it.
+    /// Takes the key, the image and the requested values of a sample.
     fn take<I: MaybeStored>(
         &self,
         sample: Sample<I>,
@@ -454,7 +450,6 @@ impl Part {
         }
     }
 
-    /// Values of the fields that were asked for.
     fn field_values<I: MaybeStored>(
         &self,
         key: &str,
@@ -477,8 +472,8 @@ impl Part {
     }
 }
 
-/// Samples that a dataset gives to an epoch. A weight of 1 stays exact for datasets of more than 2^53
-/// samples, too.
+/// Returns the number of samples that a dataset contributes to an epoch. A weight of 1 is exact for
+/// datasets of more than 2^53 samples, too.
 fn n_draws(len: u64, weight: f64) -> u64 {
     if weight == 1.0 { len } else { (len as f64 * weight).round() as u64 }
 }

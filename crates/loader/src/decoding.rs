@@ -1,12 +1,11 @@
-//! From an encoded image to the pixels that a row needs of it, upright.
+//! Decoding of images to the upright pixels that a row needs.
 use crate::transform::{Area, Geometry, Region as Decoded, scale_for};
 use fdconvert_codec::{self as codec, Decoder, Notes, Region, Wanted, orient, orientation};
 use fdconvert_core::{Encoded, Limits, Pixels, Result};
 
-/// How images are decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecodeOptions {
-    /// Size of the rows.
+    /// Size of a row's image.
     pub(crate) size: (u32, u32),
     pub(crate) limits: Limits,
     /// True if images are turned upright.
@@ -14,20 +13,20 @@ pub(crate) struct DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// The orientation that an image is turned by: 1 for not at all.
+    /// Returns the orientation to turn an image by: 1 for no turn.
     pub(crate) fn turn(&self, image: &Encoded) -> u8 {
         if self.orient { orientation(image) } else { 1 }
     }
 }
 
-/// An image whose pixels are decoded, as far as they are needed.
+/// An image decoded as far as a row needs it.
 pub(crate) struct Part<'a> {
     area: Area,
     channels: u8,
     denominator: u32,
     /// True if more than 8 bits per channel were rounded to 8.
     pub(crate) is_rounded: bool,
-    /// Its pixels, where they lie in the stored image.
+    /// Pixels within the stored image, if they need no decoding.
     stored: Option<&'a [u8]>,
 }
 
@@ -40,7 +39,7 @@ impl<'a> Part<'a> {
         Self { area, channels: part.channels, denominator, is_rounded, stored }
     }
 
-    /// The same with its pixels, which are those given here where they were decoded.
+    /// Returns the decoded region; `pixels` are its pixels if they were decoded.
     pub(crate) fn region<'b>(&self, pixels: &'b [u8]) -> Decoded<'b>
     where
         'a: 'b,
@@ -50,16 +49,16 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The size of an image that is turned upright.
+/// Returns the size of an image after it is turned upright.
 pub(crate) fn upright_size(image: &Encoded, orientation: u8) -> (u32, u32) {
     if orientation >= 5 { (image.height, image.width) } else { (image.width, image.height) }
 }
 
-/// Decodes what a row needs of an image into `pixels`, without alpha, unless its pixels are there
-/// already.
+/// Decodes the part of an image that a row needs into `pixels`, without alpha, unless its pixels
+/// exist already.
 ///
 /// # Errors
-/// Those of decoding, naming `key`.
+/// The errors of decoding, with the key.
 pub(crate) fn decode<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
@@ -79,7 +78,6 @@ pub(crate) fn decode<'a>(
     Ok(Part { channels: drop_alpha(part.channels, pixels), ..part })
 }
 
-/// Decodes as much of an image as is needed.
 fn decode_part<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
@@ -102,7 +100,7 @@ fn decode_part<'a>(
     Ok(Part::new(&part, None))
 }
 
-/// Decodes an image and turns it as a whole: rare, and simpler than turning rectangles.
+/// Decodes a whole image and turns it: rare, and simpler than turning rectangles.
 fn decode_upright<'a>(
     decoder: &mut Decoder,
     (key, image): (&str, &'a Encoded),
@@ -121,7 +119,7 @@ fn decode_upright<'a>(
     Ok(Part { area, channels: channels as u8, denominator: 1, is_rounded, stored: None })
 }
 
-/// Drops the alpha channel, as Pillow's `convert("RGB")` does; returns the channels that are left.
+/// Drops the alpha channel like Pillow's `convert("RGB")`; returns the number of channels left.
 fn drop_alpha(channels: u8, pixels: &mut Vec<u8>) -> u8 {
     if channels != 4 {
         return channels;

@@ -1,4 +1,4 @@
-//! What becomes of samples that cannot be read or decoded.
+//! The policy for samples that cannot be read or decoded.
 
 use fdconvert_core::{Error, Result};
 use std::{
@@ -10,36 +10,36 @@ use std::{
     time::Duration,
 };
 
-/// Treatment of rows whose sample failed. Positions, steps and numbers of batches never depend on
+/// Treatment of rows with failed samples. Positions, steps and batch numbers never depend on
 /// failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {
-    /// The epoch ends with the error, in its turn: batches before it are delivered.
+    /// The epoch ends with the error, in order: earlier batches are delivered first.
     #[default]
     Raise,
-    /// The row is left zero and marked as not valid.
+    /// The row stays zero and is marked as not valid.
     Skip,
-    /// The row shows the next sample of the same stratum in the epoch's order that can be read,
-    /// and is marked as substituted.
+    /// The row shows the next readable sample of the same stratum in the epoch's order, and is
+    /// marked as substituted.
     Substitute,
-    /// As [`Substitute`](Self::Substitute), and the sample is written down: a line of JSON with
-    /// its number, key and error. Samples that the file names are not tried again, in this run or
-    /// a later one.
+    /// As [`Substitute`](Self::Substitute), and the sample is recorded in this file: a line of JSON
+    /// with its number, key and error. Samples in the file are not read again, in this run or a
+    /// later one.
     Quarantine(PathBuf),
 }
 
-/// Failures that are borne, and how often a read is tried again.
+/// Limits on failures, their treatment, and the number of retries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failures {
     /// Treatment of a failed sample.
     pub on_error: OnError,
-    /// More failures than this in one epoch end it with an error, whatever the policy.
+    /// More failures than this in one epoch end it with an error under any policy.
     pub max: u64,
-    /// The same as a share of the samples of the epoch; the larger one counts.
+    /// The same limit as a share of the samples of the epoch; the larger limit applies.
     pub max_share: f64,
-    /// Further tries of a read that failed for a reason that may pass, such as a timeout. The
-    /// first waits 10 ms, each further one twice as long.
+    /// Number of retries of a read after an error that may pass, such as a timeout. The first wait
+    /// is 10 ms, each further one twice as long.
     pub retries: u32,
 }
 
@@ -50,24 +50,24 @@ impl Default for Failures {
 }
 
 impl Failures {
-    /// Failures that an epoch of so many samples may have.
+    /// Returns the number of failures allowed in an epoch of `n_samples`.
     pub(crate) fn limit(&self, n_samples: u64) -> u64 {
         self.max.max((self.max_share * n_samples as f64) as u64)
     }
 }
 
-/// Samples that are tried in the place of a failed one before giving up.
+/// Number of substitutes tried for a failed sample before giving up.
 pub(crate) const SUBSTITUTES: u64 = 64;
 
-/// Returns how long to wait before the try after that many.
+/// Returns the wait before the next try after `tries`.
 pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_millis(10 << tries.min(10))
 }
 
-/// Returns whether the same read may succeed later: what networks and busy disks say. Damage does
-/// not heal.
+/// Returns whether the same read may succeed later, as after errors of networks and busy disks.
+/// Damage does not heal.
 pub(crate) fn may_pass(error: &Error) -> bool {
-    /// "Input/output error" and "stale file handle" of Linux, which Rust gives no kind.
+    /// Linux's "Input/output error" and "stale file handle", for which Rust has no kind.
     const EIO: i32 = 5;
     const ESTALE: i32 = 116;
     let Error::Io { source, .. } = error else { return false };
@@ -84,7 +84,7 @@ pub(crate) fn may_pass(error: &Error) -> bool {
         )
 }
 
-/// The samples that are not to be tried, and the file that remembers them.
+/// Samples that must not be read, and the file that records them.
 pub(crate) struct Quarantine {
     path: PathBuf,
     known: Mutex<BTreeSet<u64>>,
@@ -92,12 +92,12 @@ pub(crate) struct Quarantine {
 }
 
 impl Quarantine {
-    /// Opens the file, which need not exist, and reads what it names.
+    /// Opens the file, which need not exist, and reads its samples.
     ///
     /// # Errors
-    /// `Io`, and `Corrupt` for a file of something else: it is not written to.
+    /// `Io`, and `Corrupt` for any other file, which is then not written to.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             let what = format!("{} is not a regular file", path.display());
             return Err(Error::usage("errors", what));
@@ -139,17 +139,17 @@ impl Quarantine {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&sample)
     }
 
-    /// Writes a sample down, once.
+    /// Records a sample, once.
     ///
     /// # Errors
-    /// `Io` when the file cannot be written.
+    /// `Io` if the file cannot be written.
     pub(crate) fn add(&self, sample: u64, key: &str, error: &Error) -> Result<()> {
         if !self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(sample) {
             return Ok(());
         }
         let line = serde_json::json!({"sample": sample, "key": key, "error": error.chain()});
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // One write: lines of several processes do not mix.
+        // A single write keeps lines of several processes apart.
         file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io("write", &self.path))
     }
 }

@@ -1,5 +1,5 @@
-//! The fields that batches show beside images and labels: which they are, and a sample's values of
-//! them, from the reader up to the row.
+//! The fields in batches besides images and labels: their selection, and a sample's values on the
+//! way from the reader to the row.
 
 mod asked;
 
@@ -13,12 +13,11 @@ use fdconvert_core::{
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A value of a field. It owns its bytes, so that it lives longer than maps and blocks.
+/// Value of a field. It owns its bytes, so that it outlives maps and blocks.
 pub(crate) type FieldValue = Value<Encoded>;
 
-/// An image of a sample that may be stored.
 pub(crate) trait MaybeStored {
-    /// The image as it is stored, if it is.
+    /// Returns the stored image, if there is one.
     fn stored(&self) -> Option<&Encoded>;
 }
 
@@ -37,36 +36,37 @@ impl MaybeStored for Image {
     }
 }
 
-/// Values of a sample that its row has beside the image.
+/// Values of a sample in its row besides the image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowValues {
-    /// 0 where no labels are asked for, and where they are not integers, which `fields` holds.
+    /// 0 without labels, and for labels that are not integers, which are in `fields`.
     pub(crate) label: i64,
-    /// In the order in which the fields were asked for; `None` where there are none, so that a
-    /// row of a loader without fields allocates nothing for them.
+    /// In the requested order; `None` without fields, so that a row then allocates nothing for
+    /// them.
     pub(crate) fields: Option<Arc<[FieldValue]>>,
 }
 
-/// The fields that were asked for, as all datasets of a loader have them, and a label that is no
-/// integer: it is a column like them.
+/// The requested fields, as all datasets of a loader have them, and a label that is not an integer,
+/// because it is a column like them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
     specs: Vec<FieldSpec>,
-    /// The same as batches show them.
+    /// The same fields in the form that batches show.
     shown: Vec<FieldSpec>,
     roles: Vec<Role>,
-    /// Number of them, from the first on, that were asked for as fields.
+    /// Number of leading fields that were requested as fields.
     n_asked: usize,
     label: Option<usize>,
     classes: Option<Arc<ClassNumbers>>,
 }
 
 impl Fields {
-    /// The fields that are asked for, and the label of that name, which may be one of them.
+    /// Collects the requested fields, and the label of that name, which may be one of them.
     ///
     /// # Errors
-    /// `Usage`, naming dataset and field, for a name that comes twice, and when a dataset does not
-    /// have the field, has its first images in it, or has it in another kind than the first dataset.
+    /// `Usage`, with the names of dataset and field, for a duplicate name, and if a dataset does
+    /// not have the field, has its first images in it, or has it in another kind than the first
+    /// dataset.
     pub(crate) fn new<'a>(
         asked: &Asked<'_>,
         label: Option<&String>,
@@ -101,7 +101,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Refuses values in which a number is one class in one dataset and another one in another.
+    /// Refuses fields in which a class number means different classes in different datasets.
     fn check_inner_classes<'a>(
         &self,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>> + Clone,
@@ -128,7 +128,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Refuses a value of masks that no field shows, or not that one.
+    /// Refuses a fill value that no field shows or that a field cannot hold.
     fn check_fill(&self, asked: &Asked<'_>) -> Result<()> {
         let fill = asked.mask_fill;
         let has_frame = matches!(asked.crop, Crop::Letterbox { .. });
@@ -189,27 +189,27 @@ impl Fields {
         self.specs.is_empty()
     }
 
-    /// Names and kinds, in the order in which they were asked for; the label may be behind them.
+    /// Returns names and kinds in the requested order; the label may follow them.
     pub(crate) fn specs(&self) -> &[FieldSpec] {
         &self.specs
     }
 
-    /// The same with the kinds that batches show.
+    /// Returns the fields with the kinds that batches show.
     pub(crate) fn shown(&self) -> &[FieldSpec] {
         &self.shown
     }
 
-    /// The role of each in batches.
+    /// Returns the role of each field in batches.
     pub(crate) fn roles(&self) -> &[Role] {
         &self.roles
     }
 
-    /// Returns whether any field has to be moved as the image is.
+    /// Returns whether any field follows the image.
     pub(crate) fn follow(&self) -> bool {
         self.roles.iter().any(|role| *role != Role::Value)
     }
 
-    /// The document that tells the objects of a row, where one does.
+    /// Returns the document with the objects of a row, if there is one.
     pub(crate) fn objects<'a>(&self, values: &'a RowValues) -> Option<&'a Bytes> {
         let number = self.roles.iter().position(|role| *role == Role::Objects)?;
         match values.fields.as_deref()?.get(number)? {
@@ -218,28 +218,28 @@ impl Fields {
         }
     }
 
-    /// The list that the classes of objects go by, where there is one.
+    /// Returns the class list of the objects, if there is one.
     pub(crate) fn classes(&self) -> Option<&ClassNumbers> {
         self.classes.as_deref()
     }
 
-    /// Names of those that were asked for as fields.
+    /// Yields the names of the requested fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().take(self.n_asked).map(|field| &*field.name)
     }
 
-    /// Which one is the label, where that is not an integer.
+    /// Returns the position and the spec of a label that is not an integer.
     pub(crate) fn label(&self) -> Option<(usize, &FieldSpec)> {
         self.label.and_then(|number| Some((number, self.specs.get(number)?)))
     }
 
-    /// Returns whether values lie apart from the tables of a dataset, beside the image: tables have
-    /// checksums of their own.
+    /// Returns whether values are stored outside the tables of a dataset, next to the images:
+    /// tables have separate checksums.
     pub(crate) fn lie_beside_images(&self) -> bool {
         self.specs.iter().any(|field| !matches!(field.kind, Kind::Int | Kind::Float))
     }
 
-    /// Tells one choice of fields from another, for what is kept of samples; 0 for none.
+    /// Returns a value that differs between choices of fields, for kept samples; 0 for no fields.
     pub(crate) fn fingerprint(&self) -> u64 {
         if self.n_asked == 0 {
             return 0;
@@ -253,8 +253,8 @@ impl Fields {
     }
 }
 
-/// Takes a value that is of a kind out of a sample, with bytes of its own. `None` if it is of
-/// another one, or an array of another size.
+/// Takes a value of the given kind out of a sample and copies its bytes. `None` for another kind,
+/// or an array of another size.
 pub(crate) fn take_value<I: MaybeStored>(value: &mut Value<I>, kind: &Kind) -> Option<FieldValue> {
     let owned = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
     Some(match (value, kind) {
@@ -274,8 +274,8 @@ pub(crate) fn take_value<I: MaybeStored>(value: &mut Value<I>, kind: &Kind) -> O
     })
 }
 
-/// Values as bytes: of each a byte for its kind, eight for its length in little endian, and itself;
-/// of images first their codec, width and height.
+/// Encodes values: for each a byte for its kind, eight for its length in little endian, and its
+/// bytes; images begin with their codec, width and height.
 pub(crate) fn to_bytes(values: &[FieldValue]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut add = |kind: u8, value: &[u8]| {
@@ -292,14 +292,14 @@ pub(crate) fn to_bytes(values: &[FieldValue]) -> Vec<u8> {
             Value::Bytes(value) => add(BYTES, value),
             Value::Array(array) => add(ARRAY, array),
             Value::Image(image) => add(IMAGE, &image_to_bytes(image)),
-            // A kind that is not read below, so that the copy counts as none.
+            // A kind that is not parsed below, so that the copy counts as missing.
             _ => add(u8::MAX, &[]),
         }
     }
     bytes
 }
 
-/// The values of [`to_bytes`]; `None` for anything else.
+/// Parses the values of [`to_bytes`]; `None` for anything else.
 pub(crate) fn from_bytes(mut rest: &[u8]) -> Option<Arc<[FieldValue]>> {
     let mut values = Vec::new();
     while let Some((kind, after)) = rest.split_first() {
@@ -332,7 +332,7 @@ const IMAGE: u8 = 6;
 
 fn image_to_bytes(image: &Encoded) -> Vec<u8> {
     let codec = Codec::ALL.iter().position(|codec| *codec == image.codec);
-    // One that is not read below.
+    // A codec that is not parsed below.
     let codec = codec.and_then(|codec| u8::try_from(codec).ok()).unwrap_or(u8::MAX);
     let mut bytes = vec![codec];
     bytes.extend(image.width.to_le_bytes());
@@ -350,7 +350,7 @@ fn image_from_bytes(value: &[u8]) -> Option<Encoded> {
     Some(Encoded::new(codec, width, height, Bytes::copy_from_slice(bytes)))
 }
 
-/// The kind of a field that batches can show beside their images.
+/// Returns the kind of a field that batches can show besides their images.
 fn kind_of<'a>(reader: &'a dyn Reader, name: &str, option: &'static str) -> Result<&'a Kind> {
     let schema = reader.schema();
     let refuse = |what| Err(Error::usage(option, what));
@@ -369,15 +369,15 @@ fn kind_of<'a>(reader: &'a dyn Reader, name: &str, option: &'static str) -> Resu
     Ok(&field.kind)
 }
 
-/// The fields of a dataset with their kinds, for messages.
+/// Lists the fields of a dataset with their kinds, for messages.
 pub(crate) fn listed(reader: &dyn Reader) -> String {
     let fields = reader.schema().fields.iter();
     let listed = fields.map(|field| format!("`{}` ({})", field.name, field.kind.name()));
     listed.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether values of two kinds fit into one column: what readers are to make of an array
-/// does not matter.
+/// Returns whether values of two kinds fit into one column: the meaning that readers give to an
+/// array does not matter.
 fn is_same(one: &Kind, other: &Kind) -> bool {
     match (one, other) {
         (Kind::Array(one), Kind::Array(other)) => {

@@ -1,5 +1,5 @@
-//! Which samples the strata of the order are: those of the datasets, group by group, and which of
-//! them are kept in memory.
+//! The strata of the order: the samples of the datasets, group by group, and the choice of those
+//! kept in memory.
 
 use crate::{
     dataset::{Datasets, Located},
@@ -9,44 +9,43 @@ use crate::{
 use fdconvert_core::{Error, Result};
 use std::sync::Arc;
 
-/// Which samples are kept.
+/// Options for keeping samples.
 pub(crate) struct KeepOptions {
-    /// On this rank; 0 for none.
+    /// Bytes to keep on this rank; 0 for none.
     pub(crate) bytes: u64,
     pub(crate) policy: CachePolicy,
-    /// The number of caches that own samples, if they do.
+    /// Number of caches that own samples, if they do.
     pub(crate) n_owners: Option<u32>,
 }
 
-/// The strata of a loader.
 pub(crate) struct Groups {
     shuffle: Shuffle,
     seed: u64,
     groups: Vec<Group>,
-    /// Method by which samples are kept in memory, if they are.
+    /// Method of keeping samples in memory, if they are kept.
     method: Option<&'static dyn Method>,
-    /// Which rank keeps which sample, where rows are dealt by that, and the bytes of all these.
+    /// The owner of each sample, if rows are assigned by owner, and the bytes of all owned samples.
     owned: Option<(Arc<Owners>, u64)>,
 }
 
 struct Group {
     dataset: u32,
-    /// Number of the group in its dataset; `None` where the dataset is taken as a whole.
+    /// Number of the group in its dataset; `None` for the whole dataset.
     within: Option<usize>,
     draws: Stratum,
-    /// Samples that are kept: by this rank, or by all of them where each has an owner.
+    /// Number of kept samples: by this rank, or by all ranks if each sample has an owner.
     n_slots: u64,
-    /// The order in which samples become resident, for the whole run, where that is part of the
-    /// order of the epochs.
+    /// The order in which samples become resident, for the whole run, if it is part of the order of
+    /// the epochs.
     residence: Option<Permutation>,
 }
 
 impl Groups {
-    /// Cuts datasets into strata. With a cache it asks for the size of every image once, which
-    /// takes some hundred nanoseconds each.
+    /// Splits datasets into strata. With a cache it reads the size of every image once, which takes
+    /// some hundred nanoseconds each.
     ///
     /// # Errors
-    /// `Usage`, naming the dataset that does not fit the options.
+    /// `Usage`, with the name of the dataset that does not fit the options.
     pub(crate) fn new(
         datasets: &Datasets,
         shuffle: Shuffle,
@@ -78,8 +77,8 @@ impl Groups {
         Ok(groups)
     }
 
-    /// Chooses how many samples of each stratum are kept: the share of the bytes of all that the
-    /// budget is, the same for each stratum.
+    /// Chooses the number of kept samples of each stratum: the budget's share of all bytes, equal
+    /// for every stratum.
     fn choose(
         &mut self,
         method: &dyn Method,
@@ -117,7 +116,7 @@ impl Groups {
             };
         }
         self.owned = owned.map(Owned::done);
-        // With owners, it may be others that keep images.
+        // With owners, other ranks may keep images.
         if self.owned.is_none() && all_bytes > 0 && self.slots().all(|(_, n_slots)| n_slots == 0) {
             let what = format!(
                 "{} bytes keep no image of those that have {all_bytes} together: take more, or 0 for \
@@ -129,7 +128,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The order of an epoch.
+    /// Returns the order of an epoch.
     ///
     /// # Errors
     /// As [`Order::new`].
@@ -146,41 +145,42 @@ impl Groups {
         self.groups.iter().map(|group| group.draws).collect()
     }
 
-    /// Which rank keeps which sample, where rows are dealt by that.
+    /// Returns the owner of each sample, if rows are assigned by owner.
     pub(crate) fn owners(&self) -> Option<&Arc<Owners>> {
         self.owned.as_ref().map(|(owners, _)| owners)
     }
 
-    /// The bytes of the images of all samples that have an owner.
+    /// Returns the bytes of the images of all owned samples.
     pub(crate) fn owned_bytes(&self) -> u64 {
         self.owned.as_ref().map_or(0, |(_, n_bytes)| *n_bytes)
     }
 
-    /// For each stratum: its samples, and how many of them are kept in memory.
+    /// Yields the numbers of samples and of kept samples of each stratum.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (u64, u64)> {
         self.groups.iter().map(|group| (group.draws.len, group.n_slots))
     }
 
-    /// Returns how samples are kept, if they are.
+    /// Returns the method of keeping samples, if they are kept.
     pub(crate) fn method(&self) -> Option<&'static dyn Method> {
         self.method
     }
 
-    /// Changes with all that decides which samples are at which position and is not in the order.
+    /// Returns a fingerprint of everything outside the order that decides which samples are at
+    /// which position.
     ///
     /// # Errors
-    /// Those of the readers.
+    /// The errors of the readers.
     pub(crate) fn fingerprint(&self, datasets: &Datasets) -> Result<u64> {
         let datasets = datasets.fingerprint()?;
         let slots: Vec<_> = self.slots().collect();
         Ok(self.method.map_or(datasets, |method| method.fingerprint(datasets, &slots)))
     }
 
-    /// Returns what a place of the order is.
+    /// Returns the sample at a place of the order.
     pub(crate) fn locate(&self, datasets: &Datasets, place: Place) -> Located {
         match self.groups.get(place.stratum as usize) {
             Some(group) => group.at(datasets, place.id),
-            // An order has no other strata; the dataset will say that there is none.
+            // An order has no other strata; the dataset will report the error.
             None => Located { dataset: u32::MAX, index: place.id },
         }
     }
@@ -197,7 +197,7 @@ impl Group {
     }
 }
 
-/// Refuses datasets of which no image is worth keeping.
+/// Refuses datasets without any images worth keeping.
 fn refuse_changing(datasets: &Datasets) -> Result<()> {
     for (reader, dataset) in datasets.readers().zip(0..) {
         if reader.as_generated().map_or(Ok(None), |it| it.at_epoch(0))?.is_some() {
@@ -211,9 +211,9 @@ fn refuse_changing(datasets: &Datasets) -> Result<()> {
     Ok(())
 }
 
-/// Shares `count` draws of `len` samples among strata of these sizes, by largest remainders, ties
-/// to the first. No stratum without samples gets one: what is left over is less than the number of
-/// strata with a remainder.
+/// Divides `count` draws of `len` samples among strata of these sizes, by largest remainders, ties
+/// to the first. Strata without samples get none: fewer draws are left over than there are strata
+/// with a remainder.
 fn shares(strata: &[u64], len: u64, count: u64) -> Vec<Stratum> {
     let exact = |size: &u64| u128::from(*size) * u128::from(count);
     let len = u128::from(len).max(1);

@@ -1,9 +1,9 @@
 //! Batches for training: order, prefetch, decoding into the batch, exact resume.
 //!
-//! [`Datasets`] are one dataset or several of any format; [`Options`] say how their samples become
-//! batches; a [`Loader`] makes them ahead on plain threads and hands them over in order. A
-//! [`Batch`] is one piece of aligned memory that its rows were decoded straight into, with labels
-//! and flags; dropped, it goes back to the loader. [`State`], forty bytes, is a whole checkpoint.
+//! [`Datasets`] are one dataset or several of any format; [`Options`] define how their samples
+//! become batches; a [`Loader`] makes them ahead on plain threads and delivers them in order. A
+//! [`Batch`] is one piece of aligned memory with its decoded rows, labels and flags; when dropped,
+//! its memory returns to the loader. [`State`], forty bytes, is a whole checkpoint.
 //!
 //! ```no_run
 //! use fdconvert_loader::{Crop, Datasets, Loader, Options};
@@ -23,28 +23,28 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Datasets that store images in several codecs are spread codec by codec, so that every batch costs
-//! the same. With [`cache_bytes`](Options::cache_bytes) a part of the images stays in memory, evenly
-//! spread as well: every batch then reads the same from storage. With [`Access::Direct`] the page
-//! cache is left alone. With [`locality`](Options::locality) the caches of all ranks count as one,
-//! and each rank is dealt the rows whose samples it keeps; with an [`Exchange`] the rest comes from
-//! the ranks that keep it.
+//! Datasets with images in several codecs are spread codec by codec, so that every batch costs the
+//! same. With [`cache_bytes`](Options::cache_bytes) some of the images stay in memory, also evenly
+//! spread: every batch then reads the same amount from storage. [`Access::Direct`] bypasses the
+//! page cache. With [`locality`](Options::locality) the caches of all ranks act as one, and each
+//! rank gets the rows of the samples that it keeps; with an [`Exchange`] the rest comes from the
+//! ranks that keep it.
 //!
-//! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
-//! seed, epoch, sample and how often it has come in the epoch. Threads, ranks, prefetching and failures of other samples change
-//! nothing. The parts stand alone for those who have a loader already: [`parts`] has
-//! the order and the pixels.
+//! All random choices are keyed: a batch follows from seed, epoch and position; a crop from seed,
+//! epoch, sample and the number of its occurrence in the epoch. Threads, ranks, prefetching and
+//! failures of other samples change nothing. Programs with a loader can use the parts separately:
+//! [`parts`] has the order and the pixels.
 //!
 //! Further images, masks and objects of a sample take the crop and the flip of its image:
 //! [`Options::masks`], [`Options::objects`], and images among the [`Options::fields`].
 //!
-//! Datasets that draw their images have nothing to read: a row is drawn by the thread that makes it,
-//! without a detour by stored bytes, and at the size that [`Options::draw_size`] says.
+//! Datasets that draw their images have nothing to read: the thread that makes a row draws it,
+//! without stored bytes, and at the size of [`Options::draw_size`].
 //!
-//! With [`Options::device`] a GPU decodes JPEGs and batches are in its memory, as
-//! [`Batch::memory`] says; all else is the same. That takes the feature `gpu`.
+//! With [`Options::device`] a GPU decodes JPEGs and batches are in its memory, as [`Batch::memory`]
+//! shows; all else is the same. This requires the feature `gpu`.
 //!
-//! Deliberately absent: asynchronous runtimes, and what comes after the batch.
+//! Deliberately absent: asynchronous runtimes, and processing of complete batches.
 #![forbid(unsafe_code)]
 
 mod batch;

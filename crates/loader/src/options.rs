@@ -20,115 +20,110 @@ use std::{path::PathBuf, sync::Arc};
 /// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Rows of a batch, on this rank; the global batch is this times the ranks.
+    /// Rows of a batch on this rank; the global batch is this times the number of ranks.
     pub batch_size: u32,
-    /// Draws the order, the crops, the flips and the augmentations.
+    /// Seed of the order, the crops, the flips and the augmentations.
     pub seed: u64,
-    /// Method that puts samples into an order.
+    /// Method of ordering samples.
     pub shuffle: Shuffle,
-    /// Which of the processes that train together this one is.
+    /// This process among those that train together.
     pub world: World,
-    /// Treatment of the samples at the end of an epoch that do not fill a batch.
+    /// Treatment of samples at the end of an epoch that do not fill a batch.
     pub last: Last,
-    /// Size, type and order of the images in memory.
+    /// Size, type and memory order of the images.
     pub output: Output,
     /// Crop of the images.
     pub crop: Crop,
-    /// Size at which images are drawn that are stored nowhere. Not part of a state: it may change
-    /// between two runs, as size and crop may.
+    /// Size of images that are drawn instead of stored. Not part of a state: like size and crop, it
+    /// may change between two runs.
     pub draw_size: DrawSize,
     /// Probability of a left-right flip.
     pub flip: f64,
-    /// Which field is the label. All other fields but the first one of images and `fields` are left
-    /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
+    /// Field that is the label. Batches leave out all other fields except the first one of images
+    /// and `fields`; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
-    /// Names of the classes of the label, in the order of the numbers that batches give them, such as
-    /// those of the dataset that a model was trained on; those of `objects` take them, too, as when
-    /// they are packed with such a list. Every class of the datasets has to be among
-    /// them; of a dataset without names they name the numbers. `None` for the list of the datasets,
-    /// or the names of all of them in sorted order where they have different ones. Not part of a
-    /// state.
+    /// Class names of the label, in the order of their numbers in batches, such as those of the
+    /// dataset that a model was trained on. They also apply to `objects`, as when these are packed
+    /// with such a list. Every class of the datasets must be in the list; for a dataset without
+    /// names, the list names its numbers. `None` for the list of the datasets or, if they differ,
+    /// all their names in sorted order. Not part of a state.
     pub classes: Option<Arc<[String]>>,
-    /// Names of further fields of batches; every dataset has to have them, in the same kind. Images
-    /// take the crop, the resize and the flip of the sample's first image, which they have to be of
-    /// the size of; gray ones of 16 bits by the nearest neighbour. All else comes as it is stored: an
-    /// array of boxes does not follow the crop. See [`Batch::field`](crate::Batch::field). Not part
-    /// of a state.
+    /// Names of further fields of batches; every dataset must have them, in the same kind. Images
+    /// take the crop, the resize and the flip of the sample's first image, and must have its size;
+    /// gray ones of 16 bits by nearest neighbour. All other fields come as stored: an array of
+    /// boxes does not follow the crop. See [`Batch::field`](crate::Batch::field). Not part of a
+    /// state.
     pub fields: Vec<String>,
-    /// Names of fields of images whose values are labels of pixels: of one channel, not of
-    /// colours, and by the nearest neighbour. They need not stand in `fields`. Not part of a state.
+    /// Names of image fields with pixel labels: they have one channel, no colours, and are resized
+    /// by nearest neighbour. They need not be in `fields`. Not part of a state.
     pub masks: Vec<String>,
-    /// The value of a mask, and of gray of 16 bits, where [`Crop::Letterbox`] leaves nothing.
+    /// Value of a mask, and of gray of 16 bits, around the image with [`Crop::Letterbox`].
     pub mask_fill: u16,
-    /// The field that tells of the objects in the image, which are moved as the image is. It need not
-    /// stand in `fields`. Not part of a state.
+    /// Field with the objects in the image, which move with it. It need not be in `fields`. Not
+    /// part of a state.
     pub objects: Option<ObjectOptions>,
-    /// Batches tell how each row shows its image, as they do with any field that follows it. See
-    /// [`Batch::geometry`](crate::Batch::geometry).
+    /// Whether batches describe how each row shows its image, as they do with any field that
+    /// follows it. See [`Batch::geometry`](crate::Batch::geometry).
     pub geometry: bool,
     /// Augmentation of the small image; `None` for none.
     pub augment: Option<Augment>,
-    /// Mixing of rows of a batch with each other; `None` for none. Labels are soft with it: see
+    /// Mixing of the rows of a batch; `None` for none. It makes labels soft: see
     /// [`Batch::label_column`](crate::Batch::label_column). Not part of a state.
     pub mix: Option<Mix>,
-    /// Turn images upright by their EXIF orientation.
+    /// Whether to turn images upright by their EXIF orientation.
     pub orient: bool,
     /// Treatment of samples that cannot be read or decoded.
     pub failures: Failures,
-    /// Check stored checksums before decoding, where there are any.
+    /// Whether to check stored checksums before decoding, if there are any.
     pub verify: bool,
     /// Limits that no image may exceed.
     pub limits: Limits,
-    /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
-    /// about 200 bytes for each come on top,
-    /// and the values of `fields`. 0 for none. How many fit is part of the order, but
-    /// with `locality`: a state of a run with another number is refused. Needs
-    /// [`Shuffle::Global`], and a dataset that tells sizes without reading and is the same in every
-    /// epoch. It is asked for the size of every image when the loader is made.
+    /// Memory for encoded images that need not be read again, in bytes of images, on this rank;
+    /// about 200 bytes for each are added, and the values of `fields`. 0 for none. Without
+    /// `locality`, the number that fits is part of the order: a state of a run with another number
+    /// is refused. Requires [`Shuffle::Global`], and a dataset that knows sizes without reading and
+    /// is the same in every epoch. A new loader reads the size of every image.
     pub cache_bytes: u64,
-    /// Gives each row to the rank whose cache owns its sample, as far as all ranks keep as many
-    /// rows as each other: with caches that together hold the dataset, ranks hardly read it again.
-    /// All ranks need the same `cache_bytes`, which is then the part of each in what they keep
-    /// together, and not part of the order: the global batches and states are those of a run
-    /// without a cache, whatever the number of ranks. Only which rank a row is on is different, so
-    /// each sees mostly the same samples again: mind that where batches are normalised within a
-    /// rank.
+    /// Gives each row to the rank with the cache that owns its sample, as far as all ranks keep
+    /// equally many rows: with caches that together hold the dataset, ranks hardly read it again.
+    /// All ranks need the same `cache_bytes`, which is then each rank's share of the common cache,
+    /// and not part of the order: the global batches and states are those of a run without a cache,
+    /// for any number of ranks. Only the rank of a row differs, so that each rank sees mostly the
+    /// same samples again: consider this if batches are normalised within a rank.
     pub locality: bool,
-    /// With `locality`, how many ranks share the `cache_folder` and own its samples together: those
-    /// of one machine, which follow each other. 1 where each rank has a cache of its own.
+    /// With `locality`, the number of ranks that share the `cache_folder` and own its samples
+    /// together: consecutive ranks of one machine. 1 if each rank has a separate cache.
     pub ranks_per_cache: u32,
-    /// Which images are kept.
+    /// Choice of the kept images.
     pub cache_policy: CachePolicy,
-    /// The folder in which they are kept instead of in memory: on a local disk, for datasets in a
-    /// store. Loaders that draw the same samples with the same seed share it, those of other ranks
-    /// and later runs, too; others have a folder of their own in it. What is in it may be deleted
-    /// at any time.
+    /// Folder that keeps them instead of memory: on a local disk, for datasets in a store. Loaders
+    /// that draw the same samples with the same seed share it, including those of other ranks and
+    /// later runs; others use a separate folder in it. Its contents may be deleted at any time.
     pub cache_folder: Option<PathBuf>,
     /// Transport by which ranks send each other the samples of moved rows; `None` to read them from
-    /// storage. With `locality`, all ranks or none: they wait for each other, so they have to train
-    /// together, each in its own process or thread. What fails costs reads.
+    /// storage. With `locality`, for all ranks or none: they wait for each other, so that they must
+    /// train together, each in a separate process or thread. Failures cost reads.
     pub exchange: Option<Arc<dyn Exchange>>,
     /// Access to stored images.
     pub access: Access,
-    /// Threads that decode; 0 for one per core.
+    /// Number of decoding threads; 0 for one per core.
     pub threads: usize,
-    /// Threads that only read, each one sample at a time: as many as requests are to be in flight
-    /// at storage that takes its time. That is the queue depth of the storage; with
-    /// [`Access::Direct`], where nothing is read ahead by the system, take 8 or more. 0 lets the
-    /// decoding threads read.
+    /// Number of threads that only read, each one sample at a time: the number of requests in
+    /// flight at slow storage, which is its queue depth; with [`Access::Direct`], for which the
+    /// system reads nothing ahead, take 8 or more. 0 lets the decoding threads read.
     pub fetch_threads: usize,
-    /// Bytes of encoded images that are fetched before a thread reads them, from datasets in stores:
-    /// near ones with one request, and up to 128 requests of the process in flight, whatever the
-    /// threads. 0 for none. With `exchange` as many of those that other ranks send, and, in a round,
-    /// of those that are sent to them.
+    /// Bytes of encoded images that are fetched before a thread reads them, from datasets in
+    /// stores: near ones with one request, and up to 128 requests of the process in flight, for any
+    /// number of threads. 0 for none. With `exchange`, also the limit on the samples from other
+    /// ranks and, in a round, on the samples sent to them.
     pub ahead_bytes: u64,
-    /// Batches that are made ahead, at least one, as far as `prefetch_bytes` allows.
+    /// Number of batches made ahead, at least one, as far as `prefetch_bytes` allows.
     pub prefetch: usize,
-    /// Memory for batches, those that were handed over and not dropped yet included: a consumer that
-    /// keeps batches gets new memory up to here. Two batches are always allowed.
+    /// Memory for batches, including delivered ones that are not dropped yet: a consumer that keeps
+    /// batches gets new memory up to this limit. Two batches are always allowed.
     pub prefetch_bytes: u64,
-    /// The GPU that decodes and holds the batches; `None` for batches in the host's memory. Needs
-    /// the feature `gpu`.
+    /// GPU that decodes and holds the batches; `None` for batches in host memory. Requires the
+    /// feature `gpu`.
     pub device: Option<DeviceOptions>,
 }
 
@@ -179,14 +174,14 @@ impl Default for Options {
     }
 }
 
-/// More threads than any machine has use for.
+/// More threads than any machine can use.
 const MAX_THREADS: usize = 4096;
 
 impl Options {
-    /// Refuses what cannot be.
+    /// Refuses invalid options.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |option, what: String| Err(Error::usage(option, what));
         if self.batch_size == 0 {
@@ -246,7 +241,7 @@ impl Options {
                 format!("{} rows of {row} bytes are too large", self.batch_size),
             );
         }
-        // What the system refuses later ends the process.
+        // A later refusal of the system would end the process.
         let n_bytes = self.output.n_bytes().saturating_mul(self.batch_size as usize);
         if self.device.is_none() && Vec::<u8>::new().try_reserve_exact(n_bytes).is_err() {
             let what = format!(
@@ -298,20 +293,20 @@ impl Options {
         Ok(())
     }
 
-    /// Caches of all ranks together.
+    /// Returns the number of caches of all ranks together.
     pub(crate) fn n_caches(&self) -> u32 {
         self.world.size.checked_div(self.ranks_per_cache).unwrap_or_default()
     }
 
-    /// Number of the cache that this rank has a part in.
+    /// Returns the number of the cache that this rank shares.
     pub(crate) fn cache(&self) -> u32 {
         self.world.rank.checked_div(self.ranks_per_cache).unwrap_or_default()
     }
 
-    /// Refuses what a GPU has no use for.
+    /// Refuses options that a GPU does not support.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
         if let Some(mix) = &self.mix {
             let what = "batches on a GPU are not mixed: mix them there with what the training has \
@@ -331,7 +326,6 @@ impl Options {
         Ok(())
     }
 
-    /// Decoding threads.
     pub(crate) fn n_threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -339,17 +333,17 @@ impl Options {
         }
     }
 
-    /// Buffers of the ring: what is made ahead, what is on its way on a GPU, and one that the
-    /// consumer holds.
+    /// Returns the number of buffers in the ring: batches made ahead, batches in flight on a GPU,
+    /// and one that the consumer holds.
     pub(crate) fn n_buffers(&self) -> usize {
         let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
         let ahead = self.prefetch.saturating_add(in_flight);
         let affordable = usize::try_from(self.most_buffers()).unwrap_or(usize::MAX);
-        // Rows that a GPU decodes are memory that is hardly ever touched.
+        // Memory for rows that a GPU decodes is hardly ever touched.
         ahead.saturating_add(1).min(affordable)
     }
 
-    /// Batches that there is memory for, those that the consumer keeps included.
+    /// Returns the number of batches that fit into memory, including those that the consumer keeps.
     pub(crate) fn most_buffers(&self) -> u64 {
         let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch_size)).max(1);
         (self.prefetch_bytes / bytes).max(2)

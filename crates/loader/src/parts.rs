@@ -1,5 +1,5 @@
-//! The parts of the loader, for those who have a loader already: [`Order`] and [`Steps`] say which
-//! samples come when, [`Renderer`] and [`Augmenter`] make pixels.
+//! The parts of the loader, for programs with a loader already: [`Order`] and [`Steps`] order the
+//! samples, [`Renderer`] and [`Augmenter`] make pixels.
 
 pub use crate::order::{
     Assignment, Batching, Cursor, Moved, Order, Owners, Permutation, Place, Places, Row, Slot,

@@ -1,4 +1,4 @@
-//! Where the time goes: counters that all threads add to.
+//! Counters of all threads, which show where the time goes.
 
 use fdconvert_storage::place::{StoreTotals, store_totals};
 use std::{
@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-/// Work that a thread can be busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Fetch,
@@ -18,7 +17,6 @@ pub(crate) enum Stage {
     Render,
 }
 
-/// The counters of a loader.
 #[derive(Debug)]
 pub(crate) struct Counters {
     strata: Vec<AtomicU64>,
@@ -37,7 +35,7 @@ pub(crate) struct Counters {
     exchanged: AtomicU64,
     exchanged_bytes: AtomicU64,
     not_exchanged: AtomicU64,
-    /// Totals of the stores when counting began.
+    /// Totals of the stores at the start of the count.
     before: Mutex<StoreTotals>,
     nanos: [AtomicU64; 4],
     first_batch: AtomicU64,
@@ -45,7 +43,7 @@ pub(crate) struct Counters {
     waited: AtomicU64,
 }
 
-/// Waits are counted by their length: bucket `b` has those below `2^(b/2)` microseconds.
+/// Waits are counted by length: bucket `b` has those below `2^(b/2)` microseconds.
 const BUCKETS: usize = 64;
 
 impl Default for Counters {
@@ -77,7 +75,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counters for so many strata.
+    /// Creates counters for `n_strata`.
     pub(crate) fn of_strata(n_strata: usize) -> Self {
         let strata = (0..n_strata).map(|_| AtomicU64::new(0)).collect();
         Self { strata, ..Self::default() }
@@ -93,34 +91,35 @@ impl Counters {
         self.fetched_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// An image was read from storage.
+    /// Counts an image read from storage.
     pub(crate) fn read_from_storage(&self, bytes: u64) {
         self.reads.fetch_add(1, Relaxed);
         self.storage_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// An image was in the loader's memory.
+    /// Counts an image found in the loader's memory.
     pub(crate) fn hit(&self) {
         self.hits.fetch_add(1, Relaxed);
     }
 
-    /// A resident image could not be kept: the disk is full, or the folder is gone.
+    /// Counts a resident image that could not be kept: the disk is full, or the folder is gone.
     pub(crate) fn not_kept(&self) {
         self.not_kept.fetch_add(1, Relaxed);
     }
 
-    /// A row was taken whose sample another cache owns.
+    /// Counts a row with a sample that another cache owns.
     pub(crate) fn moved(&self) {
         self.moved.fetch_add(1, Relaxed);
     }
 
-    /// The owner of such a row's sample has sent it.
+    /// Counts a moved row with a sample from its owner.
     pub(crate) fn exchanged(&self, bytes: u64) {
         self.exchanged.fetch_add(1, Relaxed);
         self.exchanged_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// It was to send it, and the sample has to be read from storage.
+    /// Counts a moved row with a sample that its owner did not send, so that it has to be read from
+    /// storage.
     pub(crate) fn not_exchanged(&self) {
         self.not_exchanged.fetch_add(1, Relaxed);
     }
@@ -136,12 +135,12 @@ impl Counters {
         self.retries.fetch_add(1, Relaxed);
     }
 
-    /// Images of more than 8 bits per channel became ones of 8.
+    /// Counts images of more than 8 bits per channel that were rounded to 8.
     pub(crate) fn rounded(&self, n_images: u64) {
         self.rounded.fetch_add(n_images, Relaxed);
     }
 
-    /// Returns how many did.
+    /// Returns the number of rounded images.
     pub(crate) fn n_rounded(&self) -> u64 {
         self.rounded.load(Relaxed)
     }
@@ -150,12 +149,12 @@ impl Counters {
         self.substituted.fetch_add(1, Relaxed);
     }
 
-    /// Counts a failure and returns how many there are.
+    /// Counts a failure and returns the number of failures.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.fetch_add(1, Relaxed) + 1
     }
 
-    /// A batch was handed over after `waited`, `since_start` after the epoch began.
+    /// Counts a batch that was delivered after `waited`, `since_start` after the epoch began.
     pub(crate) fn delivered(&self, waited: Duration, since_start: Duration) {
         self.batches.fetch_add(1, Relaxed);
         self.waited.fetch_add(nanos_of(waited), Relaxed);
@@ -165,7 +164,7 @@ impl Counters {
         }
     }
 
-    /// Forgets what has been counted.
+    /// Resets all counters.
     pub(crate) fn reset(&self) {
         self.sums().for_each(|counter| counter.store(0, Relaxed));
         self.first_batch.store(u64::MAX, Relaxed);
@@ -194,7 +193,7 @@ impl Counters {
         single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
     }
 
-    /// Returns what has been counted.
+    /// Returns the statistics of the counters.
     pub(crate) fn read(&self, threads: usize, elapsed: Duration) -> Stats {
         let time = |stage: Stage| {
             let nanos = self.nanos.get(stage as usize).map_or(0, |nanos| nanos.load(Relaxed));
@@ -253,7 +252,7 @@ fn bucket(wait: Duration) -> usize {
     ((micros.log2() * 2.0).floor() as usize + 1).min(BUCKETS - 1)
 }
 
-/// The upper end of the bucket in which the share of all waits lies.
+/// Returns the upper end of the bucket that contains this share of all waits.
 fn percentile(waits: &[u64], share: f64) -> Duration {
     let all: u64 = waits.iter().sum();
     let mut seen = 0;
@@ -266,100 +265,105 @@ fn percentile(waits: &[u64], share: f64) -> Duration {
     Duration::ZERO
 }
 
-/// Statistics of a loader so far, and where its time went. Times of stages are summed over threads.
+/// Statistics of a loader, and the distribution of its time. Times of stages are summed over
+/// threads.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Samples that were made into rows.
+    /// Number of samples made into rows.
     pub samples: u64,
-    /// The same for each group of samples that are spread evenly, as in
+    /// Number of samples in each group of samples that are spread evenly, as in
     /// [`Loader::residents`](crate::Loader::residents).
     pub strata: Vec<u64>,
-    /// Batches that were handed over.
+    /// Number of delivered batches.
     pub batches: u64,
-    /// Batches that were handed over and not dropped yet. Each keeps memory that the loader makes
-    /// batches in: once that is all there is, as [`Options::prefetch`](crate::Options::prefetch)
-    /// and `prefetch_bytes` say, the next batch is waited for until one is dropped.
+    /// Number of delivered batches that are not dropped yet. Each keeps memory that the loader
+    /// makes batches in: once they take all of it, as set by
+    /// [`Options::prefetch`](crate::Options::prefetch) and `prefetch_bytes`, the next batch waits
+    /// until one is dropped.
     pub kept: u64,
-    /// Samples that could not be read or decoded.
+    /// Number of samples that could not be read or decoded.
     pub failures: u64,
-    /// Rows that show another sample in place of a failed one.
+    /// Number of rows that show a substitute for a failed sample.
     pub substituted: u64,
-    /// Reads that were tried again.
+    /// Number of repeated reads.
     pub retries: u64,
-    /// Images of more than 8 bits per channel that were rounded to 8.
+    /// Number of images of more than 8 bits per channel that were rounded to 8.
     pub rounded: u64,
-    /// Bytes of encoded images, wherever they came from.
+    /// Bytes of encoded images from any source.
     pub fetched_bytes: u64,
-    /// Bytes of encoded images that were read from storage; where maps are read, the system may
-    /// have had them in its page cache.
+    /// Bytes of encoded images read from storage; the system may have had those from maps in its
+    /// page cache.
     pub storage_bytes: u64,
-    /// Images that were read from storage.
+    /// Number of images read from storage.
     pub reads: u64,
-    /// Images that were in the loader's own memory, and were not read from storage for this epoch.
+    /// Number of images found in the loader's memory, and not read from storage for this epoch.
     pub hits: u64,
-    /// Images that were to be kept in a folder and could not be: the disk is full, or it is gone.
+    /// Number of images that a folder should have kept and could not: the disk is full, or the
+    /// folder is gone.
     pub not_kept: u64,
-    /// Rows whose samples another cache owns than this rank's, with
-    /// [`Options::locality`](crate::Options::locality): those that it was dealt because it owns
-    /// too few of a global batch.
+    /// Number of rows with samples that another cache than this rank's owns, with
+    /// [`Options::locality`](crate::Options::locality): this rank takes them because it owns too
+    /// few of a global batch.
     pub moved: u64,
-    /// Those of them whose samples came from their owners, with
+    /// Number of moved rows with samples from their owners, with
     /// [`Options::exchange`](crate::Options::exchange). They count neither as hits nor as reads.
     pub exchanged: u64,
-    /// Bytes of their images.
+    /// Bytes of images from owners.
     pub exchanged_bytes: u64,
-    /// Those that were to come and did not, and were read from storage: their owners could not send
-    /// them, they came damaged, there was no room for them, or the exchange has ended.
+    /// Number of moved rows with samples that should have come from owners, and were read from
+    /// storage: their owners could not send them, they arrived damaged, there was no room for them,
+    /// or the exchange has ended.
     pub not_exchanged: u64,
-    /// Requests to stores by this process; those that were repeated after a failure count once.
+    /// Number of requests to stores by this process; retries do not count.
     pub requests: u64,
-    /// Bytes of objects that they brought. What is over [`storage_bytes`](Self::storage_bytes) was
-    /// asked for beside the images: labels, and whatever else the process reads from stores.
+    /// Bytes of objects in the responses. The excess over [`storage_bytes`](Self::storage_bytes) is
+    /// other data than the images: labels, and everything else that the process reads from stores.
     pub received_bytes: u64,
-    /// Those of them that lie between samples which were fetched together.
+    /// Bytes of the responses between samples that were fetched together.
     pub over_fetched_bytes: u64,
     /// Time spent reading images.
     pub fetch: Duration,
     /// Time spent decoding.
     pub decode: Duration,
-    /// Time spent drawing images that are stored nowhere.
+    /// Time spent drawing images.
     pub draw: Duration,
     /// Time spent resizing, augmenting and writing into batches.
     pub render: Duration,
     /// Time the consumer waited for batches.
     pub stalled: Duration,
-    /// Half of the waits were at most this long, to a factor of 1.4.
+    /// Median length of the waits, to a factor of 1.4.
     pub stall_p50: Duration,
-    /// 95 % of them.
+    /// 95th percentile of the waits.
     pub stall_p95: Duration,
-    /// 99 % of them.
+    /// 99th percentile of the waits.
     pub stall_p99: Duration,
-    /// From the start of the epoch to its first batch, the shortest so far.
+    /// Shortest time so far from the start of an epoch to its first batch.
     pub first_batch: Option<Duration>,
-    /// Since the loader was made or its statistics were reset.
+    /// Time since the loader was created or its statistics were reset.
     pub elapsed: Duration,
-    /// Decoding threads.
+    /// Number of decoding threads.
     pub threads: usize,
     /// Bottleneck of the loader.
     pub verdict: Verdict,
-    /// Counts of rows by their decoder, where a GPU takes part.
+    /// Counts of rows by their decoder, if a GPU takes part.
     pub decoded: Option<Decoded>,
 }
 
-/// Rows of the batches that were handed over, counted by their decoder.
+/// Rows of the delivered batches, counted by their decoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded {
-    /// Rows that the kernels decoded from entry points.
+    /// Number of rows that the kernels decoded from entry points.
     pub by_index: u64,
-    /// Rows that nvJPEG decoded.
+    /// Number of rows that nvJPEG decoded.
     pub by_nvjpeg: u64,
-    /// Rows that the GPU drew: fractals.
+    /// Number of rows that the GPU drew: fractals.
     pub drawn_on_gpu: u64,
-    /// Rows that the CPU decoded or drew, and that were uploaded.
+    /// Number of rows that the CPU decoded or drew for upload.
     pub by_cpu: u64,
-    /// Those of them that were tried on the GPU first: damaged, or of a kind it does not know.
+    /// Number of rows of the CPU that failed on the GPU first: damaged, or of a kind that the GPU
+    /// does not support.
     pub failed_on_gpu: u64,
     /// Bytes of encoded images that the GPU keeps.
     pub stored_bytes: u64,
@@ -369,18 +373,18 @@ pub struct Decoded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Batches are taken more slowly than they are made.
+    /// The consumer takes batches more slowly than they are made.
     Consumer,
     /// Reading encoded images.
     Disk,
-    /// Decoding and what follows.
+    /// Decoding and the later stages.
     Decode,
-    /// Drawing images that are stored nowhere, and what follows.
+    /// Drawing images, and the later stages.
     Render,
 }
 
 impl Verdict {
-    /// Its name in reports.
+    /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -393,20 +397,20 @@ impl Verdict {
 }
 
 impl Stats {
-    /// The share of images that the loader's own memory had; 0 before the first.
+    /// Returns the share of images found in the loader's memory; 0 before the first.
     #[must_use]
     pub fn hit_share(&self) -> f64 {
         let all = self.hits.saturating_add(self.reads);
         if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
     }
 
-    /// Time spent on making rows of what was read, or of what need not be read.
+    /// Returns the time spent on making rows after any reads.
     #[must_use]
     pub fn work(&self) -> Duration {
         self.decode + self.draw + self.render
     }
 
-    /// A consumer that hardly waits is the bound; else whatever the threads spent more time on.
+    /// A consumer that hardly waits is the bottleneck; else the longer stage of the threads.
     fn judge(&self) -> Verdict {
         if self.stalled.as_secs_f64() < 0.05 * self.elapsed.as_secs_f64() {
             Verdict::Consumer

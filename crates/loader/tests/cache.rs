@@ -1,8 +1,8 @@
-//! Groups of samples and images in memory: every sample exactly once, whatever is kept, in batches
-//! that are alike.
+//! Groups of samples and images in memory: every sample exactly once with any cache, in uniform
+//! batches.
 //!
-//! `LOADER_CASES=10000 cargo test --release -p fdconvert-loader --test cache` tries as many cases;
-//! without it, some two hundred.
+//! `LOADER_CASES=10000 cargo test --release -p fdconvert-loader --test cache` tries that number of
+//! cases; the default is some two hundred.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -40,7 +40,7 @@ fn loader(reader: &Arc<Groups>, options: Options) -> Loader {
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
 }
 
-/// `bytes`, or none where they would keep no image, which is refused.
+/// Returns `bytes`, or 0 if they would keep no image, which is refused.
 fn kept(reader: &Arc<Groups>, bytes: u64, policy: CachePolicy) -> u64 {
     let leg = Leg { world: 1, batch: 1, threads: 1, fetch_threads: 0, prefetch: 1, steps: 0 };
     let options = options(&leg, 0, bytes, policy);
@@ -59,12 +59,13 @@ fn sorted(samples: &[u64]) -> Vec<u64> {
     samples
 }
 
-/// Returns how many samples a stratum may be off its share in a batch, see `order/mod.rs`.
+/// Returns the number of samples by which a stratum may miss its share in a batch, see
+/// `order/mod.rs`.
 fn limit(share: f64, n_strata: usize) -> f64 {
     1.0 + share * n_strata.saturating_sub(2) as f64 + 1e-9
 }
 
-/// Whole epochs of one rank: what comes when, and what of it is read.
+/// Checks the order and the reads of whole epochs of one rank.
 fn check_epochs(
     reader: &Arc<Groups>,
     leg: &Leg,
@@ -113,7 +114,7 @@ fn check_epochs(
     Ok(())
 }
 
-/// An epoch in legs, on any number of ranks, is the line of one that was never stopped.
+/// An epoch in legs, on any number of ranks, equals the line of an uninterrupted one.
 fn check_legs(
     reader: &Arc<Groups>,
     legs: &[Leg],
@@ -206,7 +207,7 @@ fn two_strata_keep_their_share_within_one_and_a_half() {
     }
 }
 
-/// The order of a mixed set with residents is part of what states mean: it never changes.
+/// The meaning of states includes the order of a mixed set with residents, which must never change.
 #[test]
 fn the_order_of_groups_and_residents_never_changes() {
     let reader = Groups::new(&[7, 5]);
@@ -297,7 +298,7 @@ fn caches_that_cannot_be_are_refused() {
     assert!(Loader::new(weighted, base()).is_ok());
 }
 
-/// Weights hold for each group; a batch of a dataset's own order ignores groups.
+/// Weights hold for each group; a batch in a dataset's own order ignores groups.
 #[test]
 fn weights_are_shared_among_groups() {
     let reader = Groups::new(&[5, 6, 1]);

@@ -1,4 +1,4 @@
-//! Labels of several datasets are numbered by the names of their classes.
+//! Labels of several datasets are numbered by their class names.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -12,7 +12,7 @@ fn dataset(names: &[&str]) -> Arc<dyn Reader> {
     Memory::new(4).with_classes(2, names)
 }
 
-/// In the order of the datasets.
+/// Returns options for the order of the datasets.
 fn ordered(batch: u32) -> Options {
     Options { shuffle: Shuffle::None, ..options(batch, 16) }
 }
@@ -40,12 +40,12 @@ fn several_datasets_are_numbered_by_name() {
     let mut loader = open(&both, ordered(3)).unwrap();
     assert_eq!(labels(&mut loader), [1, 2, 1, 2, 0, 1, 0, 1]);
     assert_eq!(loader.datasets().class_names(), list(&["bird", "cat", "dog"]).as_ref());
-    // The same list, in whatever order, stays what it is.
+    // An equal list in the same order is unchanged.
     let alike = [dataset(&["dog", "cat"]), dataset(&["dog", "cat"])];
     let mut loader = open(&alike, ordered(3)).unwrap();
     assert_eq!(labels(&mut loader), [0, 1, 0, 1, 0, 1, 0, 1]);
     assert_eq!(loader.datasets().class_names(), list(&["dog", "cat"]).as_ref());
-    // Numbers without names are numbers.
+    // Numbers without names stay numbers.
     let mut loader = open(&[dataset(&[]), dataset(&[])], ordered(3)).unwrap();
     assert_eq!(labels(&mut loader), [0, 1, 0, 1, 0, 1, 0, 1]);
     assert_eq!(loader.datasets().class_names(), None);
@@ -99,7 +99,8 @@ fn a_list_of_classes_numbers_them() {
     let mut loader = open(&both, options()).unwrap();
     assert_eq!(labels(&mut loader), [1, 0, 1, 0, 2, 1, 2, 1]);
     assert_eq!(loader.datasets().class_names(), classes.as_ref());
-    // One alone, such as a validation set in which a class is missing, and one without names.
+    // One dataset alone, such as a validation set without one of the classes, and one without
+    // names.
     assert_eq!(labels(&mut open(&both[..1], options()).unwrap()), [1, 0, 1, 0]);
     assert_eq!(labels(&mut open(&[dataset(&[])], options()).unwrap()), [0, 1, 0, 1]);
     let unknown: Arc<dyn Reader> = Memory::new(4);
@@ -129,7 +130,7 @@ fn a_list_of_classes_numbers_objects_too() {
         Options { label, objects, classes: classes.clone(), ..ordered(4) }
     };
     let named = with(r#""category": [0, -1], "category_name": ["cat", null]"#);
-    // Of datasets that number their classes in two ways, too.
+    // Also datasets that number their classes in two ways.
     let both = [named, with(r#""label": ["bird", "cat"]"#), with(r#""category": [2, 0]"#)];
     for label in [Label::None, Label::Auto] {
         let mut loader = open(&both, options(label)).unwrap();

@@ -1,4 +1,4 @@
-//! Batches on a GPU that is none: order, failures and states are those of the loader on the CPU.
+//! Batches on an emulated GPU: order, failures and states equal those of the loader on the CPU.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
@@ -21,7 +21,7 @@ fn on_device(reader: &Arc<Memory>, options: Options, device: DeviceOptions) -> L
     loader(reader, Options { device: Some(device), ..options })
 }
 
-/// The images of a batch on the GPU.
+/// Copies the images of a batch from the GPU.
 fn to_host(batch: &Batch) -> Result<Vec<u8>, Error> {
     match batch.memory() {
         Where::Device(images) => images.to_host(),
@@ -33,7 +33,7 @@ fn decoded(loader: &Loader) -> Decoded {
     loader.stats().decoded.unwrap()
 }
 
-/// The same rows, with pixels that differ by no more than two ways to resize do.
+/// Checks that rows are equal, with pixels within the difference of two resize methods.
 fn assert_alike(cpu: &Batch, gpu: &Batch) {
     assert_eq!((cpu.epoch(), cpu.step(), cpu.state()), (gpu.epoch(), gpu.step(), gpu.state()));
     assert_eq!(cpu.shape(), gpu.shape());
@@ -58,7 +58,7 @@ fn batches_are_those_of_the_cpu() {
     let _fake = FakeDriver::take().unwrap();
     for (options, last) in [
         (random_crop(), Last::Short),
-        // Not so small that the CPU would decode smaller images.
+        // Large enough that the CPU does not decode smaller images.
         (options(16, 16), Last::Pad),
         (Options { world: World { rank: 1, size: 2 }, ..random_crop() }, Last::Drop),
     ] {
@@ -79,7 +79,7 @@ fn batches_are_those_of_the_cpu() {
         }
         let decoded = decoded(&gpu);
         assert_eq!(decoded.by_index + decoded.by_cpu, n_rows);
-        // Two of three are JPEGs.
+        // Two of three images are JPEGs.
         assert!(decoded.by_index > decoded.by_cpu, "{decoded:?}");
         assert_eq!(decoded.failed_on_gpu, 0);
     }
@@ -90,14 +90,14 @@ fn columns_are_in_the_hosts_memory_and_follow_their_rows() {
     let _fake = FakeDriver::take().unwrap();
     let fields = vec!["label".to_owned()];
     for policy in [OnError::Substitute, OnError::Skip] {
-        // Images whose ends are missing.
+        // Truncated images.
         let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
         let failures = Failures { on_error: policy, ..Failures::default() };
         let options = Options { fields: fields.clone(), failures, ..random_crop() };
         let mut gpu =
             on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
         let mut n_zero = 0;
-        // From the second epoch on images are in the cache of the GPU.
+        // From the second epoch on, images are in the cache of the GPU.
         for batch in (0..3).flat_map(|_| gpu.by_ref().collect::<Vec<_>>()).map(Result::unwrap) {
             let Some(Column::Int(column)) = batch.field("label") else { panic!() };
             assert_eq!(batch.labels(), Some(&column[..]));
@@ -172,7 +172,7 @@ fn nvjpeg_takes_what_the_kernels_leave() {
         assert_eq!(decoded.failed_on_gpu, 0);
     }
     drop(library);
-    // By name it must be there; otherwise the CPU does its part.
+    // If requested by name it must exist; otherwise the CPU takes over.
     let nowhere = |decoder| DeviceOptions { decoder, nvjpeg: Some("/none".into()), ..device() };
     let datasets = Datasets::one(without.clone()).unwrap();
     let options = |device| Options { device: Some(device), ..random_crop() };
@@ -224,7 +224,7 @@ fn failures_are_those_of_the_cpu() {
             (gpu.samples, gpu.failures, gpu.substituted)
         );
     }
-    // Raised in its turn, after the batches before it.
+    // Raised in order, after the batches before it.
     let reader = Memory::new(40).broken(&[18]).with_entry_points();
     let mut gpu =
         on_device(&reader, Options { shuffle: Shuffle::None, ..options(8, 16) }, device());
@@ -247,7 +247,7 @@ fn resumed_runs_go_on_exactly() {
         for _ in 0..taken {
             first.next_batch().unwrap().unwrap();
         }
-        // Stopped, the loader continues itself; its state does so elsewhere, also on the CPU.
+        // A stopped loader continues; its state also continues in another loader and on the CPU.
         let state = first.state();
         first.stop();
         assert_eq!(on_all(&mut first), all[taken..]);
@@ -259,7 +259,7 @@ fn resumed_runs_go_on_exactly() {
         let samples: Vec<_> = third.map(|batch| batch.unwrap().samples().to_vec()).collect();
         assert!(samples.iter().eq(all[taken..].iter().map(|(samples, _)| samples)));
     }
-    // Not while batches are on their way, also when the last ones are.
+    // A restore fails while batches are in flight, including the last ones.
     let start = on_device(&reader, random_crop(), device()).state();
     let mut under_way = on_device(&reader, random_crop(), device());
     for _ in &all {
@@ -270,7 +270,7 @@ fn resumed_runs_go_on_exactly() {
     assert!(under_way.next_batch().is_none());
     under_way.restore(&start).unwrap();
     assert_eq!(on_all(&mut under_way), all);
-    // Stopped behind the last batch, the epoch's end is still to come.
+    // Stopped after the last batch, the end of the epoch is still to come.
     let mut whole = on_device(&reader, random_crop(), device());
     for expected in &all {
         assert_eq!(whole.next_batch().unwrap().unwrap().samples(), expected.0);
@@ -304,9 +304,9 @@ fn kept_images_are_not_read_again() {
         assert_eq!(on_two_epochs(&mut keeping), streamed);
         assert!(decoded(&keeping).stored_bytes > 0);
     }
-    // In the second epoch only the twenty that are no JPEGs.
+    // In the second epoch only the twenty that are not JPEGs.
     assert_eq!(reader.n_reads() - before, 2 * (60 + 20));
-    // As many as there is room for.
+    // The number that fits.
     let options = DeviceOptions { device_cache_bytes: 8 << 10, ..device() };
     let mut keeping = on_device(&reader, random_crop(), options);
     assert_eq!(on_two_epochs(&mut keeping), streamed);
@@ -389,18 +389,18 @@ fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
         assert!(seen == expected[..seen.len()], "call {call}");
         fake.reset();
         match failed {
-            // It continues after the last batch that was handed over.
+            // It continues after the last delivered batch.
             Some(error) => {
                 assert!(matches!(error, Error::Device { .. }), "call {call}: {error}");
                 if n_delivered > seen.len() {
-                    // Copying to the host has failed, of which the loader does not know. What is
-                    // lost with a context is lost for batches in flight, too.
+                    // A copy to the host has failed, unknown to the loader. A lost context is lost
+                    // for batches in flight, too.
                     gpu.stop();
                 }
                 assert!(on_all(&mut gpu) == expected[n_delivered..], "call {call}");
                 n_noticed += 1;
             }
-            // Giving something back failed, which no one could do anything about.
+            // A release failed, which no caller could handle.
             None => assert_eq!(seen.len(), expected.len(), "call {call} failed unnoticed"),
         }
         drop(gpu);

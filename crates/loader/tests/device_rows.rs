@@ -1,4 +1,4 @@
-//! Rows that a GPU changes or draws, on one that is none: bit for bit what the CPU makes of the same
+//! Rows that an emulated GPU changes or draws: bit for bit those that the CPU makes of the same
 //! pixels.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ fn datasets(readers: &[Arc<dyn Reader>]) -> Datasets {
     Datasets::weighted(readers.iter().map(|reader| (reader.clone(), 1.0)).collect()).unwrap()
 }
 
-/// The rows of an epoch by sample, wherever they are.
+/// Returns the rows of an epoch by sample, from any memory.
 fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u8>> {
     let mut rows = BTreeMap::new();
     for batch in loader.by_ref() {
@@ -48,7 +48,7 @@ fn bytes(batch: &Batch) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// The rows of an epoch on the GPU, and what made them.
+/// Returns the rows of an epoch on the GPU, and their decoders.
 fn on_device(
     readers: &[Arc<dyn Reader>],
     options: Options,
@@ -68,12 +68,12 @@ fn key(sample: u64) -> Key {
     Key { seed: SEED, epoch: 0, sample, occurrence: 0 }
 }
 
-/// What the CPU makes of pixels that have the size of the output.
+/// Returns the CPU's row for pixels with the size of the output.
 fn rendered(pixels: &[u8], options: &Options, sample: u64) -> Vec<u8> {
     let (width, height) = options.output.size;
     let area = Area { x: 0, y: 0, width, height };
     let region = Region { pixels, area, channels: 3, denominator: 1 };
-    // Whether a row is flipped depends on its key alone.
+    // The flip depends only on the key.
     let flip = Geometry::of(Crop::None, options.flip, (width, height), (9, 9), key(sample)).flip;
     let geometry = Geometry { rect: area.into(), needed: area, flip, inset: None };
     let mut row = vec![0; options.output.n_bytes()];
@@ -87,8 +87,8 @@ fn output(size: (u32, u32), dtype: DType, layout: Layout) -> Output {
     Output { size, dtype, layout, normalise }
 }
 
-/// Rows that were decoded by `device` and augmented by the GPU, against the CPU's augmentation of
-/// the pixels that the GPU decodes; the others against the CPU's rows.
+/// Compares rows that `device` decoded and the GPU augmented with the CPU's augmentation of the
+/// pixels that the GPU decodes; the others with the CPU's rows.
 fn check_augmented(reader: &Arc<dyn Reader>, augmented: &Options, device: &DeviceOptions) {
     let readers = [reader.clone()];
     let levels = Output { size: augmented.output.size, ..options(1, 1).output };
@@ -100,7 +100,7 @@ fn check_augmented(reader: &Arc<dyn Reader>, augmented: &Options, device: &Devic
     assert_eq!(decoded.failed_on_gpu, 0);
     assert_eq!(found.len(), plain.len());
     for (sample, row) in &found {
-        // As `Memory` encodes them, which has no more than a hundred.
+        // As `Memory` encodes them, which repeats a hundred images.
         let is_jpeg = sample % 100 % 3 != 2;
         let expected = if is_jpeg {
             rendered(&plain[sample], augmented, *sample)
@@ -130,7 +130,7 @@ fn every_change_of_every_strength_is_that_of_the_cpu() {
                 ops.insert((op as u32, strength < 0.0));
             });
         }
-        // All but the one that no policy but AutoAugment draws, and those that have a sign twice.
+        // All but the one that only AutoAugment draws, and those with two signs.
         let n_signed = if magnitude == 0 { 0 } else { 9 };
         assert_eq!(ops.len(), Op::ALL.len() - 1 + n_signed, "magnitude {magnitude}");
         let output = output(size, DType::U8, Layout::Nhwc);
@@ -184,7 +184,7 @@ const RECIPES: [(&str, bool); 7] = [
         "fractal:svd?classes=3&instances=8&points=600&size=64&sampler=lanes64-v1&draw=point_gray",
         true,
     ),
-    // Larger than what fits into shared memory.
+    // Too large for shared memory.
     ("fractal:svd?classes=2&instances=3&points=9000&size=300&sampler=lanes64-v1", true),
     ("fractal:fractaldb?classes=2&instances=100&points=600&size=64&sampler=fractaldb-v1", false),
     (
@@ -218,7 +218,7 @@ fn drawn_rows_are_those_of_the_cpu() {
             ((side, side), Crop::None, true),
             ((side - 8, side - 8), Crop::Center { resize: side }, true),
             ((side - 10, side - 30), Crop::Center { resize: side }, true),
-            // What is resized is made by the CPU, whose filter is another one.
+            // The CPU makes resized images, because its filter differs.
             ((40, 24), Crop::None, false),
             ((32, 40), random, false),
         ];
@@ -241,7 +241,7 @@ fn drawn_rows_are_those_of_the_cpu() {
                         "{recipe} {output:?} {crop:?} {flip} {augment:?}"
                     );
                     let n_drawn = if is_drawn && is_whole { found.len() as u64 } else { 0 };
-                    // Those that are too empty are left to the CPU.
+                    // Images that are too empty are left to the CPU.
                     assert!(decoded.drawn_on_gpu <= n_drawn, "{recipe}: {decoded:?}");
                     assert!(decoded.drawn_on_gpu * 2 >= n_drawn, "{recipe}: {decoded:?}");
                     assert_eq!(decoded.drawn_on_gpu + decoded.by_cpu, found.len() as u64);
@@ -291,7 +291,7 @@ fn epochs_that_vary_are_drawn_as_such() {
     assert!(gpu.stats().decoded.unwrap().drawn_on_gpu > 0);
 }
 
-/// JPEGs, drawings of two canvases, and what the CPU makes, in one batch.
+/// JPEGs, drawings of two canvases, and images for the CPU, in one batch.
 #[test]
 fn drawn_rows_come_beside_others() {
     let _fake = FakeDriver::take().unwrap();

@@ -1,5 +1,5 @@
-//! Reading past the page cache: the same batches from every format, damage that is not delivered,
-//! and rates that are held.
+//! Reads past the page cache: equal batches from every format, no delivery of damage, and bounded
+//! rates.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -39,7 +39,8 @@ fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> 
     common::packed(format, out, &Schema::new(fields).unwrap(), &samples)
 }
 
-/// Forty images that the format holds; some are larger than a block of the disk, some smaller.
+/// Returns forty images that the format holds; some are larger than a block of the disk, some
+/// smaller.
 fn images(format: &dyn Format) -> Vec<Encoded> {
     let image = |number: u32| {
         let (width, height, seed) = (20 + number, 18 + number * 2, u64::from(number));
@@ -101,7 +102,7 @@ fn direct_batches_are_those_of_maps() {
     });
 }
 
-/// The pixels of a flipped bit look like pixels: only the checksum tells.
+/// A flipped bit still looks like pixels: only the checksum detects it.
 #[test]
 fn a_flipped_bit_is_not_delivered() {
     each_format(|format, out, reader| {
@@ -139,13 +140,13 @@ fn a_flipped_bit_is_not_delivered() {
     });
 }
 
-/// Nothing about a wrong label looks wrong.
+/// A wrong label looks like any other.
 #[test]
 fn a_flipped_label_is_not_delivered() {
     let folder = tempfile::tempdir().unwrap();
     let (format, out) = (Beton::default(), folder.path().join("a.beton"));
     pack(&format, &out, &images(&format));
-    // The label of the first row, behind the header, two descriptors and the image's cell.
+    // The label of the first row, after the header, two descriptors and the image's cell.
     let (file, at) = (File::options().write(true).open(&out).unwrap(), 24 + 2 * 1041 + 16);
     file.write_all_at(&[7], at).unwrap();
     let reader: Arc<dyn Reader> = format.open(&out).unwrap().into();
@@ -177,7 +178,7 @@ fn datasets_that_do_not_say_where_images_lie_are_refused() {
     assert!(said.contains("memory does not know") && said.starts_with("access"), "{said}");
 }
 
-/// What a slow disk would take is waited for with either access, and not for what is in memory.
+/// Both kinds of access wait for a slow disk's time, except for images in memory.
 #[test]
 fn throttles_are_paid_for_every_read_and_for_no_hit() {
     each_format(|format, _, reader| {
@@ -192,7 +193,7 @@ fn throttles_are_paid_for_every_read_and_for_no_hit() {
             let mut running = loader(&storage.around(reader.clone()), throttled);
             assert_eq!(epoch(&mut running).len(), 8);
             let took = start.elapsed();
-            // What is owed now is at least what all bytes cost, and it has been waited for.
+            // The debt is at least the cost of all bytes, and has been waited for.
             assert!(throttle.reserve(0, start) >= Duration::from_millis(99), "{}", format.name());
             assert!(took >= Duration::from_millis(99), "{took:?}");
             assert_eq!(running.stats().storage_bytes, bytes);

@@ -1,5 +1,5 @@
-//! Images that are drawn and stored nowhere: rows as if they had been stored, at the size that is
-//! shown, and no time of a disk.
+//! Images that are drawn instead of stored: rows equal stored ones, at the displayed size and
+//! without disk time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fdconvert_core::{
@@ -14,7 +14,7 @@ use fdconvert_loader::{
 use fdconvert_profile::{SlowStorage, Throttle};
 use std::{sync::Arc, time::Duration};
 
-/// Two levels, colours, grays of lines, and white points; each has another size of its own.
+/// Two levels, colours, grays of lines, and white points; each with another size.
 const RECIPES: [&str; 5] = [
     "fractal:fractaldb?classes=2&instances=200&points=600&size=61",
     "fractal:svd?classes=2&instances=3&points=600&size=64",
@@ -27,8 +27,7 @@ fn reader(recipe: &str) -> Arc<dyn Reader> {
     Arc::new(FormulaReader::of_recipe(&Recipe::parse(recipe).unwrap()).unwrap())
 }
 
-/// The same samples as a dataset that stores them, of which the loader knows no more than their
-/// encoded images.
+/// The same samples as a dataset that stores them; the loader sees only their encoded images.
 struct Stored(Arc<dyn Reader>);
 
 impl Source for Stored {
@@ -72,7 +71,7 @@ fn options(size: (u32, u32), crop: Crop) -> Options {
     Options { batch_size: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
 }
 
-/// The first batches of an epoch: samples, labels and images.
+/// Returns the first batches of an epoch: samples, labels and images.
 fn batches(reader: Arc<dyn Reader>, options: Options) -> Vec<(Vec<u64>, Vec<i64>, Vec<u8>)> {
     let loader = Loader::new(Datasets::one(reader).unwrap(), options).unwrap();
     let parts = |batch: Batch| {
@@ -86,7 +85,7 @@ fn batches(reader: Arc<dyn Reader>, options: Options) -> Vec<(Vec<u64>, Vec<i64>
 fn drawn_rows_are_those_of_stored_images() {
     let random = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.33) };
     let geometries = [
-        // Nothing changes for one of the recipes, the others are made smaller and larger.
+        // One of the recipes has this size already, the others are scaled down and up.
         ((64, 64), Crop::None),
         ((61, 61), Crop::None),
         ((40, 24), Crop::None),
@@ -141,7 +140,7 @@ fn recipes_without_a_size_are_drawn_as_they_are_shown() {
         ((48, 48), Crop::None, auto, sized(48), own()),
         ((48, 32), Crop::None, auto, sized(48), own()),
         ((48, 48), Crop::Center { resize: 54 }, auto, sized(54), own()),
-        // Larger than what it is cut from: nothing is enlarged.
+        // Larger than the image to cut from: nothing is enlarged.
         ((48, 56), Crop::Center { resize: 30 }, auto, sized(56), own()),
         ((48, 48), random, auto, own(), own()),
         ((48, 48), Crop::None, DrawSize::Own, own(), own()),
@@ -156,7 +155,7 @@ fn recipes_without_a_size_are_drawn_as_they_are_shown() {
         assert!(rows(file()) == expected(fixed.clone()), "a file, {what}");
         assert!(rows(own()) == expected(fixed), "a size, {what}");
     }
-    // Stored images are what they are.
+    // Stored images do not change.
     let stored = || -> Arc<dyn Reader> { Arc::new(Stored(reader(recipe))) };
     let with = |draw_size| Options { draw_size, ..options((48, 48), Crop::None) };
     assert!(batches(stored(), with(DrawSize::Output)) == batches(stored(), with(DrawSize::Own)));
@@ -176,7 +175,7 @@ fn epochs_that_vary_do_so_at_any_size() {
     assert!(epoch(reader(recipe), 3) != epoch(sized, 4));
 }
 
-/// Size and crop may change between two runs, so a state is of the recipe, however it is drawn.
+/// Size and crop may change between two runs, so that a state belongs to the recipe at any size.
 #[test]
 fn a_state_outlives_another_size() {
     let recipe = "fractal:svd?classes=2&instances=9&points=600";

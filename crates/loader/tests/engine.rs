@@ -33,7 +33,7 @@ fn batches_do_not_depend_on_threads_or_prefetch() {
     }
 }
 
-/// Returns where decoding may start inside of a JPEG spares time and changes nothing.
+/// Entry points inside a JPEG save time and change nothing.
 #[test]
 fn entry_points_change_no_pixel() {
     let options = |orient| Options { orient, ..random_crop() };
@@ -55,7 +55,7 @@ fn epochs_differ_and_come_back() {
     assert!(epochs[0] != epochs[1] && epochs[1] != epochs[2]);
     running.set_epoch(1).unwrap();
     assert_eq!(epoch(&mut running), epochs[1]);
-    // In the middle of an epoch as well.
+    // Also in the middle of an epoch.
     drop(running.next_batch());
     running.set_epoch(0).unwrap();
     assert_eq!(epoch(&mut running), epochs[0]);
@@ -63,8 +63,8 @@ fn epochs_differ_and_come_back() {
     assert_ne!(epoch(&mut loader(&reader, other)), epochs[0]);
 }
 
-/// Two epochs, stopped after every batch in turn: what comes after the state is what would have
-/// come, whatever the number of threads, prefetched batches included.
+/// Two epochs, stopped after every batch in turn: the batches after the state are unchanged, for
+/// any number of threads, including prefetched batches.
 #[test]
 fn resumed_runs_go_on_exactly() {
     let reader = Memory::new(29);
@@ -83,7 +83,7 @@ fn resumed_runs_go_on_exactly() {
         drop(first);
         let mut second = loader(&reader, Options { threads: 1, prefetch: 1, ..random_crop() });
         second.restore(&state).unwrap();
-        // As a training loop has it: setting the epoch it stands in changes nothing.
+        // As in a training loop: setting the current epoch changes nothing.
         second.set_epoch(second.epoch()).unwrap();
         while taken.len() < expected.len() {
             if let Some(batch) = second.next_batch() {
@@ -110,8 +110,8 @@ fn restoring_is_refused_where_it_would_repeat_or_mix() {
     assert!(said.contains("seed"), "{said}");
 }
 
-/// The state of any rank lets another number of ranks go on; each sample has the same crop on
-/// whichever rank it comes.
+/// The state of any rank lets another number of ranks continue; each sample has the same crop on
+/// any rank.
 #[test]
 fn ranks_share_the_epoch_and_may_change_in_the_middle() {
     let reader = Memory::new(53);
@@ -246,7 +246,7 @@ fn several_datasets_are_mixed_by_weight() {
     assert!(Datasets::weighted(vec![]).is_err());
 }
 
-/// A store that takes long to answer is asked for many samples at a time.
+/// A slow store gets requests for many samples at a time.
 #[test]
 fn latency_is_hidden_by_requests_in_flight() {
     let most = |fetch_threads: usize, n_samples: u64| {
@@ -321,7 +321,7 @@ fn impossible_options_are_refused() {
     assert!(refused.contains("the list of datasets is empty"), "{refused}");
 }
 
-/// Made, used a little and dropped, two at a time: no thread and no memory is left.
+/// Create, use and drop loaders, two at a time: no thread and no memory remains.
 #[test]
 fn a_thousand_loaders_leave_nothing_behind() {
     let reader = Memory::new(60);
@@ -342,13 +342,13 @@ fn a_thousand_loaders_leave_nothing_behind() {
     (0..50).for_each(cycle);
     let memory = count("VmRSS:");
     (0..1000).for_each(cycle);
-    // Other tests run beside this one: there is room for theirs.
+    // Other tests run in parallel: this leaves room for their memory.
     let grown = count("VmRSS:").saturating_sub(memory);
     assert!(grown < 100 << 10, "{grown} KiB more after a thousand cycles");
     assert!(count("Threads:") < 300);
 }
 
-/// A consumer may keep as many batches as there is memory for; then the loader waits, and says so.
+/// A consumer may keep batches up to the memory limit; then the loader waits and reports it.
 #[test]
 fn batches_that_are_kept_get_memory_up_to_the_limit() {
     let reader = Memory::new(40);

@@ -1,5 +1,5 @@
-//! Every sample exactly once, over all ranks, whatever happens on the way: stops, other numbers of
-//! ranks, threads and rows, samples that fail.
+//! Every sample exactly once, over all ranks, despite stops, changing numbers of ranks, threads and
+//! rows, and failing samples.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -16,7 +16,7 @@ use fdconvert_loader::{
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Single pixels, a kind of failure every few samples.
+/// Single pixels, with a kind of failure every few samples.
 struct Pixels {
     facts: SourceFacts,
     fails_every: u64,
@@ -93,7 +93,7 @@ fn loader(reader: &Arc<Pixels>, leg: &Leg, rank: u32, shuffle: Shuffle, policy: 
 
 fn silently<T>(work: impl FnOnce() -> T) -> T {
     static HOOK: std::sync::Once = std::sync::Once::new();
-    // Panics that are part of the test are not for the log.
+    // Intended panics are kept out of the log.
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {

@@ -1,5 +1,5 @@
 //! Samples of moved rows from the ranks that own them: the batches of plain training, each sample
-//! read once by all ranks together, and only reads when something fails.
+//! read once by all ranks together, and only additional reads after failures.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const N_SAMPLES: u64 = 250;
 const GLOBAL_BATCH: u32 = 24;
 
-/// The pixels and the label of each sample of a step.
+/// Pixels and label of each sample in a step.
 type Step = BTreeMap<u64, (u64, i64)>;
 
 fn base() -> Options {
@@ -28,15 +28,15 @@ fn base() -> Options {
     Options { augment, seed: 5, batch_size: GLOBAL_BATCH, ..common::random_crop() }
 }
 
-/// What breaks in a transport.
+/// Fault of a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// Every bit of the answers' last bytes is another one.
+    /// Flips every bit of the answers' last bytes.
     WrongAnswers,
-    /// From that call on.
+    /// Fails from that call on.
     Gone(u64),
-    /// Only that call.
+    /// Damages only that call.
     Garbled(u64),
     Panic(u64),
 }
@@ -70,7 +70,7 @@ impl Exchange for Faulty {
     }
 }
 
-/// All ranks of a training over one dataset, which counts what is read of it.
+/// All ranks of a training over one dataset, which counts its reads.
 struct Ranks {
     reader: Arc<Memory>,
     loaders: Vec<Loader>,
@@ -98,7 +98,7 @@ impl Ranks {
         Self { reader, loaders }
     }
 
-    /// Up to so many steps of an epoch, by all ranks at once.
+    /// Runs up to `n_steps` steps of an epoch, on all ranks at once.
     fn steps(&mut self, n_steps: usize) -> Vec<Step> {
         let of_ranks: Vec<Vec<Step>> = thread::scope(|scope| {
             let take = |loader| scope.spawn(move || steps_of(loader, n_steps));
@@ -140,7 +140,7 @@ fn steps_of(loader: &mut Loader, n_steps: usize) -> Vec<Step> {
     steps
 }
 
-/// The steps of all ranks as one.
+/// Joins the steps of all ranks.
 fn together(of_ranks: Vec<Vec<Step>>) -> Vec<Step> {
     let mut all = vec![Step::new(); of_ranks[0].len()];
     for steps in of_ranks {
@@ -154,7 +154,7 @@ fn together(of_ranks: Vec<Vec<Step>>) -> Vec<Step> {
     all
 }
 
-/// Epochs of one rank without a cache.
+/// Runs epochs of one rank without a cache.
 fn plain(n_epochs: u64) -> Vec<Vec<Step>> {
     let mut loader = common::loader(&Memory::new(N_SAMPLES), base());
     (0..n_epochs).map(|_| steps_of(&mut loader, usize::MAX)).collect()
@@ -181,8 +181,8 @@ fn batches_are_those_of_plain_training_and_every_sample_is_read_once() {
     }
 }
 
-/// Ranks that are not at the same step bring each other what is asked for, too: here each takes a
-/// whole epoch before the next one begins it.
+/// Ranks at different steps also serve each other's requests: here each takes a whole epoch before
+/// the next one begins it.
 #[test]
 fn ranks_may_stand_at_different_steps() {
     let mut ranks = Ranks::new(3, &[], |options| options);
@@ -194,8 +194,8 @@ fn ranks_may_stand_at_different_steps() {
     assert_eq!(ranks.sum(|stats| stats.not_exchanged), 0);
 }
 
-/// A loop over an epoch that ends early ends on all ranks at the same batch, but each is ahead of it
-/// by another number of steps.
+/// A loop that ends an epoch early ends at the same batch on all ranks, but each is ahead of it by
+/// another number of steps.
 #[test]
 fn epochs_may_end_early() {
     let plain = plain(5);
@@ -209,7 +209,7 @@ fn epochs_may_end_early() {
     assert_eq!(ranks.failures(), [""; 0]);
 }
 
-/// A run resumes with other ranks, and with and without an exchange.
+/// A run resumes with other ranks, with and without an exchange.
 #[test]
 fn an_epoch_resumes_with_other_ranks() {
     let plain = plain(1);
@@ -236,7 +236,7 @@ fn wrong_bytes_cost_reads_only() {
     }
     let lost = ranks.sum(|stats| stats.not_exchanged);
     assert!(lost > 0, "rank 1 owns nothing that moved");
-    // What did not come is read by who needs it, beside its owner.
+    // The rank that needs a missing sample reads it, in addition to its owner.
     assert_eq!(ranks.reader.n_reads(), N_SAMPLES + lost);
     assert_eq!(ranks.sum(|stats| stats.exchanged) + lost, ranks.sum(|stats| stats.moved));
     assert_eq!(ranks.failures(), [""; 0]);
@@ -303,8 +303,8 @@ fn what_does_not_fit_is_read_from_storage() {
     assert_eq!(ranks.failures(), [""; 0]);
 }
 
-/// Two machines of two ranks each, with a folder on each; with room for what all own, a folder keeps
-/// what came from the other one, too.
+/// Two machines of two ranks each, with a folder on each; with room for all samples, a folder also
+/// keeps those from the other machine.
 #[test]
 fn machines_with_folders_read_every_sample_once() {
     for (cache_bytes, keeps_all) in [(180_000, false), (1_000_000, true)] {

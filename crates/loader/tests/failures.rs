@@ -1,4 +1,4 @@
-//! What becomes of samples that cannot be read or decoded, under every policy.
+//! Samples that cannot be read or decoded, under every policy.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -38,7 +38,7 @@ fn failed_rows_are_skipped_or_substituted() {
     let bytes = batches[2].shape().row_bytes();
     assert!(batches[2].images()[3 * bytes..5 * bytes].iter().all(|value| *value == 0));
     assert_eq!(skipping.stats().failures, 2);
-    // No number of a class stands for "none".
+    // No class number means "none".
     assert!(batches.iter().flat_map(|batch| batch.labels().unwrap()).all(|label| *label >= 0));
     assert_eq!(skipping.stats().kept, 3);
     drop(batches);
@@ -66,7 +66,7 @@ fn too_many_failures_are_not_borne() {
         let said = failed.unwrap().to_string();
         assert!(said.contains("more than 5 are not borne"), "{said}");
     }
-    // None can be read at all.
+    // No sample is readable.
     let all: Vec<u64> = (0..10).collect();
     let failures = Failures { on_error: OnError::Substitute, max: 1000, ..Failures::default() };
     let options = Options { failures, ..options(4, 16) };
@@ -85,7 +85,7 @@ fn quarantined_samples_are_not_tried_again() {
         batches.into_iter().flat_map(|seen| seen.samples).collect::<Vec<_>>()
     };
     let epoch_0 = samples(epoch(&mut first));
-    // One failing may be met by two rows, the broken one's own and the one before it.
+    // Two rows may meet one failure: the broken sample's own row and the one before it.
     let n_failures = first.stats().failures;
     assert!((2..=4).contains(&n_failures), "{n_failures}");
     assert_eq!(samples(epoch(&mut first)), epoch_0);

@@ -1,5 +1,5 @@
-//! Fields beside images and labels: in every batch the values that the dataset has, however they
-//! come there.
+//! Fields besides images and labels: every batch has the dataset's values, whatever their path to
+//! it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -67,7 +67,7 @@ fn open(readers: &[Arc<dyn Reader>], options: Options) -> Loader {
     Loader::new(Datasets::weighted(readers).unwrap(), options).unwrap()
 }
 
-/// The value of a row as a sample has it.
+/// Returns the value of a row in the form of a sample.
 fn value(column: &Column, row: usize) -> Value<Encoded> {
     match column {
         Column::Int(ints) => Value::Int(ints[row]),
@@ -84,7 +84,7 @@ fn value(column: &Column, row: usize) -> Value<Encoded> {
     }
 }
 
-/// Each row has what `get` says of its sample.
+/// Checks that each row equals its sample from `get`.
 fn check(batch: &Batch, readers: &[Arc<dyn Reader>]) {
     assert!(batch.fields().map(|(name, _)| name).eq(NAMES));
     for (row, number) in batch.samples().iter().enumerate() {
@@ -102,7 +102,7 @@ fn check(batch: &Batch, readers: &[Arc<dyn Reader>]) {
     }
 }
 
-/// All columns of an epoch, each row compared with its sample.
+/// Returns all columns of an epoch, with each row compared with its sample.
 fn epoch(loader: &mut Loader, readers: &[Arc<dyn Reader>]) -> Vec<Vec<(String, Column)>> {
     let columns = |batch: Batch| {
         check(&batch, readers);
@@ -146,7 +146,7 @@ fn a_resumed_loader_continues_with_the_same_columns() {
         let mut second = open(&readers, all_fields(4));
         second.restore(&state).unwrap();
         assert_eq!(epoch(&mut second, &readers), expected[3..]);
-        // Which fields a batch shows is no part of a state.
+        // The choice of fields is not part of a state.
         let mut without = open(&readers, Options { fields: Vec::new(), ..all_fields(4) });
         without.restore(&state).unwrap();
         assert_eq!(without.count(), expected.len() - 3);
@@ -193,7 +193,7 @@ fn caches_keep_values_with_their_images() {
             }
             assert!(loader.stats().hits > 0);
             if in_folder {
-                // Another loader finds the copies, and one of other fields its own.
+                // Another loader finds the copies; one with other fields uses separate ones.
                 let mut again = open(&readers, options.clone());
                 epoch(&mut again, &readers);
                 assert!(again.stats().reads < N_SAMPLES as u64);
@@ -275,7 +275,7 @@ fn rows_that_fail_have_the_values_of_what_they_show() {
     assert_eq!(n_skipped, 1);
 }
 
-/// The same values as labels, next to all fields and without any.
+/// The same values as labels, with all fields and without any.
 #[test]
 fn labels_of_every_kind_are_columns() {
     each_format(|format, _, reader| {
@@ -311,10 +311,10 @@ fn labels_of_every_kind_are_columns() {
                     check_labels(&batch.unwrap(), &readers[0], name);
                 });
                 assert_eq!(rest.count(), n_batches - 1);
-                // What batches show is not left out; all other fields are.
+                // Shown fields are not listed as left out; all other fields are.
                 assert!(!resumed.datasets().left_out().iter().any(|left_out| left_out == name));
                 assert_eq!(resumed.datasets().left_out().len(), NAMES.len());
-                // Kept by then: in the next epoch hits have their labels, too.
+                // The samples are kept by then: in the next epoch hits have their labels, too.
                 resumed.by_ref().for_each(|batch| check_labels(&batch.unwrap(), &readers[0], name));
                 assert_eq!(resumed.stats().hits > 0, cache_bytes > 0);
             }
@@ -433,7 +433,7 @@ fn damaged_values_are_not_delivered() {
     each_format(|format, out, reader| {
         let caption = reader.schema().position("caption").unwrap();
         let Value::Text(text) = &reader.get(7).unwrap().values[caption] else { panic!() };
-        // A beton holds it as JSON, where what follows has another form.
+        // A beton stores it as JSON, in which the rest has another form.
         let (text, _) = text.split_once('ä').unwrap();
         let mut n_damaged = 0;
         for file in files(out) {
@@ -455,7 +455,7 @@ fn damaged_values_are_not_delivered() {
             let options = Options { access, fields: vec!["caption".into()], ..options(8, 8) };
             let failed = open(&readers, options.clone()).find_map(Result::err).unwrap();
             assert!(failed.to_string().contains("checksum"), "{failed}");
-            // Who asks for other fields reads no caption past the page cache.
+            // A loader with other fields reads no caption past the page cache.
             if access == Access::Direct {
                 let fields = vec!["score".into(), "id".into()];
                 assert!(open(&readers, Options { fields, ..options }).all(|batch| batch.is_ok()));

@@ -77,8 +77,8 @@ fn values_of(number: u64) -> Vec<Value<Encoded>> {
     stored(number).1
 }
 
-/// The further image is the first one of a dataset of its own: what the loader makes of that is
-/// what it makes of it here.
+/// The further image is the first one of another dataset: the loader must make the same row of it
+/// in both.
 #[test]
 fn a_second_view_is_made_as_the_first_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn a_second_view_is_made_as_the_first_is() {
             assert_eq!(bytes, other.images(), "{crop:?}");
         }
     }
-    // Nothing is resized: the pixels are those that are stored.
+    // Nothing is resized: the pixels equal the stored ones.
     let size = stored[7].size;
     let options = Options { flip: 0.0, ..followed(Crop::None, size, 0.0) };
     let batches = open(&reader, options).map(Result::unwrap);
@@ -124,7 +124,7 @@ fn a_letterbox_has_its_colour_around_the_image() {
         for (row, geometry) in batch.geometry().unwrap().iter().enumerate() {
             let RowGeometry { area, flipped, .. } = *geometry;
             let pixels = &batch.images()[row * 30 * 22 * 3..][..30 * 22 * 3];
-            // The image alone, as it is squeezed to the size that it has in the box.
+            // The image alone, squeezed to its size in the box.
             let mut alone = open(&reader, squeezed((area.width, area.height)));
             let sample = batch.samples()[row];
             let inner =
@@ -176,7 +176,7 @@ fn caches_resumes_and_other_ranks_change_nothing() {
     let crop = CROPS[1];
     let base = followed(crop, (16, 13), 0.5);
     let expected = columns(&mut open(&reader, base.clone()));
-    // What is kept is part of the order, and where it is kept is not.
+    // The choice of kept samples is part of the order, their place is not.
     let cached = [false, true].map(|in_folder| {
         let cached = Options {
             cache_bytes: 1 << 24,
@@ -229,7 +229,7 @@ fn caches_resumes_and_other_ranks_change_nothing() {
     assert!(exchanged > 0 && exchanged == moved, "{exchanged} of {moved}");
 }
 
-/// A dataset whose fourth sample has another value in one field.
+/// Returns a dataset with another value in one field of its fourth sample.
 fn broken(out: &Path, field: usize, value: Value<Encoded>) -> Arc<dyn Reader> {
     let rows = (0..8).map(|number| stored(number).1);
     let rows = rows.enumerate().map(|(number, mut values)| {

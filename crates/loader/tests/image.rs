@@ -1,4 +1,4 @@
-//! What happens to photographs on their way into a batch, through the public API.
+//! Photographs on their way into a batch, through the public API.
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use fdconvert_codec::Decoder;
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const KEY: Key = Key { seed: 7, epoch: 2, sample: 99, occurrence: 0 };
 
-/// A photograph of 768x512 pixels.
+/// Returns a photograph of 768x512 pixels.
 fn photograph(number: u32) -> Vec<u8> {
     let path = fixtures::kodak().join(format!("PhotoCD_PCD0992_{number:02}.png"));
     let bytes = std::fs::read(path).unwrap().into();

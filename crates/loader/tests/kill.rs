@@ -1,8 +1,8 @@
-//! A process that is killed again and again, and continues from its last state each time, makes the
-//! stream of batches that one run makes.
+//! A process that is killed repeatedly, and continues from its last state each time, makes the same
+//! stream of batches as one run.
 //!
-//! `LOADER_KILLS=1000 cargo test --release -p fdconvert-loader --test kill -- --nocapture` kills as
-//! often as that; without it, some thirty times.
+//! `LOADER_KILLS=1000 cargo test --release -p fdconvert-loader --test kill -- --nocapture` sets the
+//! number of kills; the default is some thirty.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod common;
@@ -19,10 +19,10 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Tells the process what it is for: the file that it appends to.
+/// Variable with the file that the child process appends to.
 const LOG: &str = "LOADER_TEST_LOG";
 
-/// How many batches the whole stream has.
+/// Variable with the number of batches in the whole stream.
 const BATCHES: &str = "LOADER_TEST_BATCHES";
 
 fn options(threads: usize) -> Options {
@@ -46,7 +46,7 @@ fn stream(mut take: impl FnMut(u64, State) -> bool, threads: usize, state: Optio
     }
 }
 
-/// Complete lines of the log: the hash of a batch and the state after it.
+/// Returns the complete lines of the log: the hash of a batch and the state after it.
 fn lines(log: &Path) -> Vec<(u64, State)> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -57,14 +57,14 @@ fn lines(log: &Path) -> Vec<(u64, State)> {
     complete.lines().map(line).collect()
 }
 
-/// Returns what is started and killed; does nothing when run as a test.
+/// The process that is started and killed; does nothing when run as a test.
 #[test]
 fn child() {
     let (Some(log), Ok(batches)) = (env::var_os(LOG), env::var(BATCHES)) else { return };
     let log = Path::new(&log);
     let done = lines(log);
     let (mut n_done, wanted) = (done.len(), batches.parse().unwrap());
-    // A line that was being written when the last process died.
+    // Drops a line that the last process was writing when it died.
     let text: String = done.iter().map(|(hash, state)| format!("{hash:016x} {state}\n")).collect();
     fs::write(log, text).unwrap();
     let mut file = fs::OpenOptions::new().append(true).open(log).unwrap();
@@ -103,7 +103,7 @@ fn killed_runs_go_on_exactly() {
             .unwrap();
         n_starts += 1;
         let before = lines(&log).len();
-        // After a few batches, at no particular moment of any of them.
+        // After a few batches, at no particular moment.
         loop {
             if let Some(status) = process.try_wait().unwrap() {
                 assert!(status.success());

@@ -1,8 +1,8 @@
-//! Rows to the ranks that own their samples: the global batches of plain training, every sample once,
-//! and hardly a read once the caches are full.
+//! Rows for the ranks that own their samples: the global batches of plain training, every sample
+//! once, and hardly a read once the caches are full.
 //!
-//! `LOADER_CASES=10000 cargo test --release -p fdconvert-loader --test locality` tries as many
-//! cases; without it, some hundred.
+//! `LOADER_CASES=10000 cargo test --release -p fdconvert-loader --test locality` tries that number
+//! of cases; the default is some hundred.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -33,7 +33,7 @@ fn cases() -> ProptestConfig {
     ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(cases.unwrap_or(100)) }
 }
 
-/// Options for single pixels.
+/// Returns options for single pixels.
 fn options(batch_size: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options {
     Options {
         batch_size,
@@ -48,7 +48,7 @@ fn options(batch_size: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options
     }
 }
 
-/// All ranks of a training, each with a view of the dataset that remembers what it read.
+/// All ranks of a training, each with a view of the dataset that records its reads.
 struct Ranks {
     readers: Vec<Arc<Groups>>,
     loaders: Vec<Loader>,
@@ -63,14 +63,14 @@ impl Ranks {
         Self { loaders: (0..).zip(&readers).map(loader).collect(), readers }
     }
 
-    /// The batches of the next step of all ranks; none at the end of the epoch.
+    /// Returns the batches of the next step on all ranks; none at the end of the epoch.
     fn step(&mut self) -> Vec<Batch> {
         let batches: Vec<_> = self.loaders.iter_mut().map(Loader::next_batch).collect();
         assert!(batches.iter().all(|it| it.is_some() == batches[0].is_some()));
         batches.into_iter().flatten().map(|batch| batch.unwrap()).collect()
     }
 
-    /// An epoch: what each rank was dealt, and what it read.
+    /// Runs an epoch; returns the assigned and the read samples of each rank.
     fn epoch(&mut self) -> Vec<[Vec<u64>; 2]> {
         self.readers.iter().for_each(|reader| reader.forget_reads());
         let mut dealt = vec![Vec::new(); self.loaders.len()];
@@ -84,7 +84,7 @@ impl Ranks {
         dealt.into_iter().zip(&self.readers).map(|(dealt, it)| [dealt, it.reads()]).collect()
     }
 
-    /// Reads of all ranks in each of the next epochs.
+    /// Returns the number of reads on all ranks in each of the next epochs.
     fn reads(&mut self, n_epochs: usize) -> Vec<usize> {
         let mut reads = || self.epoch().iter().map(|[_, reads]| reads.len()).sum();
         (0..n_epochs).map(|_| reads()).collect()
@@ -97,12 +97,12 @@ fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     items
 }
 
-/// The expected part of a global batch that moves, with `rows` rows on each of `ranks`.
+/// Returns the expected part of a global batch that moves, with `rows` rows on each of `ranks`.
 fn expected_share(ranks: u32, rows: u32) -> f64 {
     (1.0 - 1.0 / f64::from(ranks)).sqrt() / (2.0 * PI * f64::from(rows)).sqrt()
 }
 
-/// Owners of all samples of a stratum.
+/// Returns the owners of all samples of a stratum.
 fn owners_of_all(len: u64, n_caches: u32) -> Owners {
     let mut owners = Owners::new(SEED, n_caches).unwrap();
     owners.add_stratum(len, |_, _| Ok(true)).unwrap();
@@ -112,7 +112,7 @@ fn owners_of_all(len: u64, n_caches: u32) -> Owners {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Any world, batch, dataset, seed and epoch: rows are dealt otherwise, and that is all.
+    /// With any world, batch, dataset, seed and epoch, only the assignment of rows changes.
     #[test]
     fn steps_have_the_rows_of_plain_training(
         strata in prop::collection::vec(0..80u64, 1..4),
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// An epoch in legs, each with its own world and batch, has the line of plain training.
+    /// An epoch in legs, each with another world and batch, has the line of plain training.
     #[test]
     fn an_epoch_resumes_with_any_world(
         strata in prop::collection::vec(1..120u64, 1..4),
@@ -215,7 +215,7 @@ proptest! {
         prop_assert_eq!(consumed, line.len());
     }
 
-    /// No cache grows over its budget, and what is kept is not read again by its owner.
+    /// No cache exceeds its budget, and its owner never reads a kept sample again.
     #[test]
     fn each_rank_keeps_what_it_owns_within_its_budget(
         strata in prop::collection::vec(1..150u64, 1..4),
@@ -249,8 +249,8 @@ proptest! {
     }
 }
 
-/// Crops, flips and augmentations belong to the sample: on whichever rank it is, its pixels are
-/// those of plain training.
+/// Crops, flips and augmentations belong to the sample: on any rank its pixels are those of plain
+/// training.
 #[test]
 fn samples_have_the_pixels_of_plain_training() {
     let reader = common::Memory::new(90);
@@ -303,7 +303,7 @@ fn samples_have_the_pixels_of_plain_training() {
     }
 }
 
-/// What a rank reads is what it must: rows that moved, and those of its own that it has not had yet.
+/// A rank reads only rows that moved, and those of its own that it has not had yet.
 #[test]
 fn once_the_caches_are_full_only_moved_rows_are_read() {
     const SIZE: u32 = 8;
@@ -355,7 +355,7 @@ fn few_rows_move_at_scale() {
     assert!(found < 0.036, "{found}, {expected} expected");
 }
 
-/// Four ranks train, one is gone: three resume, and the epoch has each sample once.
+/// Four ranks train, one is lost: three resume, and the epoch has each sample once.
 #[test]
 fn a_smaller_world_completes_the_epoch() {
     let strata = [50, 31];
@@ -376,7 +376,7 @@ fn a_smaller_world_completes_the_epoch() {
     assert!(sorted(seen).into_iter().eq(0..81));
 }
 
-/// States are those of a run without a cache, whatever the caches are.
+/// States are those of a run without a cache, for any caches.
 #[test]
 fn a_run_resumes_with_and_without_locality() {
     let strata = [60, 21];
@@ -396,7 +396,7 @@ fn run_from(mut ranks: Ranks, state: &State) -> Vec<u64> {
     ranks.epoch().into_iter().flat_map(|[dealt, _]| dealt).collect()
 }
 
-/// Ranks of one machine that share a folder with room for all read the dataset once.
+/// Ranks of one machine that share a folder with room for all samples read the dataset once.
 #[test]
 fn ranks_that_share_a_folder_read_every_sample_once() {
     let all = budget(&Groups::new(&[300]), 1.0);
@@ -430,7 +430,7 @@ fn machines_own_samples_together() {
     assert_eq!(ranks.loaders[0].residents(), [(2000, 2000)]);
     let reads = ranks.reads(5);
     assert_eq!(reads[0], 2000);
-    // Of 100 rows a machine.
+    // A machine has 100 rows.
     let due = 2000.0 * expected_share(2, 100);
     assert!(reads[2..].iter().all(|n| (*n as f64) < 2.0 * due), "{reads:?}, {due} expected");
     let copies = |root: &tempfile::TempDir| {
@@ -440,7 +440,7 @@ fn machines_own_samples_together() {
     assert!(roots.iter().map(copies).all(|n| n <= 1000), "each keeps its own");
 }
 
-/// The table of the guide, `docs/guide/loader.md`: reads of all ranks in each epoch.
+/// The table of the guide, `docs/guide/loader.md`: reads on all ranks in each epoch.
 #[test]
 fn reads_are_as_in_the_guide() {
     let all = budget(&Groups::new(&[8192]), 1.1);

@@ -1,5 +1,5 @@
-//! MixUp and CutMix: batches are those of a loader without, mixed as `Batch::blend` says, by a slow
-//! and obvious copy of what the loader does in place.
+//! MixUp and CutMix: batches equal those of a loader without mixing, mixed according to
+//! `Batch::blend` by a slow and obvious copy of the loader's in-place code.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const BOTH: Mix =
     Mix { mixup: 0.8, cutmix: 1.0, mix_prob: 0.9, switch_prob: 0.5, num_classes: None };
 
-/// An output whose sides differ, so that none is taken for the other.
+/// Returns an output with different sides, so that they cannot be confused.
 fn output(dtype: DType, layout: Layout) -> Output {
     let normalise = (dtype == DType::F32).then_some(Normalise::IMAGENET);
     Output { size: (19, 13), dtype, layout, normalise }
@@ -27,7 +27,7 @@ fn mixing(batch: u32, mix: Mix) -> Options {
     Options { output, seed: 3, mix: Some(mix), ..options(batch, 16) }
 }
 
-/// The numbers of the images, row after row.
+/// Returns the numbers of the images, row after row.
 fn numbers(batch: &Batch) -> Vec<f32> {
     let images = batch.images();
     match batch.shape().dtype {
@@ -48,7 +48,7 @@ fn soft_labels(batch: &Batch) -> Vec<Vec<f32>> {
     numbers.chunks(spec.shape[1] as usize).map(<[f32]>::to_vec).collect()
 }
 
-/// For each row the one it takes from: the valid row before it.
+/// Returns the partner of each row: the valid row before it.
 fn partners(valid: &[bool]) -> Vec<Option<usize>> {
     let rows: Vec<usize> = (0..valid.len()).filter(|row| valid[*row]).collect();
     let before = |row: usize| {
@@ -58,7 +58,7 @@ fn partners(valid: &[bool]) -> Vec<Option<usize>> {
     (0..valid.len()).map(before).collect()
 }
 
-/// The column and line of a number of an image.
+/// Returns the column and line of a number in an image.
 fn place(output: &Output, number: usize) -> (u32, u32) {
     let pixel = match output.layout {
         Layout::Nhwc => number / 3,
@@ -71,7 +71,7 @@ fn is_inside(area: Area, (x, y): (u32, u32)) -> bool {
     (area.x..area.x + area.width).contains(&x) && (area.y..area.y + area.height).contains(&y)
 }
 
-/// Compares a mixed batch with what the same loader makes without mixing.
+/// Compares a mixed batch with the same loader's batch without mixing.
 fn check(mixed: &Batch, plain: &Batch, output: &Output) {
     assert_eq!((mixed.samples(), mixed.valid()), (plain.samples(), plain.valid()));
     assert_eq!((mixed.shape(), mixed.state()), (plain.shape(), plain.state()));
@@ -121,7 +121,8 @@ fn check(mixed: &Batch, plain: &Batch, output: &Output) {
     }
 }
 
-/// All batches of the next epoch, compared; how many of them got nothing, MixUp and CutMix.
+/// Compares all batches of the next epoch; returns the numbers of those without mixing, with MixUp
+/// and with CutMix.
 fn compare(mixed: &mut Loader, plain: &mut Loader) -> [usize; 3] {
     let output = plain.options().output;
     let mut counts = [0; 3];
@@ -168,7 +169,7 @@ fn rows_are_mixed_with_the_ones_before_them_in_every_form() {
 #[test]
 fn rows_that_are_not_valid_neither_give_nor_take() {
     let always = Mix { mix_prob: 1.0, ..BOTH };
-    // 22 samples in batches of 6: a last one of four rows, and one of a single row.
+    // 22 samples in batches of 6: a last batch of four rows, and one of a single row.
     for (n_samples, broken) in [(22, vec![0, 3, 4, 11, 21]), (19, vec![7])] {
         let reader = Memory::new(n_samples).broken(&broken);
         for last in [Last::Pad, Last::Short, Last::Drop] {
@@ -239,7 +240,7 @@ fn ranks_draw_alike() {
     assert_eq!((blends(0), blends(1)), (expected.clone(), expected));
 }
 
-/// Shares that were drawn for so many steps, with one way alone.
+/// Returns the shares drawn for `n_steps` with a single method.
 fn shares(alpha: f64, n_steps: u64) -> Vec<f64> {
     let mix = Mix { mixup: alpha, ..Mix::default() };
     let share = |step| match mix.draw(1, 2, step, (8, 8)) {
@@ -269,7 +270,7 @@ fn shares_have_the_beta_distribution() {
         assert!((moment(2) - variance).abs() < 5.0 * spread / n, "{alpha}: {}", moment(2));
         assert!((moment(4) - fourth).abs() < 5.0 * 10.0 * fourth / n, "{alpha}: {}", moment(4));
     }
-    // Two whose distribution function is known: the uniform one and the arcsine.
+    // Two with known distribution functions: the uniform one and the arcsine.
     let uniform = |share: f64| share;
     let arcsine = |share: f64| share.sqrt().asin() * std::f64::consts::FRAC_2_PI;
     let known: [(f64, &dyn Fn(f64) -> f64); 2] = [(1.0, &uniform), (0.5, &arcsine)];
@@ -278,10 +279,10 @@ fn shares_have_the_beta_distribution() {
         shares.sort_by(f64::total_cmp);
         let distance = |(at, share): (usize, &f64)| (function(*share) - at as f64 / N as f64).abs();
         let most = shares.iter().enumerate().map(distance).fold(0.0, f64::max);
-        // One in a million is further off.
+        // One in a million differs more.
         assert!(most < 2.7 / (N as f64).sqrt(), "{alpha}: {most}");
     }
-    // So small that a power of it is none: one of the two, never something else.
+    // So small that its power overflows: one of the two values, never anything else.
     assert!(shares(1e-9, 1000).iter().all(|share| *share == 0.0 || *share == 1.0));
 }
 
@@ -303,7 +304,7 @@ fn probabilities_are_those_that_were_asked_for() {
 
 #[test]
 fn boxes_cover_what_is_not_kept() {
-    // Of torchvision's CutMix, with the same share and middle.
+    // From torchvision's CutMix, with the same share and middle.
     for (lambda, middle, size, area, kept) in TORCHVISION {
         let [x, y, width, height] = area;
         let area = Area { x, y, width, height };
@@ -318,7 +319,7 @@ fn boxes_cover_what_is_not_kept() {
         (area.x..area.x + area.width).for_each(|x| columns[x as usize] += 1);
         (area.y..area.y + area.height).for_each(|y| lines[y as usize] += 1);
     }
-    // No pixel is left out, and those at the ends are covered less than those in the middle.
+    // Every pixel is covered, those at the ends less than those in the middle.
     for (ends, middle) in
         [([columns[0], columns[15]], columns[8]), ([lines[0], lines[8]], lines[4])]
     {
@@ -416,7 +417,7 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
     let found = said(&numbers, named("id"));
     assert!(found.contains("num_classes: the label `id` of memory has no names"), "{found}");
 
-    // A label beyond the classes ends the epoch, whatever becomes of failures.
+    // A label beyond the classes ends the epoch under any policy for failures.
     let mix = Mix { num_classes: Some(3), ..BOTH };
     let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
     let options = Options { failures, mix: Some(mix), ..named("id") };

@@ -1,4 +1,4 @@
-//! Samples that come several times in an epoch by their weight come in different crops.
+//! Samples that repeat in an epoch because of their weight come in different crops.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -17,7 +17,7 @@ fn open(weight: f64, options: Options) -> Loader {
     Loader::new(Datasets::weighted(vec![(reader, weight)]).unwrap(), options).unwrap()
 }
 
-/// The hashes of the valid rows of each sample, in the order in which they came.
+/// Returns the hashes of the valid rows of each sample, in order.
 fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u64>> {
     let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     while let Some(batch) = loader.next_batch() {
@@ -51,7 +51,7 @@ fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
         for (sample, copies) in &thrice {
             let distinct: BTreeSet<_> = copies.iter().collect();
             assert_eq!(distinct.len(), copies.len(), "sample {sample} with {shuffle:?}");
-            // Batches shuffle their rows, so the first is among the copies, not in front.
+            // Batches shuffle their rows, so that the first may be any of the copies.
             if let Some(first) = once.get(sample) {
                 assert!(copies.contains(&first[0]), "sample {sample} with {shuffle:?}");
             }

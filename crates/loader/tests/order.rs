@@ -1,4 +1,4 @@
-//! What a training run relies on: each sample once, over all ranks, through every stop.
+//! The guarantees for training: each sample once, over all ranks, through every stop.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 use fdconvert_loader::{
     Last, Shuffle, State, World,
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 const DATASET: u64 = 0x1234;
 
-/// One process group's part of an epoch: how it batches, and after how many steps it stops.
+/// One process group's part of an epoch: its batching, and the number of steps before it stops.
 #[derive(Debug, Clone)]
 struct Run {
     global_batch: u32,
@@ -38,7 +38,7 @@ fn last() -> impl Strategy<Value = Last> {
     prop_oneof![Just(Last::Drop), Just(Last::Short), Just(Last::Pad)]
 }
 
-/// A world and a batch it can share, evenly or not.
+/// Generates a world and a batch that it can share, evenly or not.
 fn run() -> impl Strategy<Value = Run> {
     let batch = prop_oneof![(1_u32..5).prop_map(|per_rank| (per_rank, 0)), (1_u32..5, 0_u32..4)];
     let sizes = (1_u32..5, batch, 1_u32..4, 0_usize..6);
@@ -70,7 +70,7 @@ fn sorted(mut positions: Vec<u64>) -> Vec<u64> {
     positions
 }
 
-/// The valid positions of one step over all ranks, in the order of the ranks.
+/// Returns the valid positions of one step over all ranks, in rank order.
 fn valid(ranks: &[Step]) -> Vec<u64> {
     let rows = ranks.iter().flat_map(|step| &step.rows);
     rows.filter(|row| row.valid).map(|row| row.position).collect()
@@ -83,7 +83,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Runs that stop, and go on with other batches, worlds and workers, see each sample once.
+    /// Runs that stop and continue with other batches, worlds and workers see each sample once.
     #[test]
     fn each_sample_comes_once_through_every_change(
         strata in strata(), shuffle in shuffle(), last in last(),
@@ -103,11 +103,11 @@ proptest! {
                 })
                 .collect();
             for turn in 0..if is_last { usize::MAX } else { run.n_steps } {
-                // Collected from the workers in turn, as a `DataLoader` does.
+                // Collected from the workers in turn, like a `DataLoader`.
                 let worker = turn % run.n_workers as usize;
                 let steps: Vec<Option<Step>> =
                     ranks.iter_mut().map(|workers| workers[worker].next()).collect();
-                // Ranks end together: no one waits for a step that does not come.
+                // Ranks end together: none waits for a step that does not come.
                 let n_steps = steps.iter().flatten().count();
                 prop_assert!(n_steps == 0 || n_steps == steps.len());
                 let steps: Vec<Step> = steps.into_iter().flatten().collect();
@@ -129,11 +129,11 @@ proptest! {
             Last::Drop => prop_assert!(n_samples - consumed < batch),
             Last::Short | Last::Pad => prop_assert_eq!(consumed, n_samples),
         }
-        // What positions are to samples is the other half of "each sample once".
+        // The samples at the positions are the other half of "each sample once".
         check_draws(&order)?;
     }
 
-    /// A run that stops anywhere and continues is the run that never stopped, row by row.
+    /// A run that stops anywhere and continues equals an uninterrupted one, row by row.
     #[test]
     fn a_resumed_run_is_the_unbroken_one(
         strata in strata(), shuffle in shuffle(), last in last(), run in run(), seed: u64,
@@ -149,7 +149,7 @@ proptest! {
             prop_assert_eq!(resumed.remaining() as usize, steps.len() - run.n_steps - 1);
             prop_assert!(resumed.eq(steps[run.n_steps + 1..].iter().cloned()));
         }
-        // Another number of ranks deals out the same line: the global batches do not change.
+        // Another number of ranks divides the same line: the global batches do not change.
         let alone = Run { world_size: 1, ..run.clone() };
         let alone: Vec<Step> = cursors(&order, &alone, last, None).swap_remove(0).collect();
         for (at, step) in alone.iter().enumerate() {
@@ -158,7 +158,7 @@ proptest! {
         }
     }
 
-    /// The order does not depend on how it is gone through.
+    /// The order does not depend on the kind of iteration.
     #[test]
     fn every_way_through_the_order_agrees(
         strata in strata(), shuffle in shuffle(), seed: u64, from in 0_u64..100,
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// Each rank has its part: as many rows as the others, or one more.
+/// Checks that each rank has its part: as many rows as the others, or one more.
 fn check_sizes(steps: &[Step], run: &Run, last: Last) -> Result<(), TestCaseError> {
     let sizes: Vec<usize> = steps.iter().map(|step| step.rows.len()).collect();
     let n_valid = |step: &Step| step.rows.iter().filter(|row| row.valid).count();
@@ -188,7 +188,7 @@ fn check_sizes(steps: &[Step], run: &Run, last: Last) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// Each stratum gives its count, in passes that hold each sample once.
+/// Checks that each stratum gives its count, in passes with each sample once.
 fn check_draws(order: &Order) -> Result<(), TestCaseError> {
     let mut times = BTreeMap::<u32, BTreeMap<u64, u64>>::new();
     for Place { stratum, id } in order.iter_from(0) {
@@ -264,7 +264,7 @@ fn a_trillion_samples_take_no_longer() {
     }
 }
 
-/// Prints what a position costs. Run with `cargo test --release -- --ignored --nocapture`.
+/// Prints the cost of a position. Run with `cargo test --release -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures, checks nothing"]
 fn what_a_position_costs() {

@@ -1,4 +1,4 @@
-//! Masks of objects as run lengths are shown as the same masks stored as images are.
+//! Masks of objects as run lengths are shown like the same masks stored as images.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -24,7 +24,7 @@ const CROPS: [Crop; 4] = [
 
 type Size = (usize, usize);
 
-/// The runs of a mask whose pixels stand row by row.
+/// Encodes the runs of a mask with its pixels row by row.
 fn encoded((width, height): Size, is_inside: impl Fn(usize) -> bool) -> Vec<u32> {
     let (mut counts, mut last, mut length) = (Vec::new(), false, 0);
     for at in (0..width).flat_map(|x| (0..height).map(move |y| y * width + x)) {
@@ -38,7 +38,7 @@ fn encoded((width, height): Size, is_inside: impl Fn(usize) -> bool) -> Vec<u32>
     counts
 }
 
-/// COCO's text of runs.
+/// Encodes runs as COCO's text.
 fn compressed(counts: &[u32]) -> String {
     let mut text = String::new();
     for (at, count) in counts.iter().enumerate() {
@@ -57,7 +57,7 @@ fn compressed(counts: &[u32]) -> String {
     text
 }
 
-/// What torchvision's `resize` makes of a mask.
+/// Resizes a mask like torchvision's `resize`.
 fn resized(values: &[u16], from: Size, to: Size) -> Vec<u16> {
     let near = |at: usize, from: usize, to: usize| {
         ((at as f32 * (from as f32 / to as f32)).floor() as usize).min(from - 1)
@@ -67,8 +67,8 @@ fn resized(values: &[u16], from: Size, to: Size) -> Vec<u16> {
     places.map(value).collect()
 }
 
-/// Objects that take a bit of the mask each, as a list of run lengths and as text; between them one
-/// of polygons, and one that is too small to be shown. Every third document is of a larger image.
+/// Objects with one bit of the mask each, as a list of run lengths and as text; between them one of
+/// polygons, and one that is too small to be shown. Every third document is for a larger image.
 fn values(number: u64) -> Vec<Value<Encoded>> {
     let mut random = Random::new(number + 1);
     let size = (9 + random.below(60) as usize, 9 + random.below(60) as usize);

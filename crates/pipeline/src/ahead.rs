@@ -1,11 +1,10 @@
-//! The samples that a shard is filled with, or that are looked at, are announced to sources in stores
-//! before they are read.
+//! Announces samples to sources in stores before they are read, for shards and for planning.
 use crate::PackJob;
 use fdconvert_core::{Ahead, Coming, Source, Window};
 use std::ops::Range;
 
-/// A window over these positions of the plan, of which the first is read number 0; `None` where the
-/// source has no use for it.
+/// Returns a window over these positions of the plan, starting with read number 0; `None` if the
+/// source cannot use it.
 pub(crate) fn window(job: &PackJob, positions: Range<u64>) -> Option<Window<'_, u64>> {
     let source = &*job.source;
     if !source.facts().reads_ahead {
@@ -21,13 +20,13 @@ pub(crate) fn window(job: &PackJob, positions: Range<u64>) -> Option<Window<'_, 
     Some(Window::new(job.run.ahead_bytes(), reads, |indices| source.read_ahead(indices)))
 }
 
-/// Samples that are looked at between two looks at the cancel switch.
+/// Number of samples between two checks of the cancel switch.
 pub(crate) const PIECE: usize = 4096;
-/// About how many bytes of a source in a store a piece has.
+/// Approximate bytes per piece of a source in a store.
 const PIECE_BYTES: u64 = 16 << 20;
 
-/// Cuts samples into pieces that threads look at side by side. While one is looked at, it and the
-/// one after it are announced.
+/// Cuts samples into pieces for parallel reads. While one piece is read, it and the one after it
+/// are announced.
 pub(crate) struct Pieces<'a> {
     source: &'a dyn Source,
     left: &'a [u64],

@@ -3,17 +3,17 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A switch that asks running work to stop at the next sample; nothing half-made stays behind.
+/// Switch that stops running work at the next sample; nothing half-made remains.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks to stop. May be called from a signal handler's thread, any number of times.
+    /// Requests a stop. May be called from a signal handler's thread, any number of times.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether cancelling was asked for.
+    /// Returns whether a stop was requested.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! A list of classes that the numbers of an output go by, whatever its sources have.
+//! A list of classes that defines the numbers of an output for any sources.
 use bytes::Bytes;
 use fdconvert_core::{
     Error, FieldSpec, Kind, Result, Schema, Source, misread_number,
@@ -8,10 +8,10 @@ use fdconvert_core::{
 use serde_json::Value as Json;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Names that an error lists one by one.
+/// Number of names that an error lists.
 const SHOWN: usize = 5;
 
-/// Names of classes in the order of their numbers, each once.
+/// Class names in the order of their numbers, without duplicates.
 ///
 /// ```
 /// use fdconvert_pipeline::ClassList;
@@ -25,10 +25,10 @@ const SHOWN: usize = 5;
 pub struct ClassList(ClassNumbers);
 
 impl ClassList {
-    /// The list of these names.
+    /// Creates the list of these names.
     ///
     /// # Errors
-    /// `Usage` for an empty list, an empty name, and one that is there twice.
+    /// `Usage` for an empty list, an empty name, and a duplicate.
     pub fn new(names: Vec<String>) -> Result<Self> {
         let wrong = |what: String| Err(Error::usage(option::CLASSES, what));
         if names.is_empty() {
@@ -43,13 +43,13 @@ impl ClassList {
         }
     }
 
-    /// The names in the order of their numbers.
+    /// Returns the names in the order of their numbers.
     #[must_use]
     pub fn names(&self) -> &[String] {
         self.0.names()
     }
 
-    /// The schema with this list as the names of its label.
+    /// Returns the schema with this list as the names of its label.
     pub(crate) fn schema(&self, schema: &Schema) -> Result<Schema> {
         let label = label_of(schema);
         if label.is_none() && schema.fields.iter().all(|field| field.kind != Kind::Json) {
@@ -63,11 +63,11 @@ impl ClassList {
         Ok(schema)
     }
 
-    /// The new number of each class of a field. Where classes have numbers and no names, they get
-    /// those of the list.
+    /// Returns the new number of each class of a field. Classes with numbers and no names get the
+    /// names of the list.
     ///
     /// # Errors
-    /// `Usage` where the list lacks some of them.
+    /// `Usage` if the list lacks some of them.
     pub(crate) fn renumber(&self, source: &dyn Source, field: &FieldSpec) -> Result<Vec<i64>> {
         let Some(old) = &field.class_names else {
             return match misread_number(self.names()) {
@@ -103,7 +103,7 @@ impl ClassList {
         Err(Error::usage(option::CLASSES, what))
     }
 
-    /// A document with the numbers of this list. The error is a text for `Error::sample`.
+    /// Renumbers the classes of a document by this list. The error is a text for `Error::sample`.
     pub(crate) fn objects(&self, document: &[u8]) -> Result<Renumbered, String> {
         let Some(lists) = ClassLists::of(document) else { return Ok(Renumbered::Kept) };
         let found = lists.classes()?;
@@ -146,17 +146,17 @@ impl ClassList {
     }
 }
 
-/// What becomes of a document.
+/// Result of renumbering a document.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Renumbered {
     As(Bytes),
-    /// It is not of objects.
+    /// The document does not describe objects.
     Kept,
-    /// It has boxes, and nothing that is known for their classes.
+    /// It has boxes, but no list that is known to hold their classes.
     WithoutClasses,
 }
 
-/// The field whose numbers are classes.
+/// Returns the field with class numbers.
 pub(crate) fn label_of(schema: &Schema) -> Option<usize> {
     let is_int = |at: &usize| schema.fields.get(*at).is_some_and(|field| field.kind == Kind::Int);
     schema.label().filter(is_int)

@@ -11,36 +11,36 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Several sources one after the other, as one. Their fields must be the same; classes are joined
+/// Several sources as one, one after the other. Their fields must be the same; classes are joined
 /// by name, in sorted order, and labels renumbered.
 pub struct Concat {
     sources: Vec<Box<dyn Source>>,
     ends: Vec<u64>,
     facts: SourceFacts,
-    /// For each source and field: the new number of every class, where it changed.
+    /// New number of every class by source and field, if it changed.
     renumbered: Vec<Vec<Option<Vec<i64>>>>,
-    /// What documents of objects have told of their categories, where no list says what they are.
+    /// The categories found in documents of objects, if no list defines them.
     categories: Option<Categories>,
-    /// The list that classes go by, instead of the names that the sources have.
+    /// The list that defines the classes, instead of the sources' names.
     classes: Option<ClassList>,
-    /// Samples with objects that the list does not number, each once however often it is read.
+    /// Samples with objects that the list does not number, each once for any number of reads.
     without_classes: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 impl Concat {
-    /// Joins sources; one alone stays what it is.
+    /// Joins sources; a single one is unchanged.
     ///
     /// # Errors
-    /// `Usage` when there is none, their fields differ, or only some have splits of their own.
+    /// `Usage` without sources, for different fields, or if only some sources have splits.
     pub fn join(sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
         check_splits(&sources)?;
         Self::mix(sources)
     }
 
-    /// Joins sources whose splits will be mixed.
+    /// Joins sources, with their splits mixed.
     ///
     /// # Errors
-    /// `Usage` when there is none, or their fields differ.
+    /// `Usage` without sources, or for different fields.
     pub fn mix(mut sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
         if sources.len() == 1 {
             return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
@@ -48,10 +48,11 @@ impl Concat {
         Self::of(sources, None)
     }
 
-    /// Joins sources, whose splits will be mixed if `mixes`; classes get the numbers of the list.
+    /// Joins sources, with their splits mixed if `mixes`; classes get the numbers of the list.
     ///
     /// # Errors
-    /// As for [`join`](Self::join) or [`mix`](Self::mix); `Usage` for classes that are not on the list.
+    /// As for [`join`](Self::join) or [`mix`](Self::mix); `Usage` for classes that are not on the
+    /// list.
     pub fn with_classes(
         sources: Vec<Box<dyn Source>>,
         classes: ClassList,
@@ -94,7 +95,7 @@ impl Concat {
             let lists: Vec<_> = sources.iter().map(|source| of(&**source)).collect();
             let joined = join_class_names(lists.iter().map(Option::as_ref));
             field.class_names = match joined {
-                // The list names the numbers of a source that has no names.
+                // The list names the numbers of a source without names.
                 Err(_) if classes.is_some() => None,
                 joined => joined.map_err(|(with, without)| {
                     let what = format!(
@@ -116,7 +117,7 @@ impl Concat {
         }
         let renumbered = sources.iter().map(|source| {
             let mut numbers = renumber(source.schema(), &schema);
-            // The joined schema tells which field is the label, as all sources have the same.
+            // The joined schema shows which field is the label, because all sources have the same.
             if let (Some(classes), Some(at)) = (&classes, label_of(&schema))
                 && let (Some(own), Some(field)) =
                     (numbers.get_mut(at), source.schema().fields.get(at))
@@ -157,7 +158,7 @@ impl Concat {
     }
 }
 
-/// Refuses sources in which a number within a field is another class than in others.
+/// Refuses fields in which a class number means different classes in different sources.
 fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
     let fields = sources.first().map_or(&[][..], |first| &first.schema().fields);
     for (at, FieldSpec { name, .. }) in fields.iter().enumerate() {
@@ -176,7 +177,7 @@ fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses sources of which only some have splits of their own.
+/// Refuses sources if only some of them have splits.
 fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
     let whole = sources.iter().find(|source| source.splits().is_empty());
     let divided = sources.iter().find(|source| !source.splits().is_empty());
@@ -204,7 +205,7 @@ fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
         .collect()
 }
 
-/// What is true of all sources together.
+/// Returns the facts that are true of all sources together.
 fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> SourceFacts {
     let all = || sources.iter().map(|source| source.facts());
     let names: Vec<_> = all().map(|facts| facts.name.as_str()).collect();
@@ -212,7 +213,7 @@ fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> So
     let mut joined = SourceFacts::new(names.join(" + "), schema, len);
     for (at, field) in joined.fields.iter_mut().enumerate() {
         let of_field = || all().map(|facts| facts.field(at));
-        // Labels of one source are labels of all: what is kept too much can be seen.
+        // Labels in one source count as labels in all: keeping too much is noticeable.
         field.keeps_pixels = of_field().any(|field| field.keeps_pixels);
         field.is_known = of_field().all(|field| field.is_known);
         field.member = common(of_field().map(|field| &field.member));
@@ -240,13 +241,13 @@ fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> So
         joined.ignored.add(facts.ignored.clone());
     }
     if all().any(|facts| facts.splits.is_empty()) {
-        // They have to cover the whole.
+        // Splits have to cover the whole.
         joined.splits.clear();
     }
     joined
 }
 
-/// What all say, where they say the same.
+/// Returns the common value, if all are equal.
 fn common<'a>(mut told: impl Iterator<Item = &'a Option<String>>) -> Option<String> {
     let first = told.next()?.clone();
     first.filter(|first| told.all(|other| other.as_ref() == Some(first)))
@@ -352,7 +353,7 @@ impl Source for Concat {
     }
 }
 
-/// One fingerprint for several sources.
+/// Hashes the fingerprints of several sources into one.
 pub(crate) fn hash_all(fingerprints: impl Iterator<Item = Result<[u8; 16]>>) -> Result<[u8; 16]> {
     let mut hash = Xxh3::new();
     for fingerprint in fingerprints {

@@ -1,30 +1,30 @@
-//! Samples whose images have the same bytes, of which the first stays.
+//! Removes samples with equal image bytes, except the first of each.
 use crate::{OnError, ahead::Pieces, expression::spared};
 use fdconvert_core::{Error, Image, Result, Source, Value};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Result of leaving out the later samples of equal images.
+/// Result of removing the later samples with equal images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deduped {
-    /// Samples that stay, in the same order.
+    /// Kept samples, in the same order.
     pub kept: Vec<u64>,
-    /// Of those left out, each with the one that stays in its place, in the order of the former.
+    /// Removed samples, in order, each with the kept one that replaces it.
     pub pairs: Vec<(u64, u64)>,
-    /// Of those left out, samples whose label is another than that of the one that stays.
+    /// Number of removed samples with another label than the kept one.
     pub other_label: u64,
 }
 
-/// Leaves out samples all of whose images have the bytes, codec and size of those of an earlier
-/// sample. Takes 32 bytes of memory a sample while it looks. Samples without images stay, and so do
-/// those that cannot be read where samples are skipped or that is left to the runs.
+/// Removes samples if all their images have the bytes, codec and size of those of an earlier
+/// sample. Takes 32 bytes of memory per sample. Samples without images are kept, and so are
+/// unreadable ones if samples are skipped or the runs handle them.
 ///
-/// Two different images count as equal with a probability of 2^-128 for each pair, by XXH3, which is
-/// no protection against images that were made to be confused.
+/// Two different images count as equal with a probability of 2^-128 for each pair, by XXH3, which
+/// does not protect against images made to collide.
 ///
 /// # Errors
-/// `Cancelled` when `step`, called with how many more were hashed, says so; the first sample that
-/// cannot be read under [`OnError::Fail`].
+/// `Cancelled` if `step`, called with the number of newly hashed samples, requests it; the first
+/// unreadable sample under [`OnError::Fail`].
 pub fn dedup(
     source: &dyn Source,
     indices: &[u64],
@@ -51,7 +51,7 @@ pub fn dedup(
     let same = |[left, right, ..]: &[u64; 4], [other_left, other_right, ..]: &[u64; 4]| {
         (left, right) == (other_left, other_right)
     };
-    // Positions of what is left out, each with that of the first.
+    // Positions of removed samples, each with that of the first.
     let mut left_out: Vec<(u64, u64)> = Vec::new();
     let mut other_label = 0;
     for group in seen.chunk_by(same) {
@@ -71,8 +71,8 @@ pub fn dedup(
     Ok(Deduped { kept: kept.collect(), pairs, other_label })
 }
 
-/// The images of a sample and, to be compared, its label; `None` if it has no images. Raw pixels
-/// have no header, so size and codec are part of it.
+/// Hashes the images of a sample and, for comparison, its label; `None` without images. Raw pixels
+/// have no header, so that size and codec are part of the hash.
 fn hash(source: &dyn Source, index: u64) -> Result<Option<(u128, u64)>> {
     let sample = source.read(index)?;
     let mut hash = Xxh3Default::new();

@@ -1,10 +1,10 @@
-//! Entry points of the JPEGs that are stored, made by the workers.
+//! Entry points of stored JPEGs, which the workers make.
 use crate::PackJob;
 use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, option};
 use fdconvert_jpeg::{GRIDS_BITS, stored_entry_points};
 use std::time::{Duration, Instant};
 
-/// Result of making entry points for the JPEGs of one sample.
+/// Entry points of the JPEGs of one sample.
 #[derive(Default)]
 pub(crate) struct Made {
     pub(crate) refused: Vec<&'static str>,
@@ -12,7 +12,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Makes those of a sample, if they are asked for.
+    /// Makes the entry points of a sample, if the job stores them.
     pub(crate) fn of(sample: &mut Sample<Encoded>, grid_bits: Option<u32>) -> Self {
         let Some(grid_bits) = grid_bits else { return Self::default() };
         let began = Instant::now();
@@ -32,7 +32,7 @@ impl Made {
     }
 }
 
-/// Returns whether entry points that are asked for can be made and stored.
+/// Checks that the job's entry points can be made and stored.
 pub(crate) fn check(job: &PackJob) -> Result<()> {
     match job.jpeg_index {
         Some(grid_bits) if !GRIDS_BITS.contains(&grid_bits) => {

@@ -1,74 +1,74 @@
-//! Whose failure it is when a sample is not stored: its own, or that of the machine.
+//! Decides whether a sample or the machine is at fault when a sample is not stored.
 use crate::{OnError, Run};
 use fdconvert_core::{Error, Remark, Result, option};
 
-/// So many samples in a row that the system could not read mean that the storage is gone, and the
-/// run ends: after a lost mount every sample fails, and none of them is broken.
+/// This many consecutive samples that the system could not read mean that the storage is gone, and
+/// end the run: after a lost mount every sample fails, and none of them is broken.
 const MAX_UNREAD_IN_A_ROW: u64 = 100;
 
-/// So many samples are skipped without a limit of the user's, and more only where as many are fine.
-/// Each is kept with its reason, and a few KB can claim millions that are broken.
+/// Number of samples that may be skipped without a limit from the user; beyond it, only if as many
+/// are fine. Each is kept with its reason, and a few KB can claim millions of broken samples.
 const MAX_MOSTLY_SKIPPED: u64 = 100_000;
 
-/// Why a sample was not stored.
+/// Reason why a sample was not stored.
 pub(crate) struct Failure {
     error: Error,
-    /// Other samples can still be fine.
+    /// True if other samples can still be fine.
     is_of_sample: bool,
 }
 
 impl Failure {
-    /// An error of the source or of the policy. That the system cannot read one file says nothing
-    /// of the others.
+    /// Converts an error of the source or of the policy. A file that the system cannot read does
+    /// not affect the others.
     pub(crate) fn of_reading(error: Error) -> Self {
         let is_of_sample = matches!(error, Error::Io { .. }) || is_of_content(&error);
         Self { error, is_of_sample }
     }
 
-    /// An error of the writer: where the system cannot write, nothing more can be written.
+    /// Converts an error of the writer: if the system cannot write, nothing more can be written.
     pub(crate) fn of_writing(error: Error) -> Self {
         let is_of_sample = is_of_content(&error);
         Self { error, is_of_sample }
     }
 
-    /// Returns whether the sample can be skipped; else the error ends the run.
+    /// Returns the error of a sample that may be skipped; else fails with the error, which ends the
+    /// run.
     pub(crate) fn skipped(self) -> Result<Error> {
         if self.is_of_sample { Ok(self.error) } else { Err(self.error) }
     }
 }
 
-/// Returns what is wrong lies in the sample itself: looking again would find the same.
+/// Returns whether the fault is in the sample itself, so that another read would find the same.
 pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }
 
-/// Failures of a run so far.
 #[derive(Default)]
 pub(crate) struct Failures {
     n_skipped: u64,
-    /// Samples that are in the output, those of an interrupted run too.
+    /// Number of samples in the output, including those of an interrupted run.
     n_fine: u64,
-    /// Samples that the system could not read since the last that it could.
+    /// Number of samples that the system could not read since the last successful read.
     unread_in_a_row: u64,
 }
 
 impl Failures {
-    /// A sample was stored.
+    /// Counts a stored sample.
     pub(crate) fn succeeded(&mut self) {
         self.n_fine += 1;
         self.unread_in_a_row = 0;
     }
 
-    /// So many samples are there already.
+    /// Counts samples of an interrupted run.
     pub(crate) fn resumed(&mut self, n_samples: u64) {
         self.n_fine += n_samples;
     }
 
-    /// The reason why the sample is skipped, if it may be.
+    /// Returns the reason for skipping the sample, if it may be skipped.
     ///
     /// # Errors
-    /// The failure itself where samples are not to be skipped, where it is not of one sample, and
-    /// where there were too many.
+    /// The failure itself if samples must not be skipped, if it concerns more than one sample, or
+    /// after too many failures.
     pub(crate) fn admit(&mut self, failure: Failure, key: &str, run: &Run) -> Result<Remark> {
         if run.on_error == OnError::Fail {
             return Err(failure.error);

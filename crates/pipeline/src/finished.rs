@@ -1,20 +1,19 @@
-//! Which shards of a run are finished already.
+//! Finds the shards of a run that are finished already.
 use crate::{Identity, PackJob};
 use fdconvert_core::{Result, Shard, ShardSummary};
 use std::collections::VecDeque;
 
-/// Shards that are looked at together, at most.
+/// Limit on the shards that are checked in parallel.
 const TOGETHER: usize = 32;
 
-/// Looks at one shard after the other, in their order. In a store each look is several requests, one
-/// after the other: as long as shards turn out to be finished, the next ones are looked at beside
-/// each other.
+/// Checks one shard after the other, in order. In a store each check is several sequential
+/// requests: while shards turn out to be finished, the next ones are checked in parallel.
 pub(crate) struct Finished<'a> {
     job: &'a PackJob,
     identity: &'a Identity,
     overwrite: bool,
     ahead: VecDeque<Result<Option<ShardSummary>>>,
-    /// The last shard was finished.
+    /// True if the last shard was finished.
     continues: bool,
 }
 
@@ -23,10 +22,11 @@ impl<'a> Finished<'a> {
         Self { job, identity, overwrite, ahead: VecDeque::new(), continues: false }
     }
 
-    /// Summary of the first of these shards if it is finished; they follow those asked for before.
+    /// Returns the summary of the first of these shards if it is finished; they follow those of the
+    /// last call.
     ///
     /// # Errors
-    /// Those of `Format::finished`.
+    /// The errors of `Format::finished`.
     pub(crate) fn next(&mut self, shards: &[&Shard]) -> Result<Option<ShardSummary>> {
         let is_known = !self.ahead.is_empty();
         if !is_known {
@@ -50,7 +50,7 @@ impl<'a> Finished<'a> {
 }
 
 impl PackJob {
-    /// Reads the records of finished shards, of the first of these and maybe of more.
+    /// Reads the records of finished shards: of the first of these and maybe of more.
     pub(crate) fn finished(
         &self,
         identity: &Identity,

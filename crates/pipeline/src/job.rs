@@ -1,4 +1,4 @@
-//! What is packed, and what concerns it as a whole: its identity, its completion.
+//! A packing job as a whole: its contents, its identity, its completion.
 use crate::{Checked, OnError, Plan, Positions, Run, finished::Finished, pack::no_sample};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
@@ -12,24 +12,25 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// A dataset to be written, with everything that is decided before its first byte.
+/// Dataset to write, with everything that is decided before its first byte.
 pub struct PackJob {
     /// Source of the samples.
     pub source: Arc<dyn Source>,
-    /// Policy by which images are stored.
+    /// Policy for storing images.
     pub policy: Policy,
-    /// The layout they are stored in.
+    /// Layout of the output.
     pub format: Box<dyn Format>,
     /// Path of the output.
     pub out: PathBuf,
-    /// Which sample goes where.
+    /// Assignment of samples to files.
     pub plan: Plan,
-    /// Parameters to record beside the policy's own: format options, seed.
+    /// Parameters to record besides the policy's: format options, seed.
     pub params: BTreeMap<String, String>,
-    /// Store entry points of the JPEGs, where a decoder may start inside the scan, so many bits
-    /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
+    /// Distance in bits (512, 1024, 2048 or 4096) between entry points of the JPEGs, at which a
+    /// decoder may start inside the scan; `None` to store none. Not part of the policy: the images
+    /// do not change.
     pub jpeg_index: Option<u32>,
-    /// How it runs, which shapes no byte.
+    /// Options of the run, which do not affect the bytes.
     pub run: Run,
 }
 
@@ -37,13 +38,13 @@ pub struct PackJob {
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub(crate) provenance: Provenance,
-    /// As [`PackJob::fingerprint`] has it.
+    /// Fingerprint as in [`PackJob::fingerprint`].
     pub fingerprint: [u8; 16],
     stamp: [u8; 16],
 }
 
 impl PackJob {
-    /// All samples of a source in its order, in one file, with their bytes.
+    /// Creates a job for all samples of a source in its order, in one file, with their bytes.
     #[must_use]
     pub fn new(source: Arc<dyn Source>, format: Box<dyn Format>, out: impl Into<PathBuf>) -> Self {
         let plan = Plan::single_file(source.len());
@@ -52,12 +53,12 @@ impl PackJob {
         Self { source, policy, format, out, plan, params, jpeg_index: None, run }
     }
 
-    /// Identity of the dataset: equal for runs that must write the same bytes. The source's listing,
-    /// the schema, every recorded parameter, the tool's version and the shard borders go in; threads,
-    /// paths and what is done about bad samples do not.
+    /// Returns the identity of the dataset: equal for runs that must write the same bytes. It
+    /// includes the source's listing, the schema, every recorded parameter, the tool's version and
+    /// the shard borders, but not threads, paths and the treatment of bad samples.
     ///
     /// # Errors
-    /// Those of `Source::fingerprint`; samples are spared where bad ones are skipped.
+    /// The errors of `Source::fingerprint`; bad samples are left out if they are skipped.
     pub fn fingerprint(&self) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         let mut field = |bytes: &[u8]| {
@@ -67,7 +68,7 @@ impl PackJob {
         let is_sparing = self.run.on_error == OnError::Skip;
         let look = if is_sparing { Look::SizesSparing } else { Look::Sizes };
         field(&self.source.fingerprint(look)?);
-        // Maps keep their order, so equal values give equal text.
+        // Maps keep their order, so that equal values give equal text.
         field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
         field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
         for (at, name) in (0_u64..).zip(&self.plan.common.members) {
@@ -90,11 +91,11 @@ impl PackJob {
         Ok(hash.digest128().to_le_bytes())
     }
 
-    /// Returns what every shard's record says, where all parts are done, and what it took to
-    /// compare the shards with their records.
+    /// Returns the records of all shards when all parts are finished, and the cost of comparing the
+    /// shards with them.
     ///
     /// # Errors
-    /// `Usage` naming the shards that are missing; those of `Format::finished`.
+    /// `Usage` with the missing shards; the errors of `Format::finished`.
     pub fn finished_shards(&self) -> Result<(Vec<(Shard, ShardSummary)>, Checked)> {
         let began = Instant::now();
         let identity = self.identity()?;
@@ -121,15 +122,15 @@ impl PackJob {
         Err(Error::usage("merge", what))
     }
 
-    /// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last,
-    /// and what a run of its own does after all parts.
+    /// Completes a dataset after all its shards are committed: the last step of
+    /// [`pack`](crate::pack()), and of a separate run after all parts.
     ///
     /// # Errors
-    /// Those of `Format::complete`.
+    /// The errors of `Format::complete`.
     pub fn complete(&self, shards: &[(Shard, ShardSummary)]) -> Result<Vec<PathBuf>> {
         let skipped = shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
         let provenance = Provenance { skipped: skipped.collect(), ..self.provenance() };
-        // Of shards whose samples were all left out there is no more than the record.
+        // Shards without any remaining samples have only a record.
         let shards: Vec<_> =
             shards.iter().filter(|(_, summary)| summary.samples > 0).cloned().collect();
         if shards.is_empty() {
@@ -145,10 +146,10 @@ impl PackJob {
         })
     }
 
-    /// Returns the shard of that number in the plan, if it is finished and as its record says.
+    /// Returns the shard with that number in the plan, if it is finished and matches its record.
     ///
     /// # Errors
-    /// Those of `Format::finished`.
+    /// The errors of `Format::finished`.
     pub fn finished_shard(
         &self,
         identity: &Identity,
@@ -159,21 +160,21 @@ impl PackJob {
         found.unwrap_or(Ok(None))
     }
 
-    /// Returns what tells it apart: to be asked once, as it looks at the source.
+    /// Computes the identity. Call it once, because it reads the listing of the source.
     ///
     /// # Errors
-    /// Those of [`fingerprint`](Self::fingerprint).
+    /// The errors of [`fingerprint`](Self::fingerprint).
     pub fn identity(&self) -> Result<Identity> {
         let fingerprint = self.fingerprint()?;
         let mut hash = Xxh3::new();
         hash.update(&fingerprint);
-        // The same identity and the times of the source's files.
+        // The same identity plus the times of the source's files.
         hash.update(&self.source.fingerprint(Look::Times)?);
         let stamp = hash.digest128().to_le_bytes();
         Ok(Identity { provenance: self.provenance(), fingerprint, stamp })
     }
 
-    /// Returns what a format has to know of a shard that lies at `out`.
+    /// Returns the format's request for a shard at `out`.
     pub(crate) fn request<'a>(
         &'a self,
         identity: &'a Identity,
@@ -195,7 +196,7 @@ impl PackJob {
         }
     }
 
-    /// Returns where a shard's dataset lies.
+    /// Returns the path of a shard's dataset.
     pub(crate) fn shard_out(&self, shard: &Shard) -> PathBuf {
         match self.format.is_sharded() || self.plan.splits().len() == 1 {
             true => self.out.clone(),
@@ -212,7 +213,8 @@ impl PackJob {
         provenance
     }
 
-    /// Returns what of the record tells runs apart: not what the source holds beside its samples.
+    /// Returns the parts of the record that distinguish runs: not the source's contents besides its
+    /// samples.
     fn recorded(&self) -> Provenance {
         let params = recorded_params(&self.policy, &*self.format, self.jpeg_index, &self.params);
         let source = self.source.name().to_owned();
@@ -220,10 +222,10 @@ impl PackJob {
     }
 }
 
-/// Name and version that datasets record as the tool which made them.
+/// Name and version that datasets record as their tool.
 pub const TOOL: &str = concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the parameters that datasets record, which are all that shapes their bytes.
+/// Returns the parameters that datasets record, which are all that affect their bytes.
 #[must_use]
 pub fn recorded_params(
     policy: &Policy,
@@ -240,7 +242,8 @@ pub fn recorded_params(
     recorded
 }
 
-/// Returns what a plan makes at `out`: formats of one file get one for each split, named after it.
+/// Returns the outputs of a plan at `out`: formats of one file get one for each split, named after
+/// it.
 #[must_use]
 pub fn outputs(format: &dyn Format, plan: &Plan, out: &Path) -> Vec<PathBuf> {
     match format.is_sharded() || plan.splits().len() <= 1 {

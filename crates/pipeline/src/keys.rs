@@ -1,4 +1,4 @@
-//! Lists of keys, by which samples are taken.
+//! Lists of keys that select samples.
 use fdconvert_core::{Error, Result, Shown, Source, option};
 use std::{
     borrow::Cow,
@@ -6,13 +6,13 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Keys that an error shows.
+/// Number of keys that an error shows.
 const SHOWN: usize = 5;
 
-/// Longer endings of a key are no extensions.
+/// A longer ending of a key is not an extension.
 const MAX_EXTENSION: usize = 8;
 
-/// Keys of the samples that are wanted, each once.
+/// Keys of selected samples, without duplicates.
 ///
 /// ```
 /// use fdconvert_pipeline::KeyList;
@@ -25,29 +25,30 @@ const MAX_EXTENSION: usize = 8;
 pub struct KeyList {
     /// Name of the list in errors: its path.
     name: String,
-    /// In the order of the list.
+    /// Keys in the order of the list.
     keys: Vec<String>,
     /// Positions in `keys`, sorted by key.
     by_key: Vec<usize>,
 }
 
-/// Result of looking for the keys of a list in a source.
+/// Result of a search for the keys of a list in a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundKeys {
-    /// Samples with these keys, ascending; all of them where several have the same key.
+    /// Samples with these keys, ascending; all of them if several have the same key.
     pub indices: Vec<u64>,
-    /// Keys that samples have with an extension, which the list leaves out.
+    /// Number of keys that match after the samples' extension is removed.
     pub without_extension: u64,
-    /// Keys that look as those of samples do, and are written with other characters.
+    /// Number of keys that look like those of samples, but are written with other characters.
     pub look_alikes: u64,
 }
 
 impl KeyList {
-    /// Reads a list: one key a line, in UTF-8, exactly as the source has it. Empty lines, a carriage
-    /// return at the end of a line and a byte order mark are ignored. `name` is its path, for errors.
+    /// Parses a list: one key per line, in UTF-8, exactly as in the source. Empty lines, a carriage
+    /// return at the end of a line and a byte order mark are ignored. `name` is its path, for
+    /// errors.
     ///
     /// # Errors
-    /// `Usage` for text that is not UTF-8, a key that is there twice, and a list without keys.
+    /// `Usage` for text that is not UTF-8, a duplicate key, and a list without keys.
     pub fn parse(text: &[u8], name: &str) -> Result<Self> {
         let wrong = |what: String| Error::usage(option::KEYS, format!("{}: {what}", Shown(name)));
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -63,7 +64,7 @@ impl KeyList {
             return Err(wrong("it lists no key; write one a line".into()));
         }
         let mut by_key: Vec<usize> = (0..keys.len()).collect();
-        // Stable: of equal keys the first line comes first.
+        // Stable: among equal keys the first line comes first.
         by_key.sort_by_key(|at| keys.get(*at));
         let twice = by_key.windows(2).find_map(|pair| {
             let [first, again] = pair else { return None };
@@ -79,20 +80,20 @@ impl KeyList {
         Ok(Self { name: name.to_owned(), keys, by_key })
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.keys.len() as u64
     }
 
-    /// Returns whether nothing is listed, which no list is.
+    /// Returns whether the list is empty, which never happens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// XXH3 (128 bits) of the sorted keys, each with a newline: the same for lists of the same keys,
-    /// as their order has no effect.
+    /// Returns XXH3 (128 bits) of the sorted keys, each with a newline: independent of the order of
+    /// the list.
     #[must_use]
     pub fn hash(&self) -> u128 {
         let mut hash = Xxh3Default::new();
@@ -103,8 +104,8 @@ impl KeyList {
         hash.digest128()
     }
 
-    /// Looks at the key of every sample of the source. Of keys that are not there, those of one
-    /// sample are taken that are the same as `normal` has them.
+    /// Searches the keys of all samples in the source. A missing key matches the samples of a
+    /// single key that is equal in the form of `normal`.
     ///
     /// # Errors
     /// `Usage` for keys that the source does not have.
@@ -178,8 +179,8 @@ impl KeyList {
     }
 }
 
-/// Samples whose keys, as `normal` has them, are those of the list, also but for their extension,
-/// where one alone is; the others stay missing.
+/// Finds samples with keys that match the list in the form of `normal`, or without their extension,
+/// if only one matches; the other keys remain missing.
 fn otherwise(
     source: &dyn Source,
     missing: &mut Vec<&String>,

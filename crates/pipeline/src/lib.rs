@@ -1,9 +1,9 @@
-//! Packing: a source, a policy and a format in one straight, ordered, bounded line.
+//! Packing: a source, a policy and a format in one ordered, bounded pipeline.
 //!
-//! [`pack`] carries out a [`PackJob`]: it reads each planned sample from a `Source`, lets a `Policy` turn its images into stored
-//! bytes, and hands the result to a `ShardWriter` of some `Format`, in the plan's order. Workers
-//! run ahead of the writer as far as a byte budget allows; what is written never depends on how
-//! many there are. An [`Observer`] listens and cannot steer; a [`Cancel`] can only stop.
+//! [`pack`] runs a [`PackJob`]: it reads each planned sample from a `Source`, lets a `Policy` turn
+//! its images into stored bytes, and passes the result to a `ShardWriter` of some `Format`, in the
+//! plan's order. Workers run ahead of the writer within a byte budget; the output never depends on
+//! their number. An [`Observer`] receives events without influence; a [`Cancel`] can only stop.
 //!
 //! ```
 //! # use fdconvert_pipeline::Plan;
@@ -11,7 +11,7 @@
 //! assert_eq!(plan.len(), 1000);
 //! ```
 //!
-//! An [`Expression`] chooses samples, and a [`Comparison`] finds what differs between two datasets:
+//! An [`Expression`] selects samples, and a [`Comparison`] finds the differences of two datasets:
 //! for packing and `diff`, and for the viewer.
 //!
 //! Deliberately absent: pixels (codec), files (formats), progress bars (the command).

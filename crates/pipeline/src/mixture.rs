@@ -1,5 +1,5 @@
-//! Which images of a mixture become BMP: `../../../formats/mixed/SPEC.md`, "Which sample is in
-//! which codec".
+//! Chooses the images of a mixture that become BMP: `../../../formats/mixed/SPEC.md`, "Which sample
+//! is in which codec".
 
 use crate::{Plan, Positions, unreadable::Unreadable};
 use fdconvert_codec::{By, Mixture, Outlook, Policy};
@@ -8,23 +8,22 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Costs and a machine, as a profile found them: for a mixture by benefit, which then takes images
-/// only until reading and decoding take equally long, at a smaller share than random ones need.
+/// Costs and a machine from a profile, for a mixture by benefit: it then takes images only until
+/// reading and decoding take equally long, at a smaller share than random images need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// Bytes/s that the storage delivers.
+    /// Rate of the storage in bytes/s.
     pub read_bytes_per_s: f64,
-    /// Threads that decode.
+    /// Number of decoding threads.
     pub threads: f64,
     /// Bytes of the dataset that stay in memory.
     pub cache_bytes: f64,
-    /// Seconds of a thread for an encoded image, as a mean.
+    /// Mean thread time for an encoded image in seconds.
     pub encoded_seconds: f64,
-    /// Seconds of a thread for a BMP, as a mean.
+    /// Mean thread time for a BMP in seconds.
     pub bmp_seconds: f64,
 }
 
-/// Inputs of the choice of the images that become BMP.
 pub(crate) struct Choice<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) mixture: Mixture,
@@ -32,8 +31,8 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Positions in the order of the plan. A sample that has no say is none of them: the run will
-    /// say what is wrong with it.
+    /// Returns positions in the order of the plan. It does not include samples that cannot be read:
+    /// the run reports their errors.
     pub(crate) fn choose(
         &self,
         source: &dyn Source,
@@ -58,7 +57,7 @@ impl Choice<'_> {
                 settled.map(Option::flatten).transpose()
             })
             .collect();
-        // In order, so that the first bad sample is named whatever the threads did.
+        // In order, so that the first bad sample is reported for any number of threads.
         let candidates: Vec<Candidate> = looks.into_iter().collect::<Result<_>>()?;
         Ok(self.take(candidates, n_samples))
     }
@@ -83,13 +82,13 @@ impl Choice<'_> {
     }
 }
 
-/// Share times number, rounded half up. 0.7 of 45 are 31.5 and so 32, although the number that a
-/// computer takes for 0.7 is a little smaller.
+/// Multiplies share and number, rounded half up. 0.7 of 45 are 31.5 and so 32, although the binary
+/// value of 0.7 is a little smaller.
 fn half_up(share: f64, n_samples: u64) -> u64 {
     (share * n_samples as f64).mul_add(1.0 + 4.0 * f64::EPSILON, 0.5).floor() as u64
 }
 
-/// The outlook of the first image of a sample: the others go with it.
+/// Returns the outlook of the first image of a sample: the others go with it.
 fn outlook(
     policy: &Policy,
     sample: Sample<fdconvert_core::Image>,
@@ -103,9 +102,8 @@ fn outlook(
 }
 
 impl Balance {
-    /// Returns how many of the `free` images, in their order, become BMP until reading takes as
-    /// long as decoding. `forced` ones are BMP already; images that cannot be BMP count as the
-    /// mean.
+    /// Returns the number of `free` images, in order, that become BMP until reading takes as long
+    /// as decoding. `forced` ones are BMP already; images that cannot be BMP count as the mean.
     fn n_images(&self, free: &[Candidate], forced: &[Candidate], n_samples: u64) -> usize {
         let n_free = free.len().max(1) as f64;
         let mean_work = free.iter().map(|it| it.work).sum::<f64>() / n_free;
@@ -123,7 +121,7 @@ impl Balance {
             if is_balanced(bytes, seconds) {
                 return taken;
             }
-            // Work is known in proportion only; its mean is what was measured.
+            // Work is known only in proportion; its mean is what was measured.
             let saved = self.encoded_seconds * candidate.work / mean_work.max(f64::MIN_POSITIVE);
             bytes += candidate.bmp_bytes - candidate.encoded_bytes;
             seconds -= saved - self.bmp_seconds;
@@ -132,18 +130,18 @@ impl Balance {
     }
 }
 
-/// The rank of those that become BMP whatever the share is, behind all others.
+/// Rank of the images that become BMP at any share, after all others.
 const FORCED: f64 = f64::INFINITY;
 
 /// An image that a BMP can hold.
 struct Candidate {
     position: u64,
-    /// Lower ones first.
+    /// Lower ranks come first.
     rank: f64,
-    /// Among those of the same rank: by key, so that the choice does not depend on the order.
+    /// Order within the same rank: by key, so that the choice does not depend on the order.
     draw: (u64, u64),
     bmp_bytes: f64,
-    /// Guessed where encoding decides.
+    /// Estimated if encoding determines it.
     encoded_bytes: f64,
     /// Work of decoding the encoded form, in proportion.
     work: f64,
@@ -166,16 +164,16 @@ impl Candidate {
     }
 }
 
-/// Encoded by BMP bytes where encoding decides, which makes all images of a size alike.
+/// Ratio of encoded to BMP bytes if encoding determines it, which makes all images of a size alike.
 const GUESS: f64 = 0.5;
 
-/// Returns what decoding takes more than copying, in nanoseconds of one core: only the proportions
+/// Returns the cost of decoding over copying, in nanoseconds of one core: only the proportions
 /// matter. Fitted to photographs of 0.2 to 0.4 megapixels on x86-64, libjpeg-turbo and the crate
 /// `png` (`cargo run --release -p fdconvert-profile --example profile`).
 fn decode_cost(codec: Option<Codec>, pixels: u64, encoded_bytes: f64) -> f64 {
     let (per_pixel, per_byte) = match codec {
         Some(Codec::Jpeg) => (2.0, 8.0),
-        // Filters take all raw bytes, inflating takes the compressed ones.
+        // Filters process all raw bytes, inflating processes the compressed ones.
         _ => (3.0, 3.0),
     };
     per_pixel * pixels as f64 + per_byte * encoded_bytes

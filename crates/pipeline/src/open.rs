@@ -1,13 +1,14 @@
-//! Sources whose number of samples turns out while they are packed.
+//! Sources with a number of samples that becomes known while they are packed.
 //!
-//! Their plan has more samples than there will be. A shard that the samples end in is as long as they
-//! are, and those behind it are not begun. What an interrupted run has left counts only where the
-//! samples end where they ended then.
+//! Their plan has more samples than there will be. The shard with the last samples is shorter, and
+//! later shards are not begun. The results of an interrupted run count only if the samples end at
+//! the same point as then.
 use crate::{PackJob, PlanRequest, Selection};
 use fdconvert_codec::Policy;
 use fdconvert_core::{Error, Format, Result, Shard, ShardSummary, Source, option};
 
-/// Refuses what a plan of an open source cannot be: what looks at all samples, or needs their number.
+/// Refuses plans that an open source does not support: those that read all samples, or need their
+/// number.
 ///
 /// # Errors
 /// `Usage`.
@@ -37,8 +38,8 @@ pub(crate) fn check_plan(
     Ok(())
 }
 
-/// Refuses runs that replace an output, of which it would turn out at the end how much stays, and
-/// those that share one.
+/// Refuses runs that replace an output, because the part that stays would only be known at the end,
+/// and runs that share one.
 pub(crate) fn check_run(job: &PackJob) -> Result<()> {
     if !job.source.facts().is_open() {
         return Ok(());
@@ -57,7 +58,7 @@ pub(crate) fn has_ended(job: &PackJob, position: u64) -> bool {
     job.source.end().is_some_and(|end| position >= end)
 }
 
-/// The part of a shard that there are samples for, now that it is filled.
+/// Returns the part of a filled shard that has samples.
 pub(crate) fn filled_part(job: &PackJob, shard: &Shard) -> Shard {
     let mut part = shard.clone();
     if let Some(end) = job.source.end() {
@@ -66,10 +67,11 @@ pub(crate) fn filled_part(job: &PackJob, shard: &Shard) -> Shard {
     part
 }
 
-/// The part of a shard that a finished one holds. Where it is not all of it, the samples had ended.
+/// Returns the part of a shard that a finished one contains. If that is not the whole shard, the
+/// samples had ended.
 ///
 /// # Errors
-/// `Usage` where they do not end there again.
+/// `Usage` if they do not end there again.
 pub(crate) fn finished_part(job: &PackJob, shard: &Shard, summary: &ShardSummary) -> Result<Shard> {
     if !job.source.facts().is_open() {
         return Ok(shard.clone());
@@ -81,7 +83,7 @@ pub(crate) fn finished_part(job: &PackJob, shard: &Shard, summary: &ShardSummary
     }
     if end < shard.samples.end {
         part.samples.end = end;
-        // It waits for the sample, or for the end.
+        // Waits for the sample, or for the end.
         let behind = job.source.read(end);
         if behind.is_ok() || job.source.end() != Some(end) {
             return Err(others(end));
@@ -90,7 +92,7 @@ pub(crate) fn finished_part(job: &PackJob, shard: &Shard, summary: &ShardSummary
     Ok(part)
 }
 
-/// Refuses what an interrupted run has stored, where it is more than there is.
+/// Refuses the results of an interrupted run if there are more of them than samples.
 pub(crate) fn check_resumed(job: &PackJob, first: u64) -> Result<()> {
     match job.source.end() {
         Some(end) if end < first => Err(others(first)),
@@ -98,7 +100,7 @@ pub(crate) fn check_resumed(job: &PackJob, first: u64) -> Result<()> {
     }
 }
 
-/// Refuses more samples than are planned at most.
+/// Refuses more samples than the plan allows.
 pub(crate) fn check_end(job: &PackJob) -> Result<()> {
     let most = job.plan.len();
     if !job.source.facts().is_open() || has_ended(job, most) {
@@ -117,7 +119,7 @@ pub(crate) fn check_end(job: &PackJob) -> Result<()> {
     }
 }
 
-/// Writes into the shards how many there are.
+/// Writes the total number of shards into each.
 pub(crate) fn number(job: &PackJob, shards: &mut [(Shard, ShardSummary)]) {
     if job.source.facts().is_open() {
         let of = shards.len();

@@ -1,12 +1,12 @@
-//! Work by many threads, results in order, memory bounded.
+//! Work by many threads, with ordered results and bounded memory.
 //!
 //! Workers take indices in ascending order and put results into a window; one consumer, on the
-//! caller's thread, takes them out in ascending order. A worker may start index `i` when the
-//! results that wait weigh less than the budget and `i` lies inside the window, or when `i` is
-//! the very one the consumer waits for. The last clause makes it free of deadlock for any budget:
-//! indices are handed out in order, so the consumer's next index is always done, in work, or free
-//! to be taken. Why not chunks with a barrier (`rayon::join` of write and encode): one large
-//! image would idle all other workers at every chunk's end, and a chunk's memory is not bounded.
+//! caller's thread, takes them out in ascending order. A worker may start index `i` if the waiting
+//! results weigh less than the budget and `i` is inside the window, or if the consumer waits for
+//! `i`. The last clause prevents deadlock for any budget: indices are handed out in order, so that
+//! the consumer's next index is always done, in work, or free to take. Chunks with a barrier
+//! (`rayon::join` of write and encode) would be worse: one large image would idle all other workers
+//! at every chunk's end, and a chunk's memory is not bounded.
 use std::{
     collections::VecDeque,
     ops::Range,
@@ -14,21 +14,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Results that may wait for the consumer, whatever they weigh: bounds the window's own memory.
+/// Number of results of any weight that may wait for the consumer: bounds the window's own memory.
 const WINDOW: u64 = 4096;
 
-/// Time spent waiting, for telling where the bottleneck is.
+/// Time spent waiting, which shows the bottleneck.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Waits {
-    /// All workers together, for room: the consumer is the slow one.
+    /// Time that all workers together waited for room: the consumer is the bottleneck.
     pub(crate) workers: Duration,
-    /// The consumer, for results: the workers are.
+    /// Time that the consumer waited for results: the workers are the bottleneck.
     pub(crate) consumer: Duration,
 }
 
 struct State<T> {
     next: u64,
-    /// Index of the window's first slot: what the consumer takes next.
+    /// Index of the window's first slot: the consumer's next one.
     head: u64,
     window: VecDeque<Option<T>>,
     /// Weight of the finished results in the window.
@@ -45,8 +45,8 @@ struct Shared<T> {
 
 impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // A poisoned lock means that a thread died between two assignments below, none of which
-        // can panic; the state is whole.
+        // A poisoned lock means that a thread died between two assignments below, none of which can
+        // panic; the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,8 +57,8 @@ impl<T> Shared<T> {
     }
 }
 
-/// Stops everything when dropped: a worker that dies by a panic must not leave the consumer, nor
-/// a consumer that returns early the workers, waiting for ever.
+/// Stops everything when dropped: a worker that panics must not leave the consumer waiting forever,
+/// nor a consumer that returns early the workers.
 struct StopOnDrop<'a, T>(&'a Shared<T>);
 
 impl<T> Drop for StopOnDrop<'_, T> {
@@ -67,12 +67,12 @@ impl<T> Drop for StopOnDrop<'_, T> {
     }
 }
 
-/// Calls `work(&mut own, i)` for every `i` of `range` on `n_workers` threads of `pool`, where
-/// `own` comes from `init` once per thread, and `consume(result)` in ascending order on the
-/// calling thread. Stops early at the first error of `consume` and returns it.
+/// Calls `work(&mut own, i)` for every `i` of `range` on `n_workers` threads of `pool`, with `own`
+/// from `init` once per thread, and `consume(result)` in ascending order on the calling thread.
+/// Stops early at the first error of `consume` and returns it.
 ///
 /// # Panics
-/// When `work` or `consume` does.
+/// If `work` or `consume` panics.
 pub(crate) fn ordered<W, T: Send, E>(
     pool: &rayon::ThreadPool,
     range: Range<u64>,
@@ -119,7 +119,7 @@ pub(crate) fn ordered<W, T: Send, E>(
     })
 }
 
-/// Stops the others when its thread unwinds; rayon then passes the panic on.
+/// Stops the others when its thread unwinds; rayon then propagates the panic.
 struct OnPanic<'a, T>(&'a Shared<T>);
 
 impl<T> Drop for OnPanic<'_, T> {
@@ -166,7 +166,7 @@ fn put<T>(shared: &Shared<T>, index: u64, weight: u64, result: T) {
     }
 }
 
-/// The result of the window's head; `None` when the workers have stopped without it.
+/// Returns the result of the window's head; `None` if the workers have stopped without it.
 fn wait_for<T>(shared: &Shared<T>, index: u64, weigh: &impl Fn(&T) -> u64) -> Option<T> {
     let mut state = shared.lock();
     debug_assert_eq!(state.head, index);
@@ -214,7 +214,7 @@ mod tests {
                         std::thread::yield_now();
                     }
                     // Started results weigh one each; those in work may exceed the budget by one
-                    // a thread.
+                    // per thread.
                     let now = waiting.fetch_add(1, Ordering::SeqCst);
                     assert!(now <= budget + threads as u64 + 1, "{now}");
                     index

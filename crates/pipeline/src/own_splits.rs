@@ -1,4 +1,4 @@
-//! Splits that the source itself has.
+//! The splits of the source.
 use fdconvert_core::{
     Error, Result,
     option::{NO_SPLIT_FOLDERS, SPLIT, WHERE},
@@ -6,11 +6,11 @@ use fdconvert_core::{
 };
 use std::ops::Range;
 
-/// The longest part of a file's name that a split may be.
+/// Longest name of a split within a file name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// Groups the indices by split, each keeping its order, and gives the size of each. Splits are in
-/// the order in which the source names them first; those without a planned sample are left out.
+/// Groups the indices by split, each in order, and returns the size of each. Splits are in the
+/// order of their first name in the source; those without a planned sample are left out.
 pub(crate) fn group(
     own: &[(String, Range<u64>)],
     order: &mut Option<Vec<u64>>,
@@ -27,7 +27,7 @@ pub(crate) fn group(
         }
     };
     if order.is_none() && names.len() == own.len() {
-        // The source's order has the splits one after the other.
+        // In the source's order, the splits follow each other.
         for ((_, range), number) in own.iter().zip(&numbers) {
             count(*number, range.end - range.start);
         }
@@ -37,7 +37,7 @@ pub(crate) fn group(
             numbers.get(at).copied().unwrap_or(0)
         };
         let mut indices = order.take().unwrap_or_else(|| (0..n_samples).collect());
-        // Stable: the order within a split stays.
+        // Stable: the order within a split does not change.
         indices.sort_by_key(|&index| split_of(index));
         indices.iter().for_each(|&index| count(split_of(index), 1));
         *order = Some(indices);
@@ -55,13 +55,13 @@ pub(crate) fn group(
     }
 }
 
-/// Names of splits come from manifests and folders of others, and become files and folders.
+/// Names of splits come from untrusted manifests and folders, and become files and folders.
 pub(crate) fn is_part_of_file_name(split: &str) -> bool {
     let is_short = (1..=MAX_NAME_BYTES).contains(&split.len());
     is_short && !split.starts_with('.') && !split.contains(['/', '\0'])
 }
 
-/// Dividing again would mix what the source keeps apart.
+/// Another division would mix samples that the source separates.
 pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());

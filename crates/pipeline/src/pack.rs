@@ -20,23 +20,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Told what happens, from the writer's thread; never changes the outcome.
+/// Receives the events of a run on the writer's thread; never changes the outcome.
 pub trait Observer {
-    /// Work begins: this many samples are planned.
+    /// Begins the work on the given number of planned samples.
     fn begin(&mut self, _planned: u64) {}
-    /// So many of them are already stored by an interrupted run.
+    /// Reports the number of samples that an interrupted run has stored already.
     fn resumed(&mut self, _samples: u64) {}
-    /// A sample was stored: image bytes before and after the policy.
+    /// Reports a stored sample: image bytes before and after the policy.
     fn stored(&mut self, _bytes_in: u64, _bytes_stored: u64) {}
-    /// A sample was left out.
+    /// Reports a skipped sample.
     fn skipped(&mut self, _skipped: &Skipped) {}
-    /// All samples of a shard are written; syncing to disk begins.
+    /// Reports that all samples of a shard are written, and its sync to disk begins.
     fn committing(&mut self) {}
 }
 
 impl Observer for () {}
 
-/// One sample after reading and the policy.
+/// A sample after reading and the policy.
 pub(crate) struct Packed {
     pub(crate) sample: Sample<Encoded>,
     pub(crate) bytes_in: u64,
@@ -50,11 +50,11 @@ pub(crate) struct Packed {
 /// Packs the whole plan.
 ///
 /// # Errors
-/// `Usage` for a policy or output that cannot be, `Sample`, `Limit` or `Io` for the first bad
-/// sample under [`OnError::Fail`](crate::OnError::Fail), `Io` when writing fails, `Cancelled`. An output of one file then
-/// does not exist and nothing of this run is left (of a large one in a store: what was sent, for the
-/// same run to continue); of a dataset of shards those that are finished
-/// stay, each with its record, and the same run continues after them.
+/// `Usage` for an invalid policy or output; `Sample`, `Limit` or `Io` for the first bad sample
+/// under [`OnError::Fail`](crate::OnError::Fail); `Io` if writing fails; `Cancelled`. An output of
+/// one file then does not exist and nothing of this run remains (of a large one in a store: the
+/// uploaded parts, with which the same run continues); of a dataset of shards the finished ones
+/// remain, each with its record, and the same run continues after them.
 pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
     check(job)?;
     open::check_run(job)?;
@@ -104,7 +104,7 @@ pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
                         return Err(no_sample(skipped.first()));
                     }
                     if let Some(skipped) = empty.filter(|_| !job.format.is_sharded()) {
-                        // As a shard without a sample is: it is not there.
+                        // Like a shard without samples, it does not exist.
                         drop(filled);
                         if out.exists() {
                             return Err(Error::exists("output", &out));
@@ -133,7 +133,7 @@ pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
         committing.wait(&mut tally)
     })?;
     open::check_end(job)?;
-    // Shards that were there already came in between.
+    // Shards that existed already were added out of order.
     tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
     open::number(job, &mut tally.shards);
     if run.part.is_none() {
@@ -147,8 +147,8 @@ pub fn pack(job: &PackJob, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     Ok(report)
 }
 
-/// Refuses to overwrite a dataset of which more than this run replaces would stay: before anything
-/// is touched, because what is deleted is only what a run has made.
+/// Refuses to overwrite a dataset if more remains of it than this run replaces. This check comes
+/// before any change, because a run deletes only its own files.
 fn refuse_leftovers(job: &PackJob) -> Result<()> {
     let leftovers = job.format.leftovers(&job.out, &job.plan.shards)?;
     let Some(first) = leftovers.first() else { return Ok(()) };
@@ -166,7 +166,7 @@ fn shards(n: usize) -> String {
     if n == 1 { "1 shard".to_owned() } else { format!("{n} shards") }
 }
 
-/// Refuses what cannot be packed at all.
+/// Refuses jobs that cannot be packed at all.
 fn check(job: &PackJob) -> Result<()> {
     job.policy.validate()?;
     entry_points::check(job)?;
@@ -176,7 +176,7 @@ fn check(job: &PackJob) -> Result<()> {
     Ok(())
 }
 
-/// The workers, where there are to be more than the caller.
+/// Returns the workers, if there are more threads than the caller's.
 fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
     if threads < 2 {
         return Ok(None);
@@ -188,13 +188,12 @@ fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
     built.map(Some).map_err(|cause| Error::usage(option::THREADS, cause.to_string()))
 }
 
-/// The shard before the current one, on its way to the disk: syncing waits, and the next shard
-/// need not.
+/// The previous shard on its way to the disk: syncing takes time, and the next shard need not wait.
 #[derive(Default)]
 struct Committing<'scope>(Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>);
 
 impl<'scope> Committing<'scope> {
-    /// Commits a shard beside what follows.
+    /// Commits a shard in parallel with the next one.
     fn start<'env>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
@@ -204,7 +203,7 @@ impl<'scope> Committing<'scope> {
         self.0 = Some((shard.clone(), scope.spawn(commit)));
     }
 
-    /// Waits for it, if there is one.
+    /// Waits for the commit, if there is one.
     fn wait(&mut self, tally: &mut Tally) -> Result<()> {
         let Some((shard, handle)) = self.0.take() else { return Ok(()) };
         let began = Instant::now();
@@ -215,10 +214,10 @@ impl<'scope> Committing<'scope> {
     }
 }
 
-/// The writer of a filled shard, and the samples that were left out where that was all of them.
+/// The writer of a filled shard, and the skipped samples if all were skipped.
 type Filled = (Box<dyn ShardWriter>, Option<Vec<Skipped>>);
 
-/// The refusal of a dataset without a sample, with what was wrong with the first one.
+/// Returns the error for a dataset without samples, with the reason of the first skipped one.
 pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     let what = "none of its samples could be packed, and a dataset has at least one";
     let of_first = first.map(|Skipped { key, reason, .. }| {
@@ -227,7 +226,6 @@ pub(crate) fn no_sample(first: Option<&Skipped>) -> Error {
     Error::usage("source", of_first.unwrap_or_else(|| what.into()))
 }
 
-/// What shards are filled with, and by whom.
 struct Filling<'a> {
     job: &'a PackJob,
     pool: Option<&'a rayon::ThreadPool>,
@@ -236,7 +234,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Writes the samples of a shard, and gives the writer back for the commit.
+    /// Writes the samples of a shard, and returns the writer for the commit.
     fn fill(
         &self,
         shard: &Shard,
@@ -266,7 +264,7 @@ impl Filling<'_> {
                 return Err(Error::Cancelled);
             }
             if packed.is_err() && open::has_ended(job, position) {
-                // Nothing is wrong; the threads that work are to stop.
+                // This is not an error; it stops the workers.
                 has_ended = true;
                 return Err(Error::Cancelled);
             }
@@ -330,13 +328,13 @@ impl Filling<'_> {
     }
 }
 
-/// Reads sample `index` and applies the policy. A panic in a decoder is that sample's error, not
-/// the end of a run of days.
+/// Reads sample `index` and applies the policy. A panic in a decoder is an error of that sample,
+/// not the end of a run of days.
 fn pack_one(job: &PackJob, position: u64, worker: &mut Worker) -> Result<Packed> {
     let index = job.plan.source_index(position);
     let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, position, worker)));
     packed.unwrap_or_else(|payload| {
-        // What the panic left half-done in the worker's buffers must not reach the next sample.
+        // Half-changed buffers of the worker must not reach the next sample.
         *worker = Worker::default();
         let text = payload
             .downcast_ref::<&str>()
@@ -365,7 +363,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     let mut fields = image_fields(&*job.source);
     let (whole, as_files) = (&job.plan.common.whole_images, AsFiles(&*job.format));
     let becomes_pixels = job.format.capabilities().whole_images;
-    // Labels keep their pixels, and lose what others lose beside them.
+    // Labels keep their pixels, and lose the same metadata as other images.
     let of_labels = Policy { strip: job.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let field = fields.next();
@@ -399,7 +397,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
 }
 
-/// Checks that fields of JSON hold JSON: who reads the output takes it for granted.
+/// Checks that fields of JSON contain JSON: readers of the output rely on it.
 fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
     for (field, value) in source.schema().fields.iter().zip(&sample.values) {
         let Value::Json(text) = value else { continue };
@@ -412,7 +410,7 @@ fn check_documents(source: &dyn Source, sample: &Sample<Image>) -> Result<()> {
     Ok(())
 }
 
-/// Positions of the fields that hold images.
+/// Yields the positions of the image fields.
 fn image_fields(source: &dyn Source) -> impl Iterator<Item = usize> {
     let fields = source.schema().fields.iter().enumerate();
     fields.filter(|(_, field)| field.kind == Kind::Image).map(|(position, _)| position)

@@ -9,9 +9,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A source with one more image for every sample, e.g. its segmentation mask: the first image of
-/// the sample with the same name, extension apart, in another source. Masks are labels, so their
-/// pixels are never changed: no lossy encoding, no resize.
+/// Source with one more image for every sample, e.g. its segmentation mask: the first image of the
+/// sample with the same name without extension in another source. Masks are labels, so that their
+/// pixels never change: no lossy encoding, no resize.
 pub struct Paired {
     inner: Box<dyn Source>,
     masks: Box<dyn Source>,
@@ -21,11 +21,11 @@ pub struct Paired {
     unlike: Arc<Mutex<Unlike>>,
 }
 
-/// Samples whose mask has another size than the image.
+/// Samples with a mask of another size than the image.
 #[derive(Default)]
 struct Unlike {
     samples: BTreeSet<u64>,
-    /// The key of the first of them.
+    /// Key of the first of them.
     key: String,
 }
 
@@ -33,7 +33,7 @@ impl Paired {
     /// Adds the field `name`.
     ///
     /// # Errors
-    /// `Usage` when the field exists, or `masks` has no images or two of the same name.
+    /// `Usage` if the field exists, or `masks` has no images or duplicate names.
     pub fn join(
         inner: Box<dyn Source>,
         name: &str,
@@ -66,7 +66,7 @@ impl Paired {
         Ok(Box::new(paired))
     }
 
-    /// Masks of no image, and images that share one.
+    /// Reports masks without an image, and images that share one.
     fn misfits(&self) -> Vec<Remark> {
         let (masks, name, field) = (&self.masks, self.masks.name(), self.field());
         // The first sample that has each mask.
@@ -112,7 +112,7 @@ impl Paired {
         remarks
     }
 
-    /// The name of the field.
+    /// Returns the name of the field.
     fn field(&self) -> &str {
         self.schema().fields.last().map_or("", |field| field.name.as_str())
     }
@@ -134,7 +134,8 @@ impl Paired {
         })
     }
 
-    /// Notes a mask that does not lie on its image. One of the image that EXIF turns does.
+    /// Records a mask that does not fit its image. A mask that fits after the EXIF rotation is
+    /// fine.
     fn compare(&self, index: u64, image: Option<&Value<Image>>, mask: &Value<Image>) {
         let (Some(Value::Image(image)), Value::Image(mask)) = (image, mask) else { return };
         let (Some(image_size), Some(mask_size)) = (size(image), size(mask)) else { return };
@@ -169,7 +170,7 @@ fn unlike_ones(field: &str, n: u64, unlike: &Mutex<Unlike>) -> Vec<Remark> {
     vec![remark.into()]
 }
 
-/// Width and height as stored.
+/// Returns width and height as stored.
 fn size(image: &Image) -> Option<[u32; 2]> {
     match image {
         Image::Encoded(image) => Some([image.width, image.height]),
@@ -211,7 +212,7 @@ impl Source for Paired {
     }
 
     fn value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
-        // The mask is the last one.
+        // The mask is the last field.
         let is_mask = field + 1 >= self.schema().fields.len();
         if is_mask { Ok(None) } else { self.inner.value(index, field) }
     }

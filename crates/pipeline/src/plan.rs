@@ -7,56 +7,57 @@ use fdconvert_core::{Codec, Color, Common, Format, ImageHeader, Remark, Result, 
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Which samples go into which file, in which order. A pure function of source and request: no
-/// clock, no machine, no thread.
+/// Assignment of samples to files, and their order. A pure function of source and request:
+/// independent of clock, machine and threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Index in the source of every planned sample, in the order of writing; `None` for all of
-    /// the source in its own order.
+    /// Index in the source of every planned sample, in the order of writing; `None` for the whole
+    /// source in its order.
     pub order: Option<Vec<u64>>,
     /// Output files, in order; their ranges are positions in the order and cover it once.
     pub shards: Vec<Shard>,
     /// Properties that all planned samples share.
     pub common: Common,
-    /// Positions in the order whose images become BMP; `None` unless the policy is a mixture.
+    /// Positions of images that become BMP; `None` unless the policy is a mixture.
     pub bmp: Option<Positions>,
-    /// Positions whose samples could not be read when the plan needed them, the first 100,000 with
-    /// the reason. The run leaves them out even if they can be read by then: what else is planned depends on
-    /// it. Empty unless the plan was made with [`OnError::Skip`].
+    /// Positions of samples that the plan needed and could not read, the first 100,000 with the
+    /// reason. The run leaves them out even if they can be read by then, because the rest of the
+    /// plan depends on it. Empty unless the plan was made with [`OnError::Skip`].
     pub unreadable: BTreeMap<u64, Option<Remark>>,
 }
 
 /// Request for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct PlanRequest {
-    /// Which samples of the source.
+    /// Selection of the source's samples.
     pub selection: Selection,
     /// Seed of a global shuffle; `None` keeps the source's order.
     pub shuffle: Option<u64>,
-    /// Takes the splits that the source itself has for one dataset.
+    /// Whether to treat the splits of the source as one dataset.
     pub mix_splits: bool,
-    /// Parts of the dataset, e.g. `train` and `val`; empty for those that the source itself has,
-    /// or else for one. What is planned of the source is of one split then, unless splits are mixed.
+    /// Parts of the dataset, e.g. `train` and `val`; empty for those of the source, or else for
+    /// one. With splits here, the planned samples of the source must be of one split, unless splits
+    /// are mixed.
     pub splits: Vec<Split>,
-    /// Samples that are in none of the splits are left out. Without it, shares that do not add up
-    /// to 1 are an error.
+    /// Whether to leave out samples in none of the splits. Otherwise, shares that do not add up to
+    /// 1 are an error.
     pub drop_rest: bool,
     /// Name of the only split; `None` for `train`.
     pub only_split: Option<String>,
-    /// Seed of the choice which sample goes into which split.
+    /// Seed of the assignment of samples to splits.
     pub split_seed: u64,
-    /// Division of a split into shards; formats of one file take no notice.
+    /// Division of a split into shards; formats of one file ignore it.
     pub sharding: Sharding,
-    /// Resources that a mixture by benefit balances, in place of its share.
+    /// Resources that a mixture by benefit balances, instead of its share.
     pub balance: Option<Balance>,
-    /// Reaction when the plan needs a sample that cannot be read. `None` leaves it to the runs that
-    /// carry the plan out: such a sample has no say in the plan. Failures of the system that
-    /// concern no single sample, or may pass, are errors unless samples are skipped.
+    /// Reaction if the plan needs a sample that cannot be read. `None` leaves it to the runs of the
+    /// plan: such a sample does not influence the plan. Failures of the system that concern no
+    /// single sample, or may pass, are errors unless samples are skipped.
     pub on_error: Option<OnError>,
 }
 
 impl Plan {
-    /// All samples of the source, in its order, in one file.
+    /// Creates a plan for all samples of the source, in its order, in one file.
     #[must_use]
     pub fn single_file(n_samples: u64) -> Self {
         Self {
@@ -68,13 +69,13 @@ impl Plan {
         }
     }
 
-    /// Plans a dataset. Reads no image unless shards are to be of a size that encoding decides:
-    /// then a few are encoded to learn how large they become; or the policy is a mixture: then the
-    /// headers of all are looked at.
+    /// Plans a dataset. Reads no image unless encoding determines the size of shards, which
+    /// requires encoding a few samples, or the policy is a mixture, which requires reading the
+    /// headers of all.
     ///
     /// # Errors
-    /// `Usage` for a selection or splits that cannot be, and for an encoding that the format cannot
-    /// hold; those of the source.
+    /// `Usage` for an invalid selection or splits, and for an encoding that the format cannot hold;
+    /// the errors of the source.
     pub fn new(
         source: &dyn Source,
         policy: &Policy,
@@ -149,7 +150,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns where in the source the sample at this position is.
+    /// Returns the index in the source of the sample at this position.
     #[must_use]
     pub fn source_index(&self, position: u64) -> u64 {
         match &self.order {
@@ -163,33 +164,33 @@ impl Plan {
         }
     }
 
-    /// The stored form of the image at this position, where the policy is a mixture.
+    /// Returns the stored form of the image at this position, if the policy is a mixture.
     #[must_use]
     pub fn form(&self, position: u64) -> Form {
         let is_bmp = self.bmp.as_ref().is_some_and(|bmp| bmp.contains(position));
         if is_bmp { Form::Bmp } else { Form::Encoded }
     }
 
-    /// Number of planned samples.
+    /// Returns the number of planned samples.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum()
     }
 
-    /// Returns whether nothing is planned.
+    /// Returns whether the plan is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Names of the splits, in order.
+    /// Returns the names of the splits, in order.
     #[must_use]
     pub fn splits(&self) -> BTreeSet<&str> {
         self.shards.iter().map(|shard| shard.split.as_str()).collect()
     }
 }
 
-/// Returns what all samples have in common as far as names and rows tell.
+/// Returns the common properties of all samples, as far as names and rows show them.
 fn common(
     source: &dyn Source,
     policy: &Policy,
@@ -201,10 +202,10 @@ fn common(
     let fields = 0..source.schema().fields.len();
     let facts = source.facts();
     let mut members: Vec<_> = fields.map(|field| facts.field(field).member.clone()).collect();
-    // Images of several parts, such as `left.png`: all of it is the extension.
+    // Images of several parts, such as `left.png`: the whole name is the extension.
     let image = source.schema().first_image().and_then(|image| members.get(image)?.clone());
     let dotted = image.filter(|name| name.contains('.'));
-    // Of an open source those that are there speak for all.
+    // The samples that an open source has already represent all.
     let n_samples = if facts.is_open() { facts.n_ready().min(plan.len()) } else { plan.len() };
     for position in 0..n_samples {
         let index = plan.source_index(position);
@@ -228,8 +229,8 @@ fn common(
     Ok(Common { codec, extension, distinct_stems, members, whole_images: Vec::new() })
 }
 
-/// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each
-/// sample; a collision of hashes costs nothing but extensions that keys could have lost.
+/// Returns whether no two keys differ only in the extension of an image. Takes eight bytes per
+/// sample; a collision of hashes only costs extensions that keys could have lost.
 fn has_distinct_stems(source: &dyn Source, plan: &Plan, n_samples: u64) -> bool {
     let positions = 0..n_samples;
     let hash = |position| {
@@ -241,7 +242,7 @@ fn has_distinct_stems(source: &dyn Source, plan: &Plan, n_samples: u64) -> bool 
     hashes.is_sorted_by(|before, after| before < after)
 }
 
-/// Returns what an image of that codec will probably be stored as.
+/// Returns the likely stored codec of an image of that codec.
 fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Option<Codec> {
     if policy.mixture.is_some() {
         return None;
@@ -263,9 +264,9 @@ fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Op
     }
 }
 
-/// One value as long as everybody says the same.
+/// One value while all agree.
 struct Agreed<T> {
-    /// Nothing seen; one value; or no agreement.
+    /// No value yet; one value; or no agreement.
     state: Option<Option<T>>,
 }
 

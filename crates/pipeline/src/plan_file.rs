@@ -1,4 +1,4 @@
-//! The plan file (`.fdplan`), version 4: what several runs need to write one dataset together.
+//! The plan file (`.fdplan`), version 4: with it, several runs write one dataset together.
 //!
 //! ```text
 //! 0    8   magic: 46 44 50 4C 41 4E 0D 0A ("FDPLAN\r\n")
@@ -9,12 +9,12 @@
 //! 32       the body as one Zstandard frame, up to the end of the file
 //! ```
 //!
-//! All integers are little endian. The body is a sequence of records in the encoding of bincode 2 with
-//! integers of fixed width: the head ([`Head`]), the order (a list of the index in the source of
-//! every planned sample; empty for all of the source in its order), the mixture (a list of words with a
-//! bit for every planned sample, the lowest of the first word for the first, set where its image
-//! becomes BMP; empty where the policy is no mixture), and the listing of each source (bytes in a form
-//! of its own that spare the source from looking again; empty for none).
+//! All integers are little endian. The body is a sequence of records in the encoding of bincode 2
+//! with integers of fixed width: the head ([`Head`]), the order (a list of the index in the source
+//! of every planned sample; empty for all of the source in its order), the mixture (a list of words
+//! with a bit for every planned sample, the lowest of the first word for the first, set if its
+//! image becomes BMP; empty if the policy is no mixture), and the listing of each source (bytes in
+//! the source's form that avoid listing it again; empty for none).
 use crate::{Plan, Positions, own_splits::is_part_of_file_name};
 use bincode::{
     config::Config,
@@ -33,20 +33,20 @@ use xxhash_rust::xxh3::Xxh3Default;
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
 const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 32;
-/// Of the whole body: a hundred million samples take four gigabytes.
+/// Limit on the whole body: a hundred million samples take four gigabytes.
 const MAX_BODY_BYTES: usize = 64 << 30;
-/// A text may be allocated before it is read: none is longer.
+/// Limit on a text, which may be allocated before it is read.
 const MAX_HEAD_BYTES: usize = 1 << 30;
 const FORMAT: &str = "plan";
-/// Level of compression: names compress well, and more effort gains little.
+/// Compression level: names compress well, and more effort gains little.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A plan with what is needed to carry it out elsewhere.
+/// Plan, with everything that other runs need for it.
 ///
-/// `O` is what the program that carries plans out needs beside the plan: its options.
+/// `O` is the type of a program's further options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanFile<O> {
-    /// Options that shape the bytes and are not a matter of the plan: formats, policies.
+    /// Options that affect the bytes and are not part of the plan: formats, policies.
     pub options: O,
     /// Sources of the samples, in order.
     pub sources: Vec<PlannedSource>,
@@ -54,19 +54,19 @@ pub struct PlanFile<O> {
     pub plan: Plan,
 }
 
-/// A source as it was when the plan was made.
+/// Source at the time of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSource {
     /// Its path, as given.
     pub path: String,
-    /// Its fingerprint: another one means that it has changed since.
+    /// Fingerprint: a different one means that the source has changed since.
     pub fingerprint: [u8; 16],
     /// Number of samples.
     pub n_samples: u64,
     /// Its fields.
     #[serde(with = "json")]
     pub schema: Schema,
-    /// Listing that spares looking again.
+    /// Listing, which avoids listing the source again.
     #[serde(skip)]
     pub listing: Option<Bytes>,
     /// Contents that are not samples.
@@ -74,7 +74,7 @@ pub struct PlannedSource {
     pub left_out: Ignored,
 }
 
-/// What is small. Values whose fields may be left out are JSON in a text.
+/// The small parts. Values with optional fields are JSON in a text.
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
     #[serde(with = "json")]
@@ -85,7 +85,7 @@ struct Head<'a> {
     common: Common,
 }
 
-/// A value as JSON in a text.
+/// Encodes a value as JSON in a text.
 mod json {
     use serde::{
         Deserialize, Deserializer, Serialize, Serializer,
@@ -109,11 +109,11 @@ mod json {
 }
 
 impl<O: Serialize + DeserializeOwned> PlanFile<O> {
-    /// Writes the file's bytes, of which the same plan gives the same. None but a few of them are in
-    /// memory: the body is gone through twice, as its length and hash stand before it.
+    /// Writes the file; equal plans give equal bytes. Only a small part is in memory: the body is
+    /// encoded twice, because its length and hash come before it.
     ///
     /// # Errors
-    /// `Io` when `file` cannot be written, or compression fails.
+    /// `Io` if `file` cannot be written, or compression fails.
     pub fn write_to(&self, file: impl Write) -> Result<()> {
         let failed = |cause| Error::io("write", "the plan")(cause);
         let mut measured = Counted { inner: io::sink(), hash: Xxh3Default::new(), len: 0 };
@@ -154,12 +154,12 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         Ok(())
     }
 
-    /// Reads a plan; `name` is what messages call it. Listings, of which each may be larger than
-    /// memory, are read by `keep`.
+    /// Parses a plan; messages call it `name`. `keep` reads the listings, each of which may be
+    /// larger than memory.
     ///
     /// # Errors
     /// `Version` for another version, `Corrupt` for anything that is not as specified, `Usage` for
-    /// options that are none of `O`; those of `keep`.
+    /// options that do not fit `O`; the errors of `keep`.
     pub fn parse(
         bytes: &[u8],
         name: &str,
@@ -223,7 +223,7 @@ impl PlanFile<serde_json::Value> {
         Ok(Self { options: head.options, sources, plan })
     }
 
-    /// Shards follow each other without gaps and hold samples that the sources have.
+    /// Checks that shards follow each other without gaps and contain samples that the sources have.
     fn check(&self) -> Result<(), String> {
         let n_samples = self
             .sources
@@ -257,12 +257,11 @@ impl PlanFile<serde_json::Value> {
     }
 }
 
-/// Function that reads a listing.
 type Keep<'a> = &'a dyn Fn(&mut dyn Read) -> Result<Bytes>;
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 enum Unread {
-    /// It is not as specified.
+    /// The body is not as specified.
     Body(io::Error),
     /// A listing could not be kept.
     Kept(Error),
@@ -274,7 +273,7 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// A length and so many bytes, read by `keep`.
+/// Parses a length and that many bytes, which `keep` reads.
 fn read_kept(from: &mut impl Read, limit: u64, keep: Keep<'_>) -> Result<Bytes, Unread> {
     let mut word = [0; 8];
     from.read_exact(&mut word)?;
@@ -284,7 +283,7 @@ fn read_kept(from: &mut impl Read, limit: u64, keep: Keep<'_>) -> Result<Bytes, 
     }
     let mut part = Failing { inner: from.by_ref().take(len), failure: None };
     let kept = keep(&mut part);
-    // A body that cannot be read is damage, wherever it is noticed.
+    // A body that cannot be read is damaged, whichever part notices it.
     if let Some(cause) = part.failure {
         return Err(Unread::Body(cause));
     }
@@ -295,7 +294,7 @@ fn read_kept(from: &mut impl Read, limit: u64, keep: Keep<'_>) -> Result<Bytes, 
     Ok(kept)
 }
 
-/// Remembers why it cannot be read.
+/// Remembers the error of a read.
 struct Failing<I> {
     inner: I,
     failure: Option<io::Error>,
@@ -311,7 +310,7 @@ impl<I: Read> Read for Failing<I> {
     }
 }
 
-/// The encoding of records of at most `MAX` bytes.
+/// Returns the encoding of records of at most `MAX` bytes.
 fn encoding<const MAX: usize>() -> impl Config {
     bincode::config::standard().with_fixed_int_encoding().with_limit::<MAX>()
 }
@@ -332,7 +331,7 @@ fn read_record<const MAX: usize, T: DeserializeOwned>(from: &mut impl Read) -> i
     }
 }
 
-/// Counts and hashes what goes through.
+/// Counts and hashes the bytes that pass through.
 struct Counted<I> {
     inner: I,
     hash: Xxh3Default,
@@ -430,7 +429,7 @@ mod tests {
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << bit;
-                // The Zstandard frame has bits that mean nothing; then the plan is the same.
+                // The Zstandard frame has bits without meaning; then the plan is the same.
                 if let Ok(file) = parse(&flipped) {
                     assert_eq!(file, sample(), "byte {at}, bit {bit}");
                 }
@@ -453,7 +452,7 @@ mod tests {
         refused(|file| file.plan.bmp = Some(Positions::from_words(vec![1, 1])));
     }
 
-    /// A listing that cannot be kept is not damaged, and one that cannot be read is.
+    /// A listing that cannot be kept is not damaged, but one that cannot be read is.
     #[test]
     fn a_listing_that_cannot_be_kept_is_not_called_damaged() {
         let bytes = to_bytes(&sample());
@@ -463,7 +462,7 @@ mod tests {
         assert!(matches!(short, Error::Corrupt { .. }), "{short}");
     }
 
-    /// Bytes behind the last listing are not of a plan, whatever their checksum says.
+    /// Bytes after the last listing are not part of a plan, even with a valid checksum.
     #[test]
     fn a_body_is_read_to_its_end() {
         let whole = to_bytes(&sample());

@@ -3,7 +3,7 @@ use fdconvert_core::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// A source with a name and a slash in front of each of its keys, so that those of several sources
+/// Source with a name and a slash before each of its keys, so that the keys of several sources
 /// differ.
 pub struct Prefixed {
     inner: Box<dyn Source>,
@@ -11,7 +11,7 @@ pub struct Prefixed {
 }
 
 impl Prefixed {
-    /// Puts `name` in front of the keys of `inner`.
+    /// Adds `name` to the keys of `inner`.
     #[must_use]
     pub fn new(inner: Box<dyn Source>, name: &str) -> Self {
         Self { inner, prefix: format!("{name}/") }

@@ -1,4 +1,4 @@
-//! A packed dataset some of whose values a table replaces, by the keys of its samples.
+//! A packed dataset with values that a table replaces, by the keys of its samples.
 use fdconvert_core::{
     Ahead, Amount, Codec, Error, FieldFacts, FieldSpec, Image, Look, Remark, Result, Sample,
     Schema, Source, SourceFacts, Value, misread_number, option, renumber_classes,
@@ -10,52 +10,52 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Keys that an error shows.
+/// Number of keys that an error shows.
 const SHOWN: usize = 5;
 
-/// The rows of a table that names samples by their keys.
+/// Rows of a table that names samples by their keys.
 pub trait KeyTable: Send + Sync {
-    /// Its fields, none of which is an image.
+    /// Returns its fields, none of which is an image.
     fn fields(&self) -> &[FieldSpec];
 
-    /// The keys of its rows, each once.
+    /// Returns the keys of its rows, without duplicates.
     fn keys(&self) -> Vec<String>;
 
-    /// A key in the form in which keys are the same that look the same.
+    /// Normalises a key: keys that look the same become equal.
     fn normal<'a>(&self, key: &'a str) -> Cow<'a, str>;
 
-    /// The value of a field in a row.
+    /// Returns the value of a field in a row.
     fn value(&self, row: usize, field: usize) -> Option<Value<Image>>;
 
-    /// Changes when the table does.
+    /// Returns bytes that change when the table does.
     fn identity(&self) -> Vec<u8>;
 
-    /// Remarks for the user.
+    /// Returns remarks for the user.
     fn remarks(&self) -> Vec<String>;
 }
 
-/// A source whose samples have the values of a table where that lists them.
+/// Source with values from a table for the samples in it.
 pub struct Relabelled {
     inner: Box<dyn Source>,
     table: Box<dyn KeyTable>,
     facts: SourceFacts,
-    /// The row of each sample; `None` where it keeps what it has.
+    /// Row of each sample; `None` if it keeps its values.
     rows: Vec<Option<usize>>,
-    /// The field of the table that each field is taken of.
+    /// Field of the table for each field.
     columns: Vec<Option<usize>>,
-    /// New numbers of the classes of each field, before and in the table.
+    /// New class numbers of each field, in the source and in the table.
     renumbered: Vec<[Option<Numbers>; 2]>,
 }
 
-/// The new number of each class that has another one.
+/// New number of each renumbered class.
 type Numbers = BTreeMap<i64, i64>;
 
 impl Relabelled {
-    /// Joins a source and a table. Fields of the table that the source has are replaced, others are
-    /// new and have to be said of all samples.
+    /// Joins a source and a table. The table's fields replace those of the source; new ones must
+    /// have a value for all samples.
     ///
     /// # Errors
-    /// `Usage` for keys that no sample has, and for fields that some samples would lack or have in
+    /// `Usage` for keys without a sample, and for fields that some samples would lack or have in
     /// another kind.
     pub fn join(inner: Box<dyn Source>, table: Box<dyn KeyTable>) -> Result<Box<dyn Source>> {
         let mut numbers: BTreeMap<String, usize> = table.keys().into_iter().zip(0..).collect();
@@ -148,7 +148,7 @@ impl Relabelled {
             *numbers = join_classes(own, field);
         }
         let mut facts = SourceFacts { schema: Schema::new(fields)?, ..inner.facts().clone() };
-        // The table has those that are new.
+        // New fields are in the table.
         let is_new = FieldFacts { is_known: true, ..FieldFacts::default() };
         facts.fields.resize(facts.schema.fields.len(), is_new);
         facts.remarks.extend(table.remarks().iter().map(Remark::from));
@@ -157,7 +157,7 @@ impl Relabelled {
         facts.remarks.push(format!("{n} of {n_all} samples have values of `labels`").into());
         let label = facts.schema.label().and_then(|field| columns.get(field).copied().flatten());
         if label.is_some() {
-            // That of the dataset says nothing of the labels of a table.
+            // The dataset's origin says nothing about the labels of a table.
             facts.label_origin = None;
         }
         Ok(Box::new(Self { inner, table, facts, rows, columns, renumbered }))
@@ -167,13 +167,13 @@ impl Relabelled {
         self.rows.get(usize::try_from(index).ok()?).copied().flatten()
     }
 
-    /// The value of a field in the table.
+    /// Returns the value of a field in the table.
     fn said(&self, index: u64, field: usize) -> Option<Value<Image>> {
         let column = self.columns.get(field).copied().flatten()?;
         self.table.value(self.row(index)?, column)
     }
 
-    /// The value of a field: what the table says, or what it was.
+    /// Returns the value of a field: from the table, or the source's.
     fn shown(&self, index: u64, field: usize, own: Option<Value<Image>>) -> Option<Value<Image>> {
         let said = self.said(index, field);
         let numbers =
@@ -187,7 +187,8 @@ impl Relabelled {
     }
 }
 
-/// Gives the rows of what is left of the keys to samples whose keys look the same, where each has one.
+/// Gives the rows of the remaining keys to samples with keys that look the same, if each key has
+/// one.
 fn take_look_alikes(
     inner: &dyn Source,
     table: &dyn KeyTable,
@@ -214,8 +215,8 @@ fn take_look_alikes(
     });
 }
 
-/// The class of each number in a table where the dataset's classes are called by numbers, and all of
-/// these are such names. The error is the end of a sentence about the column.
+/// Returns the class of each number in a table if the dataset's classes have numbers as names, and
+/// these include all numbers of the table. The error is the end of a sentence about the column.
 fn as_names(
     names: &[String],
     values: impl Iterator<Item = Value<Image>>,
@@ -246,8 +247,8 @@ fn as_names(
     }
 }
 
-/// One list of classes for what the dataset has and what the table says: that of the dataset where it
-/// has all, else all names in sorted order. New numbers come back where they changed.
+/// Joins the classes of the dataset and of the table into one list: that of the dataset if it has
+/// all, else all names in sorted order. Returns the new numbers where they changed.
 fn join_classes(own: &mut FieldSpec, table: &FieldSpec) -> [Option<Numbers>; 2] {
     let Some(new) = &table.class_names else { return [None, None] };
     let old = own.class_names.clone().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What a run that overwrites does with what is there.
+//! Treatment of an existing output by a run that overwrites.
 use crate::{Identity, PackJob};
 use fdconvert_core::{Existing, Result};
 
-/// Replaces what is there, for a run that overwrites. The fingerprint does not tell what files
-/// hold: of shards that are finished only those count that are known to be of the files as they are
-/// now.
+/// Replaces an existing output for a run that overwrites. The fingerprint does not cover the
+/// contents of files: finished shards count only if they are known to come from the files in their
+/// present state.
 pub(crate) struct Replacing<'a> {
     job: &'a PackJob,
     identity: &'a Identity,
@@ -18,8 +18,8 @@ impl<'a> Replacing<'a> {
             this.before = this.look()?;
         }
         if this.before == Existing::Unfinished {
-            // Before the first shard leaves the times of the source there, by which these shards
-            // would count when this run is interrupted.
+            // This comes before the first shard writes the source's times there, by which these
+            // shards would count after an interruption of this run.
             job.format.withdraw(&job.out, &job.plan.shards)?;
         }
         Ok(this)
@@ -36,8 +36,8 @@ impl<'a> Replacing<'a> {
         self.job.format.existing(&self.job.request(self.identity, shard, &out, true))
     }
 
-    /// Takes a complete dataset back, when the first shard is ready to replace one of its own: by
-    /// this run, or by one of another part.
+    /// Withdraws a complete dataset when the first shard is ready to replace one of it, in this run
+    /// or in one of another part.
     pub(crate) fn withdraw(&self) -> Result<()> {
         if self.before == Existing::Complete && self.look()? == Existing::Complete {
             return self.job.format.withdraw(&self.job.out, &self.job.plan.shards);

@@ -2,36 +2,36 @@ use fdconvert_core::{Codec, ShardSummary, Skipped};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
-/// Account of what a run did, for people and for scripts.
+/// Report of a run, for people and for scripts.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Samples that this run was to write.
+    /// Number of samples that this run had to write.
     pub planned: u64,
-    /// Samples in the output.
+    /// Number of samples in the output.
     pub samples: u64,
-    /// Of these, already stored by an interrupted run that this one continued.
+    /// Number of samples that an interrupted run had stored, and this one continued.
     pub resumed: u64,
-    /// Left out, in order, with the reason.
+    /// Skipped samples, in order, with the reason.
     pub skipped: Vec<Skipped>,
-    /// Image bytes read from the source by this run.
+    /// Image bytes that this run read from the source.
     pub bytes_in: u64,
-    /// Image bytes handed to the format by this run.
+    /// Image bytes that this run passed to the format.
     pub bytes_stored: u64,
     /// Size of the output files.
     pub bytes_out: u64,
     /// Output files.
     pub shards: Vec<ShardSummary>,
-    /// The split of each of them.
+    /// Split of each output file.
     pub shard_splits: Vec<String>,
-    /// Images by the codec they are stored in.
+    /// Number of images by stored codec.
     pub codecs: BTreeMap<Codec, u64>,
-    /// Things worth knowing that happened to images: name, explanation, count.
+    /// Noteworthy events on images: name, explanation, count.
     pub notes: Vec<(&'static str, &'static str, u64)>,
-    /// Images that could not be stored as they are: how many, bytes before, bytes after.
+    /// Images that could not be stored as they are: number, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),
-    /// Entry points of the JPEGs, where they were asked for.
+    /// Entry points of the JPEGs, if they were requested.
     pub entry_points: Option<EntryPointCounts>,
-    /// Finished output files of an earlier run that were compared with its records.
+    /// Cost of comparing finished output files of an earlier run with its records.
     pub checked: Checked,
     /// Time by stage.
     pub stages: Stages,
@@ -40,28 +40,28 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns whether all of it was there before.
+    /// Returns whether an earlier run had completed the output.
     #[must_use]
     pub fn was_complete(&self) -> bool {
         self.resumed > 0 && self.resumed == self.samples + self.skipped.len() as u64
     }
 }
 
-/// Counts of the JPEGs whose entry points were to be stored, in this run.
+/// Number of JPEGs with and without entry points in this run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntryPointCounts {
-    /// JPEGs that got them.
+    /// Number of JPEGs with entry points.
     pub built: u64,
     /// Bytes of these entry points.
     pub bytes: u64,
-    /// JPEGs that got none, by the name of the reason.
+    /// Number of JPEGs without entry points, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
 }
 
-/// Cost of finding out whether output files of an earlier run are what it has written.
+/// Cost of checking the output files of an earlier run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Their size.
+    /// Size of the files in bytes.
     pub bytes: u64,
     /// Wall-clock time.
     pub time: Duration,
@@ -74,15 +74,15 @@ pub struct Stages {
     pub read: Duration,
     /// Decoding images.
     pub decode: Duration,
-    /// Resizing them.
+    /// Resizing images.
     pub resize: Duration,
-    /// Encoding them.
+    /// Encoding images.
     pub encode: Duration,
-    /// Looking for places inside JPEGs where a decoder may start.
+    /// Finding entry points in JPEGs.
     pub index: Duration,
-    /// Handing bytes to the output.
+    /// Passing bytes to the output.
     pub write: Duration,
-    /// Index, sync to disk, rename: when everything else is done.
+    /// Index, sync to disk, rename: after everything else.
     pub commit: Duration,
     /// Workers waiting for the writer.
     pub workers_waited: Duration,
@@ -90,28 +90,28 @@ pub struct Stages {
     pub writer_waited: Duration,
 }
 
-/// Stage that kept the run from being faster.
+/// Stage that limited the speed of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bottleneck {
-    /// Getting the source's bytes.
+    /// Reading the source's bytes.
     Read,
-    /// Turning them into pixels.
+    /// Decoding images.
     Decode,
-    /// Scaling pixels.
+    /// Resizing images.
     Resize,
-    /// Turning pixels into bytes.
+    /// Encoding images.
     Encode,
     /// Finding entry points in JPEGs.
     Index,
-    /// Getting the bytes into the output.
+    /// Writing bytes to the output.
     Write,
-    /// Getting the finished output onto the disk.
+    /// Syncing the finished output to disk.
     Sync,
 }
 
 impl Stages {
-    /// Every stage with its name, in the order of the work.
+    /// Returns every stage with its name, in the order of the work.
     #[must_use]
     pub fn by_name(&self) -> [(&'static str, Duration); 9] {
         [
@@ -127,9 +127,9 @@ impl Stages {
         ]
     }
 
-    /// The slowest part of a run that took `elapsed`: the disk when syncing took most of it, the
-    /// writer when the workers waited for it longer than it for them, else the stage the workers
-    /// spent most time in.
+    /// Returns the slowest part of a run that took `elapsed`: the disk if syncing took most of it,
+    /// the writer if the workers waited for it longer than it for them, else the longest stage of
+    /// the workers.
     #[must_use]
     pub fn bottleneck(&self, elapsed: Duration) -> Bottleneck {
         if self.commit * 2 > elapsed && elapsed != Duration::ZERO {

@@ -1,4 +1,4 @@
-//! How a job runs: nothing here shapes a byte of its output.
+//! Options of a run, none of which affects a byte of its output.
 use fdconvert_core::{Error, Result, option};
 use serde::Deserialize;
 use std::thread;
@@ -7,17 +7,17 @@ use std::thread;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// Stop; nothing is left behind.
+    /// Stop; nothing remains.
     #[default]
     Fail,
-    /// Leave it out, say so in the report and in the output, go on.
+    /// Skip it, record it in the report and in the output, and continue.
     Skip,
 }
 
-/// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
+/// One of several runs that write a dataset together: part `s mod of` writes shard `s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// This one, from 0.
+    /// Number of this part, from 0.
     pub index: u64,
     /// Number of parts.
     pub of: u64,
@@ -29,34 +29,33 @@ impl Part {
     }
 }
 
-/// How a job runs. The default has a thread for each core, and ends with the first bad sample.
+/// Options of a run. The default has a thread for each core, and ends with the first bad sample.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct Run {
-    /// Worker threads; `None` for one per core. With one, reading, encoding and writing happen in
-    /// turn on the caller's thread. Shards are committed beside them.
+    /// Number of worker threads; `None` for one per core. With one, reading, encoding and writing
+    /// happen in turn on the caller's thread. Shards are committed on another thread.
     pub threads: Option<usize>,
-    /// Encoded bytes that may wait for the writer; half as many may be read ahead of the samples
-    /// that are encoded, from sources in stores. `None` for 8 MiB for each thread, at most 64 MiB,
-    /// and 32 MiB read ahead.
+    /// Encoded bytes that may wait for the writer; half as many may be read ahead of encoding from
+    /// sources in stores. `None` for 8 MiB per thread, at most 64 MiB, and 32 MiB read ahead.
     pub buffer: Option<u64>,
     /// Reaction to samples that cannot be read, decoded or stored.
     pub on_error: OnError,
-    /// More skipped samples than this end the run with an error; finished shards stay. `None` for
-    /// 100,000, and for more where they are no more than half of the samples so far.
+    /// Number of skipped samples beyond which the run ends with an error; finished shards remain.
+    /// `None` for 100,000, or more while they are no more than half of the samples so far.
     pub max_failures: Option<u64>,
-    /// Replace an existing output.
+    /// Whether to replace an existing output.
     pub overwrite: bool,
-    /// Only these shards, for runs that share a dataset; `None` for all of them.
+    /// The shards of this part, for runs that share a dataset; `None` for all.
     #[serde(skip)]
     pub part: Option<Part>,
 }
 
 impl Run {
-    /// Refuses values that cannot be, or have no use with the others.
+    /// Refuses invalid values, and values without effect in combination.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     pub fn check(&self) -> Result<()> {
         self.n_threads()?;
         if self.max_failures.is_none() || self.on_error == OnError::Skip {
@@ -66,16 +65,16 @@ impl Run {
             .cure("to leave bad samples out", option::ON_ERROR.with("skip")))
     }
 
-    /// Worker threads that it has.
+    /// Returns the number of worker threads.
     ///
     /// # Errors
-    /// `Usage` for a number that cannot be.
+    /// `Usage` for an invalid number.
     pub fn n_threads(&self) -> Result<usize> {
         threads(self.threads)
     }
 
-    /// Encoded bytes that may wait for the writer: the fewer they are, the sooner their memory is
-    /// used again, while it is in a cache; but a large image must not make all other threads wait.
+    /// Returns the encoded bytes that may wait for the writer: the smaller, the sooner their memory
+    /// is reused while it is in a cache; but a large image must not make all other threads wait.
     pub(crate) fn budget_bytes(&self) -> Result<u64> {
         let n_threads = self.n_threads()? as u64;
         Ok(self.buffer.unwrap_or_else(|| n_threads.clamp(1, 8) * (8 << 20)))
@@ -86,7 +85,7 @@ impl Run {
     }
 }
 
-/// The number asked for, else one per core.
+/// Returns the requested number, else one per core.
 ///
 /// # Errors
 /// `Usage` for a number that is not from 1 to 4096.

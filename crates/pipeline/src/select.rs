@@ -1,35 +1,35 @@
-//! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
-//! it is the same on every machine and for every version of every library.
+//! Subsets, shuffles and splits. Every random choice compares keyed hashes (XXH3), so that it is
+//! the same on every machine and with every version of every library.
 use crate::PlanRequest;
 use fdconvert_core::{Error, OptionName, Result, Source, option};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Which samples of a source are taken; the order stays the source's.
+/// Selection of a source's samples, in the source's order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
     /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList) or a
     /// [`Condition`](crate::Condition); `None` for all.
     pub listed: Option<Vec<u64>>,
-    /// Options that [`listed`](Self::listed) is the outcome of, for messages.
+    /// Options that produced [`listed`](Self::listed), for messages.
     pub listed_by: Vec<OptionName>,
-    /// Then only this share of what is left, from 0 to 1, drawn with this seed.
+    /// Share of the remaining samples to draw, from 0 to 1, and its seed.
     pub share: Option<(f64, u64)>,
-    /// The share is taken of every class by itself, at least one sample of each.
+    /// Whether the share applies to every class separately, with at least one sample of each.
     pub per_class: bool,
 }
 
-/// A part of the dataset.
+/// Part of the dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// Its name, e.g. `val`.
+    /// Name, e.g. `val`.
     pub name: String,
-    /// Its share of the samples, from 0 to 1.
+    /// Share of the samples, from 0 to 1.
     pub share: f64,
 }
 
 impl Selection {
-    /// Why nothing was taken of a source of so many samples.
+    /// Returns the error for an empty selection from a source of `n_samples`.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
         let share = self.share.map(|_| option::SAMPLE);
         let given: Vec<_> = self.listed_by.iter().copied().chain(share).collect();
@@ -46,7 +46,7 @@ impl Selection {
         Error::usage("source", what)
     }
 
-    /// The indices taken, ascending; `None` for all.
+    /// Returns the selected indices, ascending; `None` for all.
     pub(crate) fn apply(&self, source: &dyn Source) -> Result<Option<Vec<u64>>> {
         let Some((share, seed)) = self.share else { return Ok(self.listed.clone()) };
         if !(0.0..=1.0).contains(&share) {
@@ -62,8 +62,7 @@ impl Selection {
     }
 }
 
-/// The share of every class, drawn from it as a share of the whole is. Samples without a label are
-/// a class of their own.
+/// Draws the share of every class like a share of the whole. Samples without a label form a class.
 fn share_of_classes(
     source: &dyn Source,
     indices: Vec<u64>,
@@ -88,21 +87,21 @@ fn share_of_classes(
     Ok(taken)
 }
 
-/// Number of the samples of a class that are its share: rounded half up, and one at least, unless
-/// the share is nothing.
+/// Returns the size of the share of a class: rounded half up, and at least one, unless the share is
+/// zero.
 fn n_of_class(share: f64, n_samples: usize) -> usize {
     if share <= 0.0 || n_samples == 0 {
         return 0;
     }
     let exact = share * n_samples as f64;
-    // A share such as 29 % is no binary fraction, and its product may end up just below a half that
-    // the decimal one reaches: by less than this.
+    // A share such as 29 % is no binary fraction, and its product may be just below a half that the
+    // decimal product reaches: by less than this.
     let rounded = (exact + exact * 4.0 * f64::EPSILON + 0.5).floor() as usize;
     rounded.clamp(1, n_samples)
 }
 
-/// The `n` samples whose keys have the smallest hashes, ascending by index. The choice depends on
-/// the keys alone: it does not change when samples are added elsewhere in the order.
+/// Returns the `n` samples with the smallest hashes of their keys, ascending by index. The choice
+/// depends on the keys alone: it does not change when samples are added elsewhere in the order.
 fn first_by_hash(source: &dyn Source, indices: Vec<u64>, n: usize, seed: u64) -> Vec<u64> {
     let mut ranked: Vec<(u64, u64)> =
         indices.into_iter().map(|index| (key_hash(source, index, seed), index)).collect();
@@ -117,13 +116,13 @@ fn key_hash(source: &dyn Source, index: u64, seed: u64) -> u64 {
     xxh3_64_with_seed(source.key(index).as_bytes(), seed)
 }
 
-/// Sorts by the hash of the index: a permutation that is as good as random. Hashes are computed
-/// for each comparison: kept, they would take twice the memory of the indices.
+/// Sorts by the hash of the index: a permutation that is as good as random. Hashes are computed for
+/// each comparison: stored, they would take twice the memory of the indices.
 pub(crate) fn shuffle(indices: &mut [u64], seed: u64) {
     indices.sort_unstable_by_key(|index| (xxh3_64_with_seed(&index.to_le_bytes(), seed), *index));
 }
 
-/// Groups the indices by split, each keeping its order, and gives the size of each.
+/// Groups the indices by split, each in order, and returns the size of each.
 pub(crate) fn split(
     source: &dyn Source,
     indices: &mut Vec<u64>,

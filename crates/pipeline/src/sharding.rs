@@ -1,13 +1,13 @@
-//! Where a split is cut into shards.
+//! Cuts splits into shards.
 use crate::{Plan, ahead::Pieces, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
 use fdconvert_core::{Amount, Error, Format, Result, Source, Value, option};
 use std::ops::Range;
 
-/// Images that are encoded to learn how large they become when that is not known otherwise.
+/// Number of images to encode for an estimate of their size, if it is not known otherwise.
 const PROBED: u64 = 64;
 
-/// Shards that are planned where the number of samples is not known: with those of 256 MiB, 16 TiB.
+/// Number of shards planned if the number of samples is unknown: with those of 256 MiB, 16 TiB.
 const MOST_OPEN: u64 = 1 << 16;
 
 /// Division of a split into shards.
@@ -15,19 +15,19 @@ const MOST_OPEN: u64 = 1 << 16;
 pub struct Sharding {
     /// Criterion of the division.
     pub by: ShardBy,
-    /// The number of shards is a multiple of this, so that ranks and workers share them evenly;
-    /// above 1, shards are of equal size within one sample.
+    /// Divisor of the number of shards, so that ranks and workers share them evenly; above 1,
+    /// shards are of equal size within one sample.
     pub multiple_of: u64,
 }
 
 /// Criterion for the number of samples of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardBy {
-    /// At most so many samples.
+    /// Maximum number of samples.
     Count(u64),
-    /// At most so many bytes, framing included; a sample that is larger has a shard of its own.
+    /// Maximum number of bytes, including framing; a larger sample gets a separate shard.
     Bytes(u64),
-    /// So many shards of equal size within one sample.
+    /// Number of shards of equal size within one sample.
     Number(u64),
 }
 
@@ -37,7 +37,7 @@ impl Default for Sharding {
     }
 }
 
-/// Inputs that the sizes of samples depend on.
+/// Inputs for the sizes of samples.
 pub(crate) struct Measure<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) policy: &'a Policy,
@@ -47,8 +47,8 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Sharding {
-    /// Ranges of positions that cover `range` in order, none empty. `split` is what messages call
-    /// the range, where it is one of several.
+    /// Returns non-empty ranges of positions that cover `range` in order. `split` is the name of
+    /// the range in messages, if it is one of several.
     pub(crate) fn cut(
         &self,
         how: &Measure<'_>,
@@ -94,15 +94,15 @@ impl Sharding {
                 "{n_shards} shards of {n_samples} {samples}{of_split} would leave some empty; \
                  {n_samples} is the most"
             );
-            // The option that asked for so many.
+            // The option that requested this number.
             let option = if multiple > 1 { option::SHARDS_MULTIPLE_OF } else { option::SHARDS };
             return Err(Error::usage(option, what));
         }
         Ok(equal(&range, n_shards))
     }
 
-    /// [`cut`](Self::cut) where the range may end sooner: into shards that are filled one after
-    /// another, more of them than there will be.
+    /// Does the same as [`cut`](Self::cut) for a range that may end early: into shards that are
+    /// filled one after another, more of them than there will be.
     fn cut_open(&self, how: &Measure<'_>, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
         let unknown = "it takes the number of samples, which is not known here";
         if self.multiple_of > 1 {
@@ -131,7 +131,7 @@ fn by_count(range: &Range<u64>, count: u64) -> impl Iterator<Item = Range<u64>> 
     starts.map(move |start| start..end.min(start + count))
 }
 
-/// Sizes differ by one sample at most, the larger ones first.
+/// Cuts into sizes that differ by one sample at most, the larger ones first.
 fn equal(range: &Range<u64>, n_shards: u64) -> Vec<Range<u64>> {
     let n_samples = range.end - range.start;
     let (each, larger) = (n_samples / n_shards, n_samples % n_shards);
@@ -139,7 +139,7 @@ fn equal(range: &Range<u64>, n_shards: u64) -> Vec<Range<u64>> {
     (0..n_shards).map(|n| start_of(n)..start_of(n + 1)).collect()
 }
 
-/// Cuts by the sizes of the samples at the positions; `None` where one of them is not known.
+/// Cuts by the sizes of the samples at the positions; `None` if one of them is unknown.
 fn by_bytes(
     range: &Range<u64>,
     limit: u64,
@@ -160,7 +160,7 @@ fn by_bytes(
 }
 
 impl Measure<'_> {
-    /// Cuts by the sizes of images that stay as they are, where the source knows them.
+    /// Cuts by the sizes of images that do not change, if the source knows them.
     fn cut_known(&self, range: &Range<u64>, limit: u64) -> Result<Option<Vec<Range<u64>>>> {
         let policy = self.policy;
         let is_kept = policy.encode == Encode::Keep && policy.size.is_none();
@@ -170,11 +170,11 @@ impl Measure<'_> {
         by_bytes(range, limit, |position| self.known(position))
     }
 
-    /// The mean size of a few samples that are encoded to learn it.
+    /// Returns the mean size of a few samples, which it encodes.
     fn mean(&self, range: &Range<u64>) -> Result<u64> {
         let mut worker = Worker::default();
         let (mut n_good, mut total) = (0, 0);
-        // A source that is not ready as a whole is packed in its own order, as one split.
+        // A source that is not complete is packed in its own order, as one split.
         let n_samples = (range.end - range.start).min(self.source.facts().n_ready());
         let n_probed = n_samples.min(PROBED);
         // Evenly spread, so that the plan does not depend on chance.
@@ -182,7 +182,7 @@ impl Measure<'_> {
         let positions: Vec<u64> = (0..n_probed).map(position).collect();
         let indices: Vec<u64> = positions.iter().map(|it| self.plan.source_index(*it)).collect();
         let mut left = positions.iter();
-        // One after another, each would wait for a store, or for the thread that has the samples.
+        // Sequential reads would each wait for a store, or for the thread that has the samples.
         for (piece, _ahead) in Pieces::new(self.source, &indices) {
             for &position in left.by_ref().take(piece.len()) {
                 let encoded = self.encoded(position, &mut worker);
@@ -192,12 +192,12 @@ impl Measure<'_> {
                 }
             }
         }
-        // No image could be read: the run will say so, sample by sample.
+        // No image could be read: the run will report this for each sample.
         Ok(total.checked_div(n_good).unwrap_or(1).max(1))
     }
 
-    /// Bytes of a sample that stays as it is, where the source knows them; 0 for one that the run
-    /// will leave out.
+    /// Returns the bytes of a sample that does not change, if the source knows them; 0 for one that
+    /// the run will leave out.
     fn known(&self, position: u64) -> Result<Option<u64>> {
         let bytes = self.source.bytes(self.plan.source_index(position), Amount::Planned);
         Ok(match self.unreadable.settle(position, bytes)? {
@@ -206,7 +206,7 @@ impl Measure<'_> {
         })
     }
 
-    /// Bytes of a sample, encoded.
+    /// Returns the bytes of an encoded sample.
     fn encoded(&self, position: u64, worker: &mut Worker) -> Result<u64> {
         let Self { source, policy, format, plan, .. } = self;
         let sample = source.read(plan.source_index(position))?;

@@ -3,13 +3,13 @@ use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
 
-/// Name and explanation of the note about shards that are not there.
+/// Name and explanation of the note about missing shards.
 const EMPTY: (&str, &str) = (
     "empty",
     "planned and not there, since all samples of it were left out; the others keep their numbers",
 );
 
-/// Sums, as the run goes.
+/// Running totals of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) samples: u64,

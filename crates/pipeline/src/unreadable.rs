@@ -8,19 +8,20 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Reasons that are kept: a few KB can claim millions of samples that cannot be read.
+/// Number of kept reasons: a few KB can claim millions of unreadable samples.
 const MAX_REASONS: usize = 100_000;
 
 /// Samples that a plan needed and could not read.
 ///
-/// A plan must not change because a look failed: a second one may succeed, and the same input and
+/// A failed read must not change a plan silently: a second one may succeed, and the same input and
 /// options would give other bytes.
 pub(crate) struct Unreadable {
     on_error: Option<OnError>,
     found: Mutex<Reasons>,
 }
 
-/// Positions, the first ones with their reasons, whatever the threads found first.
+/// Positions, the first ones with their reasons, independent of the order in which threads find
+/// them.
 #[derive(Default)]
 struct Reasons {
     reasons: BTreeMap<u64, Remark>,
@@ -44,7 +45,7 @@ impl Unreadable {
         Self { on_error, found: Mutex::default() }
     }
 
-    /// Returns what was read, or `None` where the sample has no say in the plan.
+    /// Returns the value, or `None` if the sample does not influence the plan.
     pub(crate) fn settle<T>(&self, position: u64, read: Result<T>) -> Result<Option<T>> {
         let error = match read {
             Ok(value) => return Ok(Some(value)),
@@ -62,7 +63,7 @@ impl Unreadable {
         }
     }
 
-    /// The positions, with the reasons that are kept.
+    /// Returns the positions, with the kept reasons.
     pub(crate) fn into_reasons(self) -> BTreeMap<u64, Option<Remark>> {
         let Reasons { reasons, others } =
             self.found.into_inner().unwrap_or_else(PoisonError::into_inner);

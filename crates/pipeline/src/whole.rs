@@ -1,18 +1,18 @@
-//! Images that a format of pixels stores as files of their own: masks, and what else is no RGB.
+//! Images that a format of pixels stores as separate files: masks, and other images than RGB.
 use fdconvert_core::{
     Codec, Color, Error, Format, Image, ImageHeader, Kind, OpenOptions, OptionValues, Reader,
     Result, Schema, Source, Value, option, probe,
 };
 use std::path::Path;
 
-/// Offset of the kind of pixels in a PNG, and its value where they are numbers of colours.
+/// Offset of the colour type in a PNG, and its value for palette images.
 const PNG_KIND: (usize, u8) = (25, 3);
 
-/// Samples that are read until one is sound.
+/// Number of samples that are read to find a sound one.
 const N_LOOKS: u64 = 16;
 
-/// Positions of the fields of further images that must stay what they are, or that are no RGB of 8
-/// bits by the first sample that can be read.
+/// Returns the positions of the fields of further images that must not change, or that are not RGB
+/// of 8 bits in the first readable sample.
 pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
     let schema = source.schema();
     let first = schema.first_image();
@@ -21,7 +21,7 @@ pub(crate) fn fields(source: &dyn Source) -> Vec<usize> {
         fields.filter(|(number, field)| field.kind == Kind::Image && Some(*number) != first);
     let further: Vec<usize> = images.map(|(number, _)| number).collect();
     let is_unsure = |field: &usize| !source.facts().field(*field).keeps_pixels;
-    // Samples that are bad say nothing, and are errors where they are packed.
+    // Bad samples are ignored here, and are errors when they are packed.
     let n_looks =
         if further.iter().any(is_unsure) { source.facts().n_ready().min(N_LOOKS) } else { 0 };
     let sample = (0..n_looks).find_map(|index| source.read(index).ok());
@@ -54,8 +54,8 @@ fn has_palette(image: &Image) -> bool {
     encoded.codec == Codec::Png && encoded.bytes.get(at) == Some(&of_palette)
 }
 
-/// Refuses a further image whose numbers of colours would be lost: in a field that becomes pixels, as
-/// the first sample's image there is RGB.
+/// Refuses a further image with palette indices that would be lost: in a field that becomes pixels,
+/// because the first sample's image there is RGB.
 ///
 /// # Errors
 /// `Sample`.
@@ -73,7 +73,7 @@ pub(crate) fn check(schema: &Schema, field: usize, key: &str, image: &Image) -> 
         .cure("to leave out such samples", option::ON_ERROR.with("skip")))
 }
 
-/// A format in whose place files of images are stored: it holds all that are files.
+/// Stands in for a format that stores files of images: it holds all kinds of files.
 pub(crate) struct AsFiles<'a>(pub(crate) &'a dyn Format);
 
 impl Format for AsFiles<'_> {

@@ -4,19 +4,19 @@ use fdconvert_core::{
 };
 use std::sync::Arc;
 
-/// A source without some of its fields.
+/// Source without some of its fields.
 pub struct Without {
     inner: Arc<dyn Source>,
     facts: SourceFacts,
-    /// The field of `inner` that each field is.
+    /// Field of `inner` for each field.
     kept: Vec<usize>,
 }
 
 impl Without {
-    /// Leaves the fields of these names out, as far as there are any.
+    /// Leaves out the fields with these names, if they exist.
     ///
     /// # Errors
-    /// `Usage` where no field would be left.
+    /// `Usage` if no field would be left.
     pub fn new(inner: Arc<dyn Source>, names: &[String]) -> Result<Self> {
         let own = inner.facts();
         let fields = own.schema.fields.iter().enumerate();

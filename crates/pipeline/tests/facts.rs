@@ -1,4 +1,4 @@
-//! What wraps a source keeps what is known of it.
+//! Wrappers of a source keep its facts.
 #![allow(clippy::unwrap_used)]
 use fdconvert_core::{
     Error, FieldFacts, FieldSpec, Ignored, Image, InnerClasses, Kind, Look, Result, Sample, Schema,
@@ -7,7 +7,7 @@ use fdconvert_core::{
 use fdconvert_pipeline::{Concat, Prefixed, Without};
 use std::sync::Arc;
 
-/// A source that has something to tell of everything.
+/// A source with a value for every fact.
 struct Known(SourceFacts);
 
 impl Known {

@@ -1,4 +1,4 @@
-//! Which images of a mixture become BMP: exactly as many as asked for, and always the same.
+//! The images of a mixture that become BMP: exactly the requested number, and always the same.
 #![allow(clippy::unwrap_used)]
 use fdconvert_codec::{By, Form, Mixture, Policy};
 use fdconvert_core::{
@@ -68,7 +68,7 @@ fn policy(share: f64, by: By) -> Policy {
     Policy { mixture: Some(mixture), ..Policy::default() }
 }
 
-/// Returns what a failed read does to a plan must be seen: another image would become BMP.
+/// A failed read must not change a plan silently: another image would become BMP.
 #[test]
 fn a_failed_read_never_changes_the_choice_in_silence() {
     let policy = policy(0.5, By::Random);
@@ -86,11 +86,11 @@ fn a_failed_read_never_changes_the_choice_in_silence() {
         let error = plan(&with(What::Failing), on_error).unwrap_err();
         assert!(error.to_string().contains("image 2"), "{error}");
     }
-    // What is skipped is skipped even if a second look succeeds.
+    // A skipped sample stays skipped even if a second read succeeds.
     let skipping = plan(&with(What::Failing), Some(OnError::Skip)).unwrap();
     assert_eq!(skipping.unreadable.keys().copied().collect::<Vec<_>>(), [2]);
     assert!(skipping.unreadable[&2].as_ref().unwrap().text.contains("image 2"));
-    // A broken image is found broken by every look.
+    // A broken image is broken in every read.
     assert!(plan(&with(What::Broken), Some(OnError::Fail)).is_err());
     assert!(plan(&with(What::Broken), None).unwrap().unreadable.is_empty());
     assert!(plan(&fine, Some(OnError::Skip)).unwrap().unreadable.is_empty());
@@ -126,7 +126,7 @@ proptest! {
         let wanted = (what.len() * tenths as usize * 2 + 10) / 20;
         prop_assert_eq!(all.len(), wanted.min(can));
         prop_assert!(all.iter().all(|&index| matches!(what[index as usize], What::Plain(_))));
-        // More of them keep those of a smaller share.
+        // A larger share includes the images of a smaller one.
         if tenths < 10 {
             let more = chosen(&plan(&source, share + 0.1, by));
             prop_assert!(all.iter().all(|index| more.contains(index)));
@@ -151,7 +151,7 @@ fn shares_are_of_what_is_planned() {
     assert_eq!(without.bmp, None);
 }
 
-/// An encoded image whose bytes stay, of that many bytes.
+/// An encoded image of the given size that is kept as it is.
 struct Kept {
     images: Images,
     sizes: Vec<usize>,
@@ -171,7 +171,7 @@ impl Source for Kept {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        // A header of PNG and then anything: plans look no further.
+        // A PNG header and then arbitrary bytes: plans read no further.
         let mut bytes =
             b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20\x08\x02\0\0\0".to_vec();
         bytes.resize(self.sizes[index as usize], 0);
@@ -221,7 +221,7 @@ fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
         let request = PlanRequest { balance: Some(balance), ..PlanRequest::default() };
         let plan = Plan::new(&source, &policy(0.9, By::Benefit), &SHARDS, &request).unwrap();
         let chosen = chosen(&plan);
-        // The largest ones save the most for every byte.
+        // The largest ones save the most per byte.
         assert!(chosen.iter().copied().eq(100 - chosen.len() as u64..100), "{chosen:?}");
         chosen.len()
     };
@@ -231,7 +231,7 @@ fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
     let n_fast = n_bmp(1e6);
     assert!((1..90).contains(&n_fast), "{n_fast}");
     assert!(n_bmp(1.2e6) > n_fast);
-    // Any images of the same number take more bytes and save less.
+    // Any other images of the same number take more bytes and save less.
     let request = PlanRequest::default();
     let plan = Plan::new(&source, &policy(0.9, By::Benefit), &SHARDS, &request).unwrap();
     assert_eq!(chosen(&plan).len(), 90);

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What sample `i` does when it is read.
+/// Behaviour of sample `i` when it is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Deed {
     Good,
@@ -65,7 +65,7 @@ impl Source for Memory {
     }
 }
 
-/// What the writer did, seen from outside.
+/// The writer's actions, seen from outside.
 #[derive(Default)]
 struct Log {
     written: Vec<String>,
@@ -212,7 +212,7 @@ fn samples_arrive_in_order_whatever_the_threads() {
     }
 }
 
-/// There was no stored form that the format could have refused, nor one that was encoded again.
+/// The images had no stored form that the format could refuse, so that none was encoded again.
 #[test]
 fn images_that_the_source_makes_count_as_made() {
     let report = run(vec![Deed::Good; 9], OnError::Fail, 2, None).result.unwrap();
@@ -264,7 +264,7 @@ fn storage_that_is_gone_ends_the_run_and_leaves_no_sample_out() {
         assert!(error.chain().contains("storage seems to be gone"), "{}", error.chain());
         assert!(!log.finished);
     }
-    // As many that are broken themselves are only broken.
+    // The same number of broken samples is only a failure of these samples.
     deeds[50..].fill(Deed::Bad);
     assert!(run(deeds, OnError::Skip, 2, None).log.finished);
 }
@@ -287,7 +287,7 @@ fn more_failures_than_allowed_end_the_run() {
     }
 }
 
-/// Each of them is kept with its reason, and rows that say nothing take no bytes in a file.
+/// Each of them is kept with its reason, and rows without data take no bytes in a file.
 #[test]
 fn a_run_that_skips_without_end_is_ended_unless_as_many_samples_are_fine() {
     let n_skipped = 100_001;
@@ -304,7 +304,7 @@ fn a_run_that_skips_without_end_is_ended_unless_as_many_samples_are_fine() {
         assert!(ends(&deeds[1..], run, 0).is_ok());
         let allowed = Run { max_failures: Some(u64::MAX), ..run };
         assert_eq!(ends(&deeds, allowed, 0).unwrap().skipped.len(), n_skipped);
-        // Fine, too, is what an interrupted run has stored.
+        // Samples that an interrupted run has stored count as fine, too.
         let both = [vec![Deed::Panic; n_skipped], deeds.clone()].concat();
         assert!(ends(&both, run, n_skipped as u64).is_ok());
     }

@@ -1,4 +1,4 @@
-//! Plans are pure, cover what was asked for, and stay what they were.
+//! Plans are pure, cover the requested samples, and never change.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::single_range_in_vec_init, reason = "a selection may be one range")]
 use fdconvert_codec::Policy;
@@ -57,7 +57,7 @@ impl Source for Listing {
     }
 }
 
-/// A listing with splits of its own: the first `n` samples, the rest.
+/// A listing with two splits: the first `n` samples, and the rest.
 struct Divided(Listing, SourceFacts);
 
 impl Divided {
@@ -156,7 +156,7 @@ fn shares_of_classes_are_exact() {
     assert_ne!(quarter, of_all(0.25, 2));
     let half: BTreeSet<_> = of_all(0.5, 1).into_iter().collect();
     assert!(quarter.iter().all(|index| half.contains(index)));
-    // One of each at least, and of what is listed.
+    // At least one of each, among the listed samples.
     assert_eq!(counts(&of_all(0.001, 1)), [1, 1, 1]);
     assert_eq!(counts(&of(Some(vec![2, 5, 8]), 0.001, 1)), [0, 0, 1]);
     assert_eq!(of_all(1.0, 1).len(), 100);
@@ -192,7 +192,7 @@ fn impossible_requests_are_refused() {
     assert!(refused(split(&[("a", 0.99), ("b", 0.01)])).contains("empty"));
 }
 
-/// The permutation is part of what users rely on: the same seed must give it for ever.
+/// Users rely on the permutation: the same seed must always give it.
 #[test]
 fn a_shuffle_is_a_permutation_that_never_changes() {
     let source = listing(10, "a", &["cat"]);
@@ -216,7 +216,7 @@ fn splits_are_disjoint_and_of_the_size_asked_for() {
         drop_rest: true,
         ..PlanRequest::default()
     };
-    // A twentieth of the samples is not left out unless that is asked for.
+    // A twentieth of the samples is only left out on request.
     let silent = PlanRequest { drop_rest: false, ..request.clone() };
     assert!(plan(&source, &silent).unwrap_err().to_string().contains("rest=drop"));
     let plan = plan(&source, &request).unwrap();

@@ -1,5 +1,5 @@
-//! Work on a thread of its own, while Python's thread listens: to Ctrl-C, for the caller who wants
-//! to know how far it is, and to requests that only Python can answer.
+//! Work on a separate thread while Python's thread handles Ctrl-C, progress callbacks, and requests
+//! that only Python can answer.
 use crate::{
     desk::{Desk, Fetched, Next, Offered},
     error::raise,
@@ -22,21 +22,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest time that Ctrl-C and the progress callback may have to wait.
+/// Longest delay of Ctrl-C and the progress callback.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Samples that are there before the threads that wait for them are woken: to wake one takes longer
-/// than to fetch a small sample.
+/// Number of samples to collect before the threads that wait for them are woken: waking one takes
+/// longer than fetching a small sample.
 pub(crate) const N_AT_ONCE: usize = 64;
-/// Time after which they are woken for fewer.
+/// Time after which they are woken for fewer samples.
 pub(crate) const HELD: Duration = Duration::from_millis(1);
 
-/// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
-/// `fetch` answers: it is given the sample's position, and up to `n_coming` of samples that will be
-/// next.
+/// Runs `work` and returns its result. The work may request samples from the desk that it gets;
+/// `fetch` answers with the sample at a position, and gets up to `n_coming` further positions that
+/// will be requested next.
 ///
-/// `progress` is called in this thread, at most ten times a second, with how many samples are done
-/// and how many there are. Ctrl-C, any exception of `progress`, and one that `fetch` returns, stop
+/// `progress` is called in this thread, at most ten times a second, with the number of finished
+/// samples and their total. Ctrl-C, any exception of `progress`, and one that `fetch` returns, stop
 /// the work.
 pub(crate) fn attended(
     py: Python<'_>,
@@ -48,8 +48,8 @@ pub(crate) fn attended(
     Work::begin(work)?.attend(py, progress, n_coming, fetch)
 }
 
-/// Carries out short work, and lets signals end it where one of these paths leads to a store, whose
-/// server may be silent.
+/// Runs short work, and lets signals end it if one of these paths leads to a store with a server
+/// that may not answer.
 pub(crate) fn interruptible<'a, T: Send>(
     py: Python<'_>,
     paths: impl IntoIterator<Item = &'a Path>,
@@ -65,7 +65,7 @@ pub(crate) fn interruptible<'a, T: Send>(
             let _done = done;
             work()
         });
-        // Without the interpreter's lock only what may be shared is taken along.
+        // Without the interpreter's lock only shareable values may be captured.
         let waits = Mutex::new(waits);
         let has_ended = || {
             let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ pub(crate) fn interruptible<'a, T: Send>(
     })
 }
 
-/// Work that has begun. It is stopped, and waited for, when this is dropped.
+/// Work in progress. Dropping it stops the work and waits for its end.
 pub(crate) struct Work {
     meter: Arc<Meter>,
     desk: Arc<Desk>,
@@ -100,7 +100,7 @@ impl Work {
     ) -> PyResult<Self> {
         let meter = Arc::new(Meter::default());
         let desk = Arc::new(Desk::default());
-        // The work has a thread of its own, because signals only reach Python code in this one.
+        // The work has a separate thread, because signals only reach Python code in this one.
         let work = {
             let (meter, desk) = (Arc::clone(&meter), Arc::clone(&desk));
             move || desk.finish(in_pool(|| work(&meter, &desk)))
@@ -110,14 +110,14 @@ impl Work {
         Ok(Self { meter, desk, worker, process, shown: None, looked })
     }
 
-    /// Returns whether this is a process that was forked off the one that began the work: it has no
-    /// thread that does it, and locks may be held by one that it does not have.
+    /// Returns whether this process is a fork of the one that began the work: it lacks the thread
+    /// of the work, and a missing thread may hold locks.
     pub(crate) fn is_foreign(&self) -> bool {
         self.process != process::id()
     }
 
-    /// Gives the work samples, of which `first` is the number of the first one, when it has come to
-    /// them; false when it has ended with an error, which [`attend`](Self::attend) then returns.
+    /// Gives the work samples, numbered from `first`, when it is ready for them; returns false if
+    /// it has ended with an error, which [`attend`](Self::attend) then returns.
     ///
     /// # Errors
     /// The exception of Ctrl-C or of `progress`.
@@ -144,18 +144,18 @@ impl Work {
         Ok(offered == Offered::Taken)
     }
 
-    /// Tells the meter how many samples there are so far, where nothing else does.
+    /// Sets the meter's number of samples so far, if nothing else does.
     pub(crate) fn count(&self, n_samples: u64) {
         self.meter.total.store(n_samples, Ordering::Relaxed);
     }
 
-    /// Tells the work that there are so many samples, all of which it was given.
+    /// Tells the work that it has received all `n_samples`.
     pub(crate) fn end_at(&self, n_samples: u64) {
         self.count(n_samples);
         self.desk.end_at(n_samples);
     }
 
-    /// Answers what the work asks until it is done.
+    /// Answers the requests of the work until it is done.
     pub(crate) fn attend(
         mut self,
         py: Python<'_>,
@@ -168,7 +168,7 @@ impl Work {
             self.meter.cancel.cancel();
             fdconvert::plumbing::stop_reading()
         });
-        // What it comes to after an exception is no longer asked for.
+        // After an exception its result is no longer needed.
         if let Err(panic) = py.detach(|| self.join()) {
             resume_unwind(panic);
         }
@@ -220,7 +220,7 @@ impl Work {
         }
     }
 
-    /// Calls `progress` if it is time.
+    /// Calls `progress` if it is due.
     fn look(&mut self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         if self.looked.elapsed() < POLL {
             return Ok(());
@@ -255,17 +255,17 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         if self.is_foreign() {
-            // The system knows no such thread here.
+            // The system has no such thread here.
             mem::forget(self.worker.take());
         } else if self.worker.is_some() {
             self.meter.cancel.cancel();
-            // What it comes to is no longer asked for.
+            // Its result is no longer needed.
             let _ = self.join();
         }
     }
 }
 
-/// The work, with threads that end with it: those of Rayon's global pool would be missing in a
+/// Runs the work with threads that end with it: those of Rayon's global pool would be missing in a
 /// child of a later fork.
 fn in_pool(work: impl FnOnce() -> Result<Value> + Send) -> Result<Value> {
     let pool = rayon::ThreadPoolBuilder::new().build();
@@ -273,7 +273,7 @@ fn in_pool(work: impl FnOnce() -> Result<Value> + Send) -> Result<Value> {
     pool.install(work)
 }
 
-/// Progress of the work, for another thread to look at, and the switch that stops it.
+/// Progress of the work, for another thread to read, and the switch that stops it.
 #[derive(Default)]
 pub(crate) struct Meter {
     pub(crate) cancel: Cancel,

@@ -1,4 +1,4 @@
-//! What the command does, as functions, and the command itself in this process.
+//! The operations of the command as functions, and the command itself in this process.
 use crate::{
     attended::{Meter, attended},
     desk::Desk,
@@ -43,7 +43,7 @@ pub(crate) fn call(
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out(&command, paths, options, context)
     };
-    // What has a path is read without Python.
+    // Inputs with a path are read without Python.
     let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
     let found = attended(py, progress.as_ref(), work, 0, fetch)?;
     Ok(found.map_err(|error| raise(&error))?.to_string())
@@ -114,7 +114,7 @@ fn carry_out(
             Ok(find_duplicates(&paths, &options, context)?.document(&paths, &options))
         }
         "profile" => {
-            // Python's own command line says nothing about this call.
+            // Python's own command line has no relation to this call.
             options.remove("command");
             let options = ProfileOptions::from_json(options)?;
             profile_document(&profile(&last, &options, context)?)
@@ -123,7 +123,7 @@ fn carry_out(
     }
 }
 
-/// Packs, or tells what would be packed.
+/// Packs, or returns the plan of a dry run.
 pub(crate) fn carry_out_pack(
     pack: &Pack,
     done: &str,

@@ -14,7 +14,7 @@ use pyo3::{
 };
 use std::path::{Path, PathBuf};
 
-/// Samples that each thread fetches between two looks at Ctrl-C.
+/// Number of samples that each thread fetches between two checks for Ctrl-C.
 const SAMPLES_PER_LOOK: usize = 64;
 /// The same for labels, which need no decoding.
 const LABELS_PER_LOOK: u64 = 4096;
@@ -36,7 +36,7 @@ pub(crate) struct Dataset {
     reader: Box<dyn Reader>,
     /// As given, for people.
     path: PathBuf,
-    /// For other processes, which may run in another folder; of URLs and recipes the same.
+    /// For other processes, which may run in another folder; URLs and recipes are unchanged.
     absolute: PathBuf,
     how: How,
     threads: Option<usize>,
@@ -115,7 +115,7 @@ impl Dataset {
         py: Python<'py>,
         indices: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        // Then torch, where it is loaded, knows how to make tensors of arrays.
+        // This lets torch, if it is loaded, make tensors of arrays.
         py.import("fdconvert._collate")?.call_method0("register")?;
         let positions: PyResult<Vec<u64>> =
             indices.try_iter()?.map(|index| self.position(&index?)).collect();
@@ -265,7 +265,7 @@ impl Dataset {
         Ok(isize::try_from(self.reader.len())?)
     }
 
-    /// A position from the start, of anything that Python takes for an index.
+    /// Returns a position from the start, of any object that Python accepts as an index.
     fn position(&self, index: &Bound<'_, PyAny>) -> PyResult<u64> {
         let len = self.n_samples()?;
         let index = index.extract::<isize>().map_err(|error| {
@@ -312,7 +312,7 @@ impl Dataset {
     }
 }
 
-/// The splits that a keyword names: one, or several in a list; without it the only one there is.
+/// Returns the splits of a keyword: one, or several in a list; without it the only one there is.
 pub(crate) fn splits_of(split: Option<&Bound<'_, PyAny>>) -> PyResult<SplitChoice> {
     let Some(split) = split else { return Ok(SplitChoice::Only) };
     if let Ok(name) = split.extract::<String>() {
@@ -325,6 +325,6 @@ pub(crate) fn splits_of(split: Option<&Bound<'_, PyAny>>) -> PyResult<SplitChoic
 }
 
 fn path_object<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    // Text as `os` has it: a `pathlib.Path` would make pickles of another platform unreadable.
+    // Text like that of `os`: a `pathlib.Path` would make pickles of another platform unreadable.
     Ok(path.as_os_str().into_pyobject(py)?.into_any())
 }

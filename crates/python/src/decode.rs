@@ -1,4 +1,4 @@
-//! Images that are not of a dataset: bytes to pixels.
+//! Images outside datasets: bytes to pixels.
 use crate::{
     array::Array,
     error::raise,
@@ -15,7 +15,7 @@ use pyo3::{
     types::{PyBytes, PyList, PyString},
 };
 
-/// Images that are decoded between two looks at Ctrl-C, for each thread.
+/// Number of images that each thread decodes between two checks for Ctrl-C.
 const IMAGES_PER_LOOK: usize = 64;
 
 /// Decodes an image, or several, to arrays of height, width and three channels of 8 bits.
@@ -68,8 +68,8 @@ pub(crate) fn decode<'py>(
     Ok(arrays.into_any())
 }
 
-/// The bytes of an object that has some: those of `bytes` themselves, of others a copy, because
-/// they may change while the interpreter is released.
+/// Returns the bytes of an object: those of `bytes` themselves, and a copy for others, because they
+/// may change while the interpreter is released.
 fn content(object: &Bound<'_, PyAny>) -> PyResult<Option<Bytes>> {
     if object.is_instance_of::<PyBytes>() {
         let bytes: PyBackedBytes = object.extract()?;

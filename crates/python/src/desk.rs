@@ -1,8 +1,8 @@
-//! Where threads of Rust ask Python's thread for samples, and find its answers.
+//! The exchange between threads of Rust, which request samples, and Python's thread, which answers.
 //!
-//! Samples that will be asked for are announced, and fetched while nothing else is to be done, so
-//! that a thread mostly finds its sample there and does not wait. Where Python's thread has samples
-//! one after another, it offers them, and waits until they are announced.
+//! Samples are announced before they are requested, and fetched in idle time, so that a thread
+//! mostly finds its sample ready and does not wait. If Python's thread gets samples one after
+//! another, it offers them, and waits until they are announced.
 use fdconvert::Result;
 use fdconvert_core::{Ahead, Error, Image, Sample, Value};
 use std::{
@@ -16,7 +16,7 @@ use std::{
 #[derive(Default)]
 pub(crate) struct Desk {
     state: Mutex<State>,
-    /// Python's thread has something to do.
+    /// Signals work for Python's thread.
     asked: Condvar,
     answered: Condvar,
 }
@@ -25,28 +25,28 @@ pub(crate) struct Desk {
 struct State {
     /// Samples that threads wait for.
     awaited: BTreeSet<u64>,
-    /// Those of them that Python's thread has not taken yet.
+    /// Awaited samples that Python's thread has not taken yet.
     wanted: VecDeque<u64>,
-    /// Samples that will be wanted, in about this order.
+    /// Samples that will be requested, in approximately this order.
     coming: VecDeque<u64>,
-    /// Those that Python's thread has taken, and not answered yet.
+    /// Samples that Python's thread has taken, and not answered yet.
     taken: Vec<u64>,
     answers: BTreeMap<u64, Fetched>,
     /// Bytes of the answers.
     answer_bytes: u64,
     result: Option<Result<serde_json::Value>>,
     is_closed: bool,
-    /// Samples before this one were announced or asked for, or are not needed.
+    /// Samples before this one were announced or requested, or are not needed.
     end: u64,
-    /// Number of samples that come one after another, when it turned out.
+    /// Number of samples of a stream, once it is known.
     n_samples: Option<u64>,
 }
 
 impl State {
-    /// Sample that is waited for, or else one that is announced.
+    /// Returns the next sample that a thread waits for, or else an announced one.
     fn next_index(&mut self) -> Option<u64> {
         let Some(index) = self.wanted.pop_front() else { return self.coming.pop_front() };
-        // What was announced is asked for in about that order: it is among the first.
+        // Announced samples are requested in approximately that order: it is among the first.
         if let Some(place) = self.coming.iter().position(|coming| *coming == index) {
             self.coming.remove(place);
         }
@@ -65,8 +65,9 @@ impl State {
         Some(sample)
     }
 
-    /// Takes of samples that begin with `first` those that are needed, and drops those that are not;
-    /// leaves those that may be later, or are too much. Returns whether one was waited for.
+    /// Takes the needed ones of samples numbered from `first`, and drops those that are not needed;
+    /// leaves those that may be needed later, or are too much. Returns whether a thread waited for
+    /// one.
     fn take(&mut self, first: &mut u64, samples: &mut VecDeque<Fetched>) -> bool {
         let mut is_awaited = false;
         while *first < self.end
@@ -87,10 +88,10 @@ impl State {
     }
 }
 
-/// Bytes of samples that are offered and may wait to be asked for, however small they were thought.
+/// Limit on the bytes of offered samples that may wait for requests, whatever their estimated size.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Bytes of a sample in memory, about.
+/// Estimates the bytes of a sample in memory.
 pub(crate) fn bytes_of(sample: &Sample<Image>) -> u64 {
     let bytes = sample.values.iter().map(|value| match value {
         Value::Image(Image::Encoded(image)) => image.bytes.len(),
@@ -103,35 +104,33 @@ pub(crate) fn bytes_of(sample: &Sample<Image>) -> u64 {
     (size_of::<Sample<Image>>() + bytes.sum::<usize>()) as u64
 }
 
-/// A sample, or why there is none.
+/// A sample, or the error of fetching it.
 pub(crate) type Fetched = Result<Sample<Image>>;
 
-/// What became of samples that were offered.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Offered {
     /// They were taken.
     Taken,
-    /// Some were not announced yet, or too much is there.
+    /// Some were not announced yet, or too many are waiting.
     Early,
     /// The work has ended with an error.
     Failed,
 }
 
-/// Next task of Python's thread.
 pub(crate) enum Next {
-    /// Fetch this sample. The others will be asked for next, in about their order.
+    /// Fetch this sample. The others will be requested next, in approximately their order.
     Fetch(u64, Vec<u64>),
     /// End: the work is done.
     Done(Result<serde_json::Value>),
-    /// Look around, as nothing is asked.
+    /// Nothing was requested: check for signals.
     Nothing,
 }
 
 impl Desk {
-    /// Sample `index`, when Python's thread has fetched it.
+    /// Returns sample `index` once Python's thread has fetched it.
     ///
     /// # Errors
-    /// What that says; `Cancelled` when it does not listen any more.
+    /// The error of the fetch; `Cancelled` once Python's thread no longer answers.
     pub(crate) fn ask(&self, index: u64) -> Fetched {
         let mut state = self.state();
         loop {
@@ -161,7 +160,7 @@ impl Desk {
         }
     }
 
-    /// Announces samples; what is not asked for is forgotten when the result is dropped.
+    /// Announces samples; dropping the result discards those that were not requested.
     pub(crate) fn announce(self: &Arc<Self>, indices: &[u64]) -> Ahead {
         let mut state = self.state();
         let n_samples = state.n_samples.unwrap_or(u64::MAX);
@@ -176,8 +175,8 @@ impl Desk {
         ahead
     }
 
-    /// Waits for something to do, for so long at most. Of the samples that come behind the one to fetch
-    /// it tells `n_coming` at most.
+    /// Waits for the next task for at most that time. Besides the sample to fetch, it returns at
+    /// most `n_coming` of the next ones.
     pub(crate) fn next(&self, at_most: Duration, n_coming: usize) -> Next {
         let mut state = self.state();
         loop {
@@ -212,8 +211,8 @@ impl Desk {
         }
     }
 
-    /// Offers samples, of which `first` is the number of the first one, in the order in which they are
-    /// asked for; what is taken is removed. Waits for so long at most.
+    /// Offers samples, numbered from `first`, in the order of their requests; taken ones are
+    /// removed. Waits for at most that time.
     pub(crate) fn offer(
         &self,
         first: &mut u64,
@@ -224,7 +223,7 @@ impl Desk {
         loop {
             match &state.result {
                 Some(Err(_)) => return Offered::Failed,
-                // An interrupted run had stored all that come.
+                // An interrupted run had stored all remaining ones.
                 Some(Ok(_)) => state.end = u64::MAX,
                 None => {}
             }
@@ -247,7 +246,7 @@ impl Desk {
         }
     }
 
-    /// There are so many samples: who asks for others is told so.
+    /// Sets the number of samples: requests for later ones fail.
     pub(crate) fn end_at(&self, n_samples: u64) {
         let mut state = self.state();
         state.n_samples = Some(n_samples);
@@ -257,30 +256,29 @@ impl Desk {
         self.answered.notify_all();
     }
 
-    /// Number of samples, when it turned out.
+    /// Returns the number of samples, once it is known.
     pub(crate) fn n_samples(&self) -> Option<u64> {
         self.state().n_samples
     }
 
-    /// The work is done.
+    /// Ends the work with its result.
     pub(crate) fn finish(&self, result: Result<serde_json::Value>) {
         self.state().result = Some(result);
         self.asked.notify_one();
     }
 
-    /// Threads that wait for an answer, now or later, are told that there is none.
+    /// Makes present and future requests fail.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.answered.notify_all();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing here panics between two assignments: the state is whole.
+        // Nothing here panics between two assignments: the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Samples that were announced.
 struct Announced {
     desk: Arc<Desk>,
     indices: BTreeSet<u64>,
@@ -289,7 +287,7 @@ struct Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         let mut state = self.desk.state();
-        // All were asked for, unless the run ends early.
+        // All were requested, unless the run ends early.
         state.coming.retain(|coming| !self.indices.contains(coming));
         for index in &self.indices {
             state.remove(*index);

@@ -1,22 +1,22 @@
-//! Which exception an error becomes: named by who has to act, as the errors themselves are.
+//! Converts errors to exceptions: both are named after the party that has to act.
 use fdconvert_core::{Class, Error, OptionRef, Setting};
 use pyo3::{
     PyErr,
     exceptions::{PyKeyboardInterrupt, PyOSError},
 };
 
-// Defined in Python, where an exception can have two bases and be pickled.
+// Defined in Python, because an exception there can have two bases and be pickled.
 pyo3::import_exception!(fdconvert._errors, DataError);
 pyo3::import_exception!(fdconvert._errors, DeviceError);
 pyo3::import_exception!(fdconvert._errors, UsageError);
 
-/// The exception for an error of the libraries.
+/// Returns the exception for an error of the libraries.
 pub(crate) fn raise(error: &Error) -> PyErr {
     if let Error::Io { path, source, .. } = error
         && let Some(number) = source.raw_os_error()
     {
-        // Python chooses the subclass by the number: FileNotFoundError, PermissionError. It puts
-        // the text together as for its own calls.
+        // Python chooses the subclass by the number: FileNotFoundError, PermissionError. It
+        // composes the text as for its own calls.
         let why = source.to_string();
         let why = why.split(" (os error").next().unwrap_or_default().to_owned();
         return PyOSError::new_err((number, why, path.clone().into_os_string()));
@@ -33,11 +33,11 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
-/// An option of the library as a keyword, with the value that it should have.
+/// Formats an option of the library as a keyword, with its required value.
 pub(crate) fn keyword(option: &OptionRef) -> String {
     let name = option.name.replace('-', "_");
     match &option.setting {
-        // Fields of the loader's options that have other names here.
+        // Fields of the loader's options with other names here.
         Setting::Argument => match option.name {
             "normalise" => "mean".to_owned(),
             "chunk" | "window" => "shuffle".to_owned(),

@@ -1,14 +1,15 @@
-//! The Python package `fdconvert`: what its compiled module `_fdconvert` holds.
+//! The Python package `fdconvert`: the contents of its compiled module `_fdconvert`.
 //!
-//! `dataset` is the map-style dataset, `decode` images that are of none, `loader` the source of batches, `array` the pixels that both
-//! hand out, `command` the command in this process, `writer` datasets of what Python has, `attended`
-//! work beside which Python's thread listens, `desk` where it is asked, `error` who raises what. The rest of the package is
-//! Python, in `python/`.
+//! `dataset` is the map-style dataset, `decode` decodes images outside datasets, `loader` is the
+//! source of batches, `array` the pixels of both, `command` the command in this process, `writer`
+//! writes datasets of Python objects, `attended` runs work while Python's thread handles signals,
+//! `desk` passes requests to that thread, `error` maps errors to exceptions. The rest of the
+//! package is Python, in `python/`.
 //!
 //! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
-//! or waits. No threads are kept from one call to the next, so that a process may fork between them;
-//! only the loader and the writer keep threads, and restart them in a forked process. Nothing is
-//! required of Python but the standard library.
+//! or waits. No threads are kept from one call to the next, so that a process may fork between
+//! them; only the loader and the writer keep threads, and restart them in a forked process. Python
+//! needs only its standard library.
 #![deny(unsafe_code)]
 
 mod array;

@@ -1,4 +1,4 @@
-//! From a stored sample to Python objects, in two steps: the work without the interpreter, then
+//! Converts stored samples to Python objects in two steps: the work without the interpreter, then
 //! the objects.
 use crate::{
     array::Array,
@@ -23,16 +23,14 @@ use std::{
     thread,
 };
 
-/// Decoding of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decode {
-    /// They stay as they are stored.
+    /// Images stay as stored.
     No,
     /// Pixels in three channels.
     Rgb,
 }
 
-/// Options for fetching samples.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How {
     pub(crate) decode: Decode,
@@ -56,15 +54,15 @@ pub(crate) struct Rgb {
     is_rounded: bool,
 }
 
-/// The warning that images are rounded, from whatever decodes them.
+/// The warning that images are rounded, whatever decodes them.
 pub(crate) const ROUNDED: &CStr = c"fdconvert: images of more than 8 bits per channel are rounded \
     to 8; Dataset(decode=None) gives them as they are stored, and a field of arrays keeps any type";
 
 impl Rgb {
-    /// An array of height, width and channels, in the same memory.
+    /// Returns an array of height, width and channels, in the same memory.
     pub(crate) fn into_array(self, py: Python<'_>) -> PyResult<Array> {
         if self.is_rounded {
-            // Python shows it once for each place that it comes from.
+            // Python shows it once for each calling location.
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), ROUNDED, 1)?;
         }
         let shape = vec![self.height.into(), self.width.into(), 3];
@@ -77,7 +75,7 @@ thread_local! {
     static DECODER: RefCell<Decoder> = RefCell::default();
 }
 
-/// One sample, with the decoder of this thread.
+/// Fetches one sample with the decoder of this thread.
 pub(crate) fn fetch(reader: &dyn Reader, index: u64, how: How) -> Result<Sample<Picture>> {
     DECODER.with_borrow_mut(|decoder| fetch_with(reader, index, how, decoder))
 }
@@ -96,7 +94,7 @@ fn fetch_with(
             return sample.try_map_image(|image| Ok(Picture::Stored(image)));
         }
         let decode = || decoded(sample, how, decoder);
-        // Else reads of other threads failed meanwhile, and this one may have seen zeros.
+        // Otherwise reads of other threads failed meanwhile, and this one may have read zeros.
         if let Some(decoded) = if is_copied { Some(decode()) } else { sigbus::caught_once(decode) }
         {
             return decoded;
@@ -112,7 +110,7 @@ fn read(
 ) -> Result<Sample<Encoded>> {
     if is_verified {
         reader.verify_row(index)?;
-        // Of one without checksums it would only look at the images' headers.
+        // Without checksums it would only check the images' headers.
         if reader.has_checksums() {
             reader.verify_sample(index)?;
         }
@@ -126,7 +124,7 @@ fn read(
                     image.bytes = Bytes::copy_from_slice(&image.bytes);
                 }
             }
-            // Mostly short, and looked at later.
+            // Mostly short, and used later.
             Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => {
                 *bytes = Bytes::copy_from_slice(bytes);
             }
@@ -156,7 +154,7 @@ pub(crate) fn decode(key: &str, image: &Encoded, how: How, decoder: &mut Decoder
     Ok(Rgb { width, height, data: to_rgb(data, channels), is_rounded })
 }
 
-/// As Pillow's `convert("RGB")`: gray three times, alpha dropped.
+/// Converts like Pillow's `convert("RGB")`: gray three times, alpha dropped.
 fn to_rgb(data: Vec<u8>, channels: u8) -> Vec<u8> {
     match channels {
         1 => data.iter().flat_map(|&gray| [gray; 3]).collect(),
@@ -165,7 +163,7 @@ fn to_rgb(data: Vec<u8>, channels: u8) -> Vec<u8> {
     }
 }
 
-/// Many samples, in the order asked for, by up to `n_threads` threads.
+/// Fetches many samples in the given order, with up to `n_threads` threads.
 pub(crate) fn fetch_many(
     reader: &dyn Reader,
     indices: &[u64],
@@ -177,8 +175,8 @@ pub(crate) fn fetch_many(
     })
 }
 
-/// Does work 0, 1, 2, ... until there is none, by `n_threads` threads, of which this is one. All
-/// have ended when it returns. Stops early at an error and returns the first.
+/// Runs work 0, 1, 2, ... until there is none, on `n_threads` threads, including this one. All have
+/// ended when it returns. Stops early at an error and returns the first.
 pub(crate) fn each<T: Send>(
     n_threads: usize,
     work: impl Fn(usize, &mut Decoder) -> Option<Result<T>> + Sync,
@@ -197,7 +195,7 @@ pub(crate) fn each<T: Send>(
     };
     let mut done = thread::scope(|scope| {
         let others: Vec<_> = (1..n_threads)
-            // Where no thread is to be had, the others do its work.
+            // If no thread can be started, the others do its work.
             .filter_map(|_| {
                 thread::Builder::new().spawn_scoped(scope, || work(&mut Decoder::new())).ok()
             })
@@ -215,8 +213,8 @@ pub(crate) fn each<T: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The number of threads for several images at once: one per core where none is said. Workers of a
-/// data loader share the cores already: each is content with one thread.
+/// Returns the number of threads for several images at once: one per core by default. Workers of a
+/// data loader share the cores already, so that each uses one thread.
 pub(crate) fn n_threads_of(py: Python<'_>, threads: Option<usize>) -> PyResult<usize> {
     match threads {
         Some(n) if (1..=4096).contains(&n) => Ok(n),
@@ -229,7 +227,7 @@ pub(crate) fn n_threads_of(py: Python<'_>, threads: Option<usize>) -> PyResult<u
     }
 }
 
-/// A sample as a dictionary by field.
+/// Returns a sample as a dictionary by field.
 pub(crate) fn to_dict<'py>(
     py: Python<'py>,
     schema: &Schema,
@@ -278,7 +276,7 @@ fn to_object<'py>(
     })
 }
 
-/// The codec's name in JSON documents.
+/// Returns the codec's name in JSON documents.
 fn codec_name(codec: Codec) -> PyResult<String> {
     match serde_json::to_value(codec) {
         Ok(serde_json::Value::String(name)) => Ok(name),
@@ -286,7 +284,7 @@ fn codec_name(codec: Codec) -> PyResult<String> {
     }
 }
 
-/// A JSON text as Python reads it.
+/// Parses a JSON text with Python.
 pub(crate) fn from_json<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (PyBytes::new(py, text),))
 }

@@ -1,4 +1,4 @@
-//! What a program links to open any dataset that fdconvert knows.
+//! The crate that a program links to open any dataset that fdconvert knows.
 //!
 //! ```no_run
 //! let dataset = fdconvert_reader::open("train.beton")?;
@@ -9,10 +9,11 @@
 //! # Ok::<(), fdconvert_reader::Error>(())
 //! ```
 //!
-//! [`open`] looks at the content, not at the name; with the feature `formula` it also takes recipes,
-//! such as `fractal:svd?classes=20`, whose images are drawn. The result is a [`Reader`]: `Send + Sync`, to
-//! be shared by any number of threads; the bytes it hands out view the memory map and may
-//! outlive it. Deliberately absent: decoding (`fdconvert-codec`), orders and batches.
+//! [`open`] recognises a dataset by its contents, not by its name; with the feature `formula` it
+//! also takes recipes with drawn images, such as `fractal:svd?classes=20`. The result is a
+//! [`Reader`]: `Send + Sync`, to be shared by any number of threads; its bytes are views of the
+//! memory map and may outlive it. Deliberately absent: decoding (`fdconvert-codec`), orders and
+//! batches.
 #![forbid(unsafe_code)]
 
 pub use fdconvert_core::{
@@ -22,5 +23,5 @@ pub use fdconvert_core::{
 pub use fdconvert_formats::{
     formats, is_image_folder, is_path, names_of, open, open_with, recognise,
 };
-/// Errors instead of the end of the process where a mapped file cannot be read.
+/// Errors instead of the end of the process if a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;

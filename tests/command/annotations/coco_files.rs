@@ -1,7 +1,7 @@
-//! Files of COCO annotations as strangers write them.
+//! COCO annotations as other tools write them.
 use super::*;
 
-/// Packs images of 20x15 by this file, and gives what is said and the last fields.
+/// Packs images of 20x15 with this file, and returns the messages and the last fields.
 fn pack(status: i32, labels: &str) -> (String, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let (root, file) = (folder.path().join("images"), folder.path().join("a.json"));

@@ -1,7 +1,7 @@
-//! Tables of labels as strangers write them.
+//! Tables of labels as other tools write them.
 use super::*;
 
-/// Packs images of 20x15 by this table.
+/// Packs images of 20x15 with this table.
 fn pack(status: i32, name: &str, text: &str, more: &[&str]) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let (root, file) = (folder.path().join("images"), folder.path().join(name));
@@ -47,7 +47,7 @@ fn images_and_tables_that_are_not_read_are_told() {
     let said = fails(&[&"pack", &root, &folder.path().join("3.wds"), &"--labels", &root]);
     assert!(said.contains("both metadata.csv and metadata.jsonl; keep one"), "{said}");
 
-    // As datasets of Hugging Face's hub have it, and a kind that is not read.
+    // As in datasets of Hugging Face's hub, and of an unsupported kind.
     let root = folder.path().join("hub");
     tree(&root, &["data/train/a.png", "data/test/b.png"]);
     write(
@@ -84,7 +84,7 @@ fn why_a_table_gives_no_classes_is_said() {
         &[],
         "none: the boxes of b.csv and their classes are the field `objects`",
     );
-    // What Excel writes.
+    // As written by Excel.
     let flags = "image,cat,dog\na.png,TRUE,FALSE\nb.png,FALSE,TRUE\n";
     check(
         "e.csv",
@@ -115,7 +115,7 @@ fn sizes_in_rows_of_boxes_are_those_of_one_image() {
              b.png,20,15,cat,1,2,3,4\nb.png,{size},cat,40,6,47,8\n"
         )
     };
-    // A size in a later row says what the first box is of, too.
+    // A size in a later row also applies to the first box.
     let (said, values) = pack(0, "t.csv", &table(","), &[]);
     assert!(values[0].starts_with("{\"size\":[40,30]"), "{values:?}");
     assert!(said.contains("boxes of 1 image are wholly outside"), "{said}");

@@ -1,7 +1,7 @@
-//! Files of Pascal VOC as strangers write them.
+//! Pascal VOC files as other tools write them.
 use super::*;
 
-/// An annotation with a size and one object with these elements.
+/// Returns an annotation with a size and one object with these elements.
 fn xml(size: [&str; 2], more: &str) -> String {
     let [width, height] = size;
     format!(
@@ -15,7 +15,7 @@ fn xml(size: [&str; 2], more: &str) -> String {
 fn sizes_are_read_in_whatever_form_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (root, xmls) = (folder.path().join("images"), folder.path().join("xml"));
-    // 75x50 as it is stored.
+    // 75x50 as stored.
     photo(&root, "0.jpg", 6);
     let out = folder.path().join("o.beton");
     let args: [&dyn AsRef<std::ffi::OsStr>; 6] =

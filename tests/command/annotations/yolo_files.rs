@@ -1,11 +1,11 @@
-//! Datasets of YOLO and Darknet as strangers write them.
+//! YOLO and Darknet datasets as other tools write them.
 use super::*;
 
 #[test]
 fn shares_of_the_stored_image_are_turned_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("images");
-    // 75x50 as it is stored.
+    // 75x50 as stored.
     photo(&root, "0.jpg", 6);
     let labels = folder.path().join("labels");
     write(&labels, &[("0.txt", "0 0.2 0.2 0.4 0.4\n1 0 0 0.4 0 0.4 0.4\n")]);

@@ -1,4 +1,4 @@
-//! What the tests of the command share.
+//! Shared parts of the command's tests.
 #![allow(dead_code, reason = "each test file uses its part of it")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// The command under test.
+/// Returns the command under test.
 pub(crate) fn fdconvert() -> Command {
     Command::new(env!("CARGO_BIN_EXE_fdconvert"))
 }
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
     fdconvert().args(args.iter().map(|arg| arg.as_ref())).output().unwrap()
 }
 
-/// Runs it and expects this exit status; gives standard output.
+/// Runs it, expects this exit status, and returns standard output.
 pub(crate) fn expect(status: i32, args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     let output = run(args);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -30,14 +30,14 @@ pub(crate) fn ok(args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     expect(0, args)
 }
 
-/// Runs it and expects exit status 2; gives standard error.
+/// Runs it, expects exit status 2, and returns standard error.
 pub(crate) fn fails(args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     text(&output.stderr)
 }
 
-/// Writes files of these names; all of them are the same small PNG.
+/// Writes files with these names; all of them are the same small PNG.
 pub(crate) fn tree(root: &Path, names: &[&str]) {
     for name in names {
         let path = root.join(name);
@@ -50,12 +50,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// SHA-256 of a file, in hexadecimal.
+/// Returns the SHA-256 of a file, in hexadecimal.
 pub(crate) fn sha256_file(path: &Path) -> String {
     fdconvert_testkit::compare::sha256(&fs::read(path).unwrap())
 }
 
-/// A folder of Kodak images in two classes; the sources are symlink-free copies.
+/// Writes a folder of Kodak images in two classes; the sources are copies without symlinks.
 pub(crate) fn kodak_classes(root: &Path) -> PathBuf {
     let folder = root.join("kodak");
     for (n, path) in sorted(&fdconvert_testkit::fixtures::kodak()).iter().enumerate() {
@@ -66,7 +66,7 @@ pub(crate) fn kodak_classes(root: &Path) -> PathBuf {
     folder
 }
 
-/// The PNG and JPEG files right in a folder, sorted by name.
+/// Returns the PNG and JPEG files directly in a folder, sorted by name.
 pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -77,7 +77,7 @@ pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A tar of these files, written without this project's code.
+/// Returns a tar of these files, written without this project's code.
 pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar = Vec::new();
     for (name, bytes) in files {
@@ -97,7 +97,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     tar
 }
 
-/// Names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap()

@@ -1,6 +1,6 @@
 //! Every bit flipped, every length cut, every file grown and removed, in a small dataset of every
-//! format: verification notices all of it, and nothing else than what was packed is served where
-//! checksums are compared.
+//! format: verification notices all damage, and with checksum comparison only the packed samples
+//! are served.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests, and a table")]
 
 use fdconvert_core::{
@@ -60,10 +60,10 @@ const SETS: [(&str, &str, &[&str]); 13] = [
     ("formula", RECIPE, &["--format", "formula"]),
 ];
 
-/// What is asked of every dataset after each damage.
+/// A dataset and the checks after each damage.
 struct Case {
     dataset: PathBuf,
-    /// What was packed.
+    /// Packed samples.
     samples: Vec<Sample<Encoded>>,
     wrong: Cell<u64>,
 }
@@ -75,7 +75,8 @@ impl Case {
         Self { dataset, samples, wrong: Cell::new(0) }
     }
 
-    /// Whether verification finds anything. What is served with checksums is looked at as well.
+    /// Returns whether verification finds anything. Also checks the samples that are served with
+    /// checksums.
     fn notices(&self) -> bool {
         let look = AssertUnwindSafe(|| {
             let Ok(reader) = fdconvert_reader::open(&self.dataset) else { return true };
@@ -98,7 +99,8 @@ impl Case {
     }
 }
 
-/// Three samples with a value of every kind, and a folder of six small images in two classes.
+/// Writes three samples with a value of every kind, and a folder of six small images in two
+/// classes.
 fn sources(root: &Path) {
     let array = ArraySpec { dtype: DType::F32, shape: vec![2], torch: false };
     let names: Vec<String> = ["ant", "bee"].map(str::to_owned).into();
@@ -154,13 +156,13 @@ fn pack(root: &Path, number: usize, source: &str, options: &[&str]) -> PathBuf {
     out
 }
 
-/// Done-records serve the resuming of a run. Who has no use for that may remove them; what is in one
-/// that is there has to be right.
+/// Done-records serve only to resume a run, and may be removed otherwise; the contents of an
+/// existing one must be right.
 fn may_go(file: &str, damage: Damage) -> bool {
     file.contains(".fdconvert/") && damage == Damage::Gone
 }
 
-/// Prints a row per file and gives how much was missed, and served wrong, in all.
+/// Prints a row per file and returns the total of missed and of wrongly served damage.
 fn check(extent: Extent) -> (u64, u64) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();

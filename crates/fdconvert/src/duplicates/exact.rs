@@ -9,14 +9,14 @@ use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Images of one checksum and different bytes that are told apart. By chance there are no two.
+/// Limit on distinct images with one checksum. Two do not occur by chance.
 const MAX_LEADERS: usize = 16;
 
-/// A sample, and an earlier one whose image has the same bytes.
+/// A sample, and an earlier one with the same image bytes.
 pub(super) type Link = (u32, u32);
 
-/// Finds for every sample the first one with the same bytes: those of the same checksum are
-/// compared. In the order of the later samples.
+/// Finds for every sample the first one with the same bytes, by comparing those with the same
+/// checksum. The result is in the order of the later samples.
 pub(super) fn links(
     set: &Datasets<'_>,
     scan: &mut Scan,
@@ -48,7 +48,7 @@ pub(super) fn links(
     Ok(links)
 }
 
-/// Compares images of one checksum.
+/// Compares images with one checksum.
 fn compare(set: &Datasets<'_>, ids: &[u32]) -> (Vec<Link>, Vec<(u32, Remark)>) {
     let (mut equal, mut unreadable) = (Vec::new(), Vec::new());
     let mut leaders: Vec<(u32, Encoded)> = Vec::new();
@@ -74,8 +74,8 @@ fn compare(set: &Datasets<'_>, ids: &[u32]) -> (Vec<Link>, Vec<(u32, Remark)>) {
     (equal, unreadable)
 }
 
-/// Counts samples whose image has the checksum of an earlier one's; `None` where checksums are not
-/// recorded and images are not to be read for them.
+/// Counts samples with the checksum of an earlier image; `None` if checksums are not recorded and
+/// images must not be read for them.
 pub(crate) fn count(reader: &dyn Reader, reads: bool, context: Context<'_>) -> Result<Option<u64>> {
     if reader.schema().first_image().is_none() || !(reads || has_sums(reader)) {
         return Ok(None);
@@ -87,7 +87,7 @@ pub(crate) fn count(reader: &dyn Reader, reads: bool, context: Context<'_>) -> R
     let mut sums: Vec<u64> = Vec::with_capacity(usize::try_from(reader.len()).unwrap_or(0));
     let mut chunk = chunk_of(reader, 0);
     while !chunk.samples.is_empty() {
-        // On its way while this one is hashed.
+        // Fetched while this one is hashed.
         let next = chunk_of(reader, chunk.samples.end);
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);

@@ -1,4 +1,4 @@
-//! Groups of equal samples, from pairs of them.
+//! Builds groups of equal samples from pairs.
 use super::{Datasets, exact::Link, scan::Scan};
 use fdconvert_core::{Splits, split_named};
 use serde_json::{Value as Json, json};
@@ -8,32 +8,32 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
-    /// At least two, in the order of the datasets and of their samples.
+    /// Two or more samples, in the order of the datasets and of their samples.
     pub samples: Vec<Member>,
 }
 
-/// A sample of a group.
+/// Sample of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// The number of its dataset.
+    /// Number of its dataset.
     pub dataset: usize,
-    /// Its number there.
+    /// Number of the sample in its dataset.
     pub index: u64,
-    /// Its key.
+    /// Key of the sample.
     pub key: String,
-    /// Its split, where the dataset has splits; of a folder of files, its first folder if that is
-    /// called `train`, `val` or `test`.
+    /// Split of the sample, if the dataset has splits; for a folder of files, its first folder if
+    /// that is called `train`, `val` or `test`.
     pub split: Option<String>,
-    /// True if its image has the stored bytes of an earlier one of the group.
+    /// True if its image has the stored bytes of an earlier one in the group.
     pub is_exact: bool,
-    /// Bits in which the hash of its image differs from that of the first of the group; `None` where
-    /// there are no hashes.
+    /// Number of bits that differ between the hash of its image and that of the group's first;
+    /// `None` without hashes.
     pub distance: Option<u32>,
 }
 
 impl Group {
-    /// Pairs of its samples that lie in different splits, or in different datasets.
+    /// Returns the number of pairs of its samples in different splits or datasets.
     #[must_use]
     pub fn leaks(&self) -> u64 {
         let mut places: BTreeMap<(usize, Option<&str>), u64> = BTreeMap::new();
@@ -59,7 +59,7 @@ impl Group {
     }
 }
 
-/// Samples that are linked with each other, directly or by others.
+/// Groups samples that are linked directly or through others.
 pub(super) fn grouped(
     set: &Datasets<'_>,
     scan: &Scan,
@@ -79,7 +79,8 @@ pub(super) fn grouped(
         let of_dataset = splits.get(dataset).into_iter().flatten();
         let recorded = of_dataset.clone().find(|(_, range)| range.contains(&index));
         let key = set.key(id);
-        // A folder of files is opened whole, with its folders `train` and `val` as parts of the keys.
+        // A folder of files is opened whole, with its folders `train` and `val` as parts of the
+        // keys.
         let is_folder = set.folders.get(dataset).is_some_and(|it| *it);
         let first = key.split_once('/').filter(|_| is_folder).and_then(|it| split_named(it.0));
         let split = recorded.map(|(name, _)| name.as_str()).or(first).map(str::to_owned);
@@ -101,7 +102,7 @@ pub(super) fn grouped(
     groups.into_iter().map(group).collect()
 }
 
-/// The first sample of the group of each that is in one.
+/// The first sample of the group, for each grouped sample.
 #[derive(Default)]
 struct Firsts(BTreeMap<u32, u32>);
 
@@ -111,7 +112,7 @@ impl Firsts {
         while let Some(before) = self.0.get(&first).filter(|before| **before != first) {
             first = *before;
         }
-        // The next time it is one step.
+        // Shortens the next search to one step.
         self.0.insert(id, first);
         first
     }

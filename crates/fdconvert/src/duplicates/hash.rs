@@ -1,28 +1,27 @@
-//! What an image shows, as 32 x 32 levels and as a hash of 64 bits.
+//! The visible content of an image, as 32 x 32 levels and as a hash of 64 bits.
 use fdconvert_codec::{Decoder, Reduced, orient, shrink_while};
 use fdconvert_core::{Encoded, Limits, Pixels, Result};
 use std::sync::LazyLock;
 
-/// Rows and columns of levels.
+/// Number of rows and columns of levels.
 const SIDE: usize = 32;
-/// Frequencies in each direction of which the hash has some: the 64 lowest, without the mean, in
-/// the order of the diagonals.
+/// Frequencies in each direction that contribute to the hash: it has the 64 lowest, without the
+/// mean, in the order of the diagonals.
 const FREQUENCIES: usize = 11;
-/// The same, as many as are computed side by side.
+/// Frequencies computed in parallel.
 const LANES: usize = 16;
-/// An image whose levels have a smaller standard deviation shows noise or nothing.
+/// An image with a smaller standard deviation of its levels shows noise or nothing.
 const MIN_CONTRAST: f32 = 2.0;
 
-/// Rows and columns of levels that are compared: blocks of different sizes average to them alike.
+/// Number of rows and columns of compared levels: blocks of different sizes average to them alike.
 const COMPARED: usize = 16;
 
 /// Levels of an image at 16 x 16, from 0 to 4080: sums of 16 parts of a level.
 pub(super) type Levels = [u16; COMPARED * COMPARED];
 
-/// Result of hashing an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// Nothing, as the image has no detail.
+    /// No hash, because the image has no detail.
     Flat,
     /// The signs of its lowest frequencies.
     Hash(u64),
@@ -39,12 +38,12 @@ pub(super) struct Looker {
 }
 
 impl Looker {
-    /// The hash of what an image shows.
+    /// Returns the hash of an image's content.
     pub(super) fn hash(&mut self, key: &str, image: &Encoded, limits: &Limits) -> Result<Seen> {
         Ok(hash(&self.means(key, image, limits)?))
     }
 
-    /// The levels of an image, to be compared.
+    /// Returns the levels of an image for a comparison.
     pub(super) fn levels(&mut self, key: &str, image: &Encoded, limits: &Limits) -> Result<Levels> {
         let means = self.means(key, image, limits)?;
         let mut levels = [0; COMPARED * COMPARED];
@@ -59,7 +58,7 @@ impl Looker {
         Ok(levels)
     }
 
-    /// The mean luma in each of 32 x 32 equal parts of the image, upright.
+    /// Returns the mean luma in each of 32 x 32 equal parts of the upright image.
     fn means(
         &mut self,
         key: &str,
@@ -102,7 +101,7 @@ impl Looker {
     }
 }
 
-/// As JPEG has it, in whole parts of 256.
+/// Returns the luma of JPEG, in whole parts of 256.
 fn luma(pixel: &[u8]) -> f32 {
     match pixel {
         [red, green, blue, ..] => {
@@ -113,7 +112,7 @@ fn luma(pixel: &[u8]) -> f32 {
     }
 }
 
-/// Cells that one of 32 equal parts covers, the first and the last in part.
+/// The cells that one of 32 equal parts covers, the first and the last in part.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     first: usize,
@@ -123,8 +122,8 @@ struct Span {
     length: f32,
 }
 
-/// The parts of `n_cells` cells, of which the last may lie partly outside the image, as the edge of
-/// a block does.
+/// Returns the parts of `n_cells` cells; the last may extend beyond the image, like the edge of a
+/// block.
 fn spans(n_cells: usize, length: f32) -> [Span; SIDE] {
     let step = length / SIDE as f32;
     std::array::from_fn(|part| {
@@ -149,9 +148,9 @@ impl Span {
     }
 }
 
-/// The levels of an image as its EXIF turns it.
+/// Turns the levels of an image by its EXIF orientation.
 fn turned(means: &[[f32; SIDE]; SIDE], orientation: u8) -> [[f32; SIDE]; SIDE] {
-    // Positions are turned instead: there are too many levels for one byte.
+    // Positions are turned instead, because there are too many levels for one byte.
     let side = SIDE as u32;
     let upright = |place: fn(usize) -> usize| {
         let data = (0..SIDE * SIDE).map(|at| place(at) as u8).collect();
@@ -167,7 +166,7 @@ fn turned(means: &[[f32; SIDE]; SIDE], orientation: u8) -> [[f32; SIDE]; SIDE] {
     std::array::from_fn(|y| std::array::from_fn(|x| at(x, y)))
 }
 
-/// The DCT of type 2, without its scale, which would change all frequencies alike.
+/// The DCT of type 2 without its scale, which would change all frequencies alike.
 static COSINES: LazyLock<[[f32; LANES]; SIDE]> = LazyLock::new(|| {
     std::array::from_fn(|place| {
         std::array::from_fn(|frequency| {
@@ -208,7 +207,7 @@ fn hash(means: &[[f32; SIDE]; SIDE]) -> Seen {
     let mut sorted = lowest;
     sorted.sort_unstable_by(f32::total_cmp);
     let median = sorted[31];
-    // Neighbouring frequencies go to different parts of the hash, by which others are found.
+    // Neighbouring frequencies go to different bands of the hash, which are used to find others.
     let bits = lowest
         .iter()
         .enumerate()
@@ -218,20 +217,20 @@ fn hash(means: &[[f32; SIDE]; SIDE]) -> Seen {
 
 /// Parts of a level in [`Levels`].
 const LEVEL: i64 = 16;
-/// The most by which levels of the same image differ, as a root mean square, after encoding it again
-/// and resizing it.
+/// Largest difference between levels of the same image after re-encoding and resizing, as a root
+/// mean square.
 const MAX_DIFFERENCE: f64 = 8.0;
 /// The same as a share of the standard deviation of its levels.
 const MAX_SHARE: f64 = 0.2;
 
-/// Returns whether two images show the same, whatever their brightness.
+/// Returns whether two images have the same content, at any brightness.
 pub(super) fn is_same(a: &Levels, b: &Levels) -> bool {
     let (difference, share) = differences(a, b);
     difference <= MAX_DIFFERENCE && share <= MAX_SHARE
 }
 
-/// The root mean square of the difference of two images, but for that of their means, and its share
-/// of the smaller of their standard deviations.
+/// Returns the root mean square of the difference of two images, without that of their means, and
+/// its share of the smaller of their standard deviations.
 pub(super) fn differences(a: &Levels, b: &Levels) -> (f64, f64) {
     let (mut sums, mut squares, mut squared_differences) = ([0_i64; 2], [0_i64; 2], 0_i64);
     for (a, b) in a.iter().zip(b) {

@@ -1,10 +1,10 @@
-//! The keys of the samples to keep, as the option `keys` of packing takes them.
+//! The keys of the samples to keep, in the form of packing's option `keys`.
 use super::{Datasets, Group};
 use fdconvert_core::{Error, Result, Shown, option};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Refuses datasets whose samples a list of keys cannot tell apart, before any work.
+/// Refuses datasets with ambiguous keys before any work.
 pub(super) fn check(set: &Datasets<'_>) -> Result<()> {
     let n_samples = set.len() as u32;
     let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(n_samples as usize);
@@ -34,7 +34,7 @@ pub(super) fn check(set: &Datasets<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A line for each sample but the later ones of the groups, and how many there are.
+/// Returns a line for each sample except the later ones of the groups, and the number of lines.
 pub(super) fn list(set: &Datasets<'_>, groups: &[Group]) -> (String, u64) {
     let later = groups.iter().flat_map(|group| group.samples.iter().skip(1));
     let later: BTreeSet<(usize, u64)> = later.map(|it| (it.dataset, it.index)).collect();

@@ -1,16 +1,17 @@
 //! Samples with equal images, within and across datasets.
 //!
-//! Images are equal when their stored bytes are: those of the same checksum are compared byte by
-//! byte. With the option `near` also those that show the same, in three steps:
+//! Images are equal if their stored bytes are: those with the same checksum are compared byte by
+//! byte. With the option `near`, images with the same visible content are equal, too. They are
+//! found in three steps:
 //!
-//! 1. Each image is decoded at an eighth of its size, or as far down as leaves 32 rows and columns:
-//!    of a JPEG these are the averages of its blocks, so that no block is transformed. Its luma,
-//!    averaged to 32 x 32 levels, gets a hash of 64 bits: the signs of its lowest frequencies against
-//!    their median (the construction known as pHash).
-//! 2. Hashes that differ in a few bits at most are found by an index over four parts of them, without
-//!    comparing all with all.
-//! 3. Of those candidates the levels are made again and compared, averaged to 16 x 16: a hash alone calls too
-//!    many different images equal.
+//! 1. Each image is decoded at an eighth of its size, or as small as possible with at least 32 rows
+//!    and columns: for a JPEG these are the averages of its blocks, so that no block is
+//!    transformed. Its luma, averaged to 32 x 32 levels, gets a hash of 64 bits: the signs of its
+//!    lowest frequencies against their median (the construction known as pHash).
+//! 2. Hashes that differ in a few bits at most are found by an index over four parts of them,
+//!    without comparing all with all.
+//! 3. The levels of those candidates are computed again and compared, averaged to 16 x 16: a hash
+//!    alone matches too many different images.
 mod exact;
 mod groups;
 mod hash;
@@ -36,31 +37,31 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::PathBuf, time::Instant};
 
-/// Bits in which hashes of the same image differ at most, unless it is said otherwise: the most for
-/// which no band may differ in two bits.
+/// Default limit on the bits in which hashes of the same image differ: the largest for which no
+/// band may differ in two bits.
 const DISTANCE: u32 = 7;
 
-/// Options for finding equal images: what counts as equal, and what is written.
+/// Options for finding equal images: the criterion and the output.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct DuplicatesOptions {
-    /// Images that show the same count, too: encoded again, or of another size.
+    /// Whether to find images with the same content, too: re-encoded or resized.
     pub near: bool,
-    /// With `near`: bits of 64 in which the hashes of two images may differ, 0 to 15.
+    /// With `near`: number of bits of 64 in which the hashes of two images may differ, 0 to 15.
     pub distance: u32,
-    /// File to write the keys of the samples to keep to: all but the later ones of each group.
+    /// File for the keys of the samples to keep: all but the later ones of each group.
     pub keys: Option<PathBuf>,
-    /// The file replaces one that is there.
+    /// Whether to replace an existing file.
     pub overwrite: bool,
-    /// Images of more pixels are refused when decoding.
+    /// Limit on the pixels of a decoded image; larger images are refused.
     pub max_pixels: u64,
-    /// Worker threads; `None` for one per core. What is found does not depend on it.
+    /// Number of worker threads; `None` for one per core. The result does not depend on it.
     pub threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -92,10 +93,10 @@ impl DuplicatesOptions {
         split: SplitChoice,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
@@ -105,32 +106,32 @@ impl DuplicatesOptions {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Duplicates {
-    /// Samples of each dataset.
+    /// Number of samples in each dataset.
     pub samples: Vec<u64>,
     /// Groups of samples with equal images, in the order of their first samples.
     pub groups: Vec<Group>,
-    /// Images without detail, such as a single colour: with `near` they are compared by their bytes
-    /// alone.
+    /// Number of images without detail, such as a single colour: with `near` they are compared by
+    /// their bytes alone.
     pub flat: u64,
-    /// Samples that cannot be read or decoded: dataset, number, key, and why; the first 100,000.
+    /// Samples that cannot be read or decoded: dataset, number, key, and reason; the first 100,000.
     pub unreadable: Vec<(usize, u64, String, Remark)>,
     /// Number of further ones.
     pub unreadable_left_out: u64,
-    /// Keys that were written.
+    /// Number of written keys.
     pub kept_keys: Option<u64>,
     /// Wall-clock time.
     pub seconds: f64,
 }
 
-/// Finds samples whose first images are equal, within and across the datasets. Duplicates are a
-/// result here, no error; samples that cannot be read are listed.
+/// Finds samples with equal first images, within and across the datasets. Duplicates are a result,
+/// not an error; unreadable samples are listed.
 ///
-/// Takes 17 bytes of memory a sample while they are read, some 70 while pairs of hashes are searched,
-/// and half a KiB for each sample whose hash is near another's.
+/// Takes 17 bytes of memory per sample while they are read, some 70 while pairs of hashes are
+/// searched, and half a KiB for each sample with a hash near another's.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` without a dataset or images, and where a file of keys
-/// exists or could not tell the samples apart; `Io` when it cannot be written; `Cancelled`.
+/// The errors of [`open`](crate::open); `Usage` without a dataset or images, and if a file of keys
+/// exists or keys are ambiguous; `Io` if it cannot be written; `Cancelled`.
 pub fn find_duplicates(
     datasets: &[PathBuf],
     options: &DuplicatesOptions,
@@ -198,9 +199,9 @@ fn find(
 /// All samples of some datasets, numbered one dataset after the other.
 struct Datasets<'a> {
     readers: Vec<&'a dyn Reader>,
-    /// The number of the first sample of each dataset, and of what would follow.
+    /// Number of the first sample of each dataset, and the end.
     starts: Vec<u64>,
-    /// Which of them are folders of files, whose folders may be splits.
+    /// True for folders of files, which may have splits as folders.
     folders: Vec<bool>,
 }
 
@@ -230,10 +231,11 @@ impl<'a> Datasets<'a> {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The dataset of a sample and its number there.
+    /// Returns the dataset of a sample and its number there.
     fn place(&self, id: u32) -> (usize, u64) {
         let id = u64::from(id);
-        // The last that begins there or before: empty datasets begin where the next one does.
+        // The last one that begins at `id` or before: empty datasets begin at the start of the next
+        // one.
         let dataset = self.starts.partition_point(|start| *start <= id).saturating_sub(1);
         (dataset, id - self.starts.get(dataset).copied().unwrap_or(0))
     }
@@ -249,13 +251,13 @@ impl<'a> Datasets<'a> {
 }
 
 impl Duplicates {
-    /// Samples that are there already: all but the first of each group.
+    /// Returns the number of redundant samples: all but the first of each group.
     #[must_use]
     pub fn surplus(&self) -> u64 {
         self.groups.iter().map(|group| group.samples.len() as u64 - 1).sum()
     }
 
-    /// Pairs of equal samples that lie in different splits, or in different datasets.
+    /// Returns the number of pairs of equal samples in different splits or datasets.
     #[must_use]
     pub fn leaks(&self) -> u64 {
         self.groups.iter().map(Group::leaks).sum()

@@ -1,4 +1,4 @@
-//! Images that show the same: those with near hashes, compared once more.
+//! Images with the same content: those with near hashes, compared once more.
 use super::{
     Datasets,
     exact::Link,
@@ -11,7 +11,7 @@ use fdconvert_core::{Error, Limits, Remark, Result};
 use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 
-/// Different images with the same hash that are told apart, so that many cannot make the work
+/// Limit on distinct images with the same hash, so that many of them do not make the work
 /// quadratic.
 const MAX_LEADERS: usize = 32;
 
@@ -21,8 +21,8 @@ struct Class<'a> {
     ids: &'a [u32],
 }
 
-/// Finds pairs of samples that show the same. Of those with the same bytes only the first is looked
-/// at.
+/// Finds pairs of samples with the same content. Of those with the same bytes only the first is
+/// compared.
 pub(super) fn links(
     set: &Datasets<'_>,
     scan: &mut Scan,
@@ -45,7 +45,7 @@ pub(super) fn links(
     let near = pairs::near(&hashes, distance, context)?;
     let candidates = Candidates::of(set, &classes, &near, limits, context)?;
 
-    // Only of classes that have or are near to others, which are few.
+    // Only for the few classes with several samples or near hashes.
     let told_apart = |number: &u32| {
         let class = classes.get(*number as usize);
         class.map_or_else(Default::default, |class| candidates.told_apart(class))
@@ -67,13 +67,13 @@ pub(super) fn links(
     Ok(links)
 }
 
-/// The levels of images whose hashes are near others.
+/// The levels of images with hashes near others.
 struct Candidates {
-    /// Classes that have several samples or are near to others, in order.
+    /// Classes with several samples or near hashes, in order.
     classes: Vec<u32>,
     /// Their samples, in order.
     ids: Vec<u32>,
-    /// Of each; none where it cannot be read any more.
+    /// Levels of each sample; `None` if it can no longer be read.
     levels: Vec<Option<Box<Levels>>>,
     unreadable: Vec<(u32, Remark)>,
 }
@@ -143,8 +143,8 @@ impl Candidates {
         }
     }
 
-    /// The samples of a class that show something else than those before, and for the others which
-    /// of these they show.
+    /// Returns the samples of a class with distinct contents, and for the others the one that each
+    /// equals.
     fn told_apart(&self, class: &Class<'_>) -> (Vec<u32>, Vec<Link>) {
         let (mut leaders, mut links): (Vec<u32>, Vec<Link>) = (Vec::new(), Vec::new());
         for id in class.ids {

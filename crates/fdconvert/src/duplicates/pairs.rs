@@ -1,9 +1,9 @@
-//! Hashes of 64 bits that differ in a few bits, found without comparing all with all.
+//! Finds hashes of 64 bits that differ in a few bits, without comparing all with all.
 //!
-//! A hash has four bands of 16 bits. Of two hashes that differ in at most `d = 4 q + r` bits, either
-//! one of the first `r + 1` bands differs in at most `q` bits, or one of the others in at most
-//! `q - 1`: otherwise they would differ in `(r + 1) (q + 1) + (3 - r) q = d + 1` bits. So it is
-//! enough to compare each hash with those whose band is one of few (multi-index hashing).
+//! A hash has four bands of 16 bits. If two hashes differ in at most `d = 4 q + r` bits, either one
+//! of the first `r + 1` bands differs in at most `q` bits, or one of the others in at most `q - 1`:
+//! otherwise they would differ in `(r + 1) (q + 1) + (3 - r) q = d + 1` bits. So it is enough to
+//! compare each hash with those that have one of a few values in a band (multi-index hashing).
 use crate::Context;
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
@@ -11,21 +11,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const BANDS: u32 = 4;
 const BITS: u32 = 16;
-/// Values of a band.
+/// Number of values of a band.
 const VALUES: u32 = 1 << BITS;
 /// The largest distance: bands then differ in at most three bits.
 pub(super) const MAX_DISTANCE: u32 = 15;
-/// Pairs that are kept at once, 512 MiB of them.
+/// Limit on the pairs in memory, 512 MiB of them.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// Two positions, the smaller one first.
 pub(super) type Pair = (u32, u32);
 
-/// Positions of hashes that differ in at most `distance` bits, in order. The hashes are all
-/// different.
+/// Returns the positions of hashes that differ in at most `distance` bits, in order. All hashes
+/// must be different.
 ///
 /// # Errors
-/// `Usage` where there are too many; `Cancelled`.
+/// `Usage` for too many pairs; `Cancelled`.
 pub(super) fn near(hashes: &[u64], distance: u32, context: Context<'_>) -> Result<Vec<Pair>> {
     let n_found = AtomicUsize::new(0);
     let mut pairs = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn near(hashes: &[u64], distance: u32, context: Context<'_>) -> Resul
     Ok(pairs)
 }
 
-/// Bits in which a band may differ; none where other bands find all.
+/// Returns the number of bits in which a band may differ; `None` if other bands find all pairs.
 fn radius(band: u32, distance: u32) -> Option<u32> {
     let (whole, rest) = (distance / BANDS, distance % BANDS);
     if band <= rest { Some(whole) } else { whole.checked_sub(1) }
@@ -67,14 +67,14 @@ fn band_of(hash: u64, band: u32) -> u32 {
     (hash >> (band * BITS)) as u32 & (VALUES - 1)
 }
 
-/// Values with at most so many bits.
+/// Returns the values with at most `radius` bits set.
 fn masks(radius: u32) -> Vec<u32> {
     (0..VALUES).filter(|mask| mask.count_ones() <= radius).collect()
 }
 
 /// Hashes by the values of a band.
 struct Buckets {
-    /// Start of the hashes of each value, and the end of the last ones.
+    /// Start of the hashes of each value, followed by the end of the last ones.
     starts: Vec<u32>,
     /// Hashes and their positions, value by value.
     hashes: Vec<u64>,
@@ -101,7 +101,7 @@ impl Buckets {
         Self { starts, hashes, positions }
     }
 
-    /// The hashes whose band has a value, and their positions.
+    /// Returns the hashes with that value in the band, and their positions.
     fn bucket(&self, value: u32) -> (&[u64], &[u32]) {
         let at = value as usize;
         let range = match (self.starts.get(at), self.starts.get(at + 1)) {
@@ -112,8 +112,8 @@ impl Buckets {
         (hashes, self.positions.get(range).unwrap_or_default())
     }
 
-    /// Pairs of one hash of this value and another one of this or a larger value, that no earlier
-    /// band finds.
+    /// Returns pairs of one hash with this value and another one with this or a larger value,
+    /// unless an earlier band finds them.
     fn near(&self, value: u32, masks: &[u32], (band, distance): (u32, u32)) -> Vec<Pair> {
         let mut found = Vec::new();
         let (hashes, positions) = self.bucket(value);
@@ -127,7 +127,7 @@ impl Buckets {
             }
             let (others, other_positions) = self.bucket(other);
             for (number, (hash, position)) in hashes.iter().zip(positions).enumerate() {
-                // In the same bucket each pair once.
+                // Within the same bucket, each pair once.
                 let skipped = if *mask == 0 { number + 1 } else { 0 };
                 let others = others.iter().zip(other_positions).skip(skipped);
                 for (other, other_position) in others {
@@ -143,7 +143,7 @@ impl Buckets {
     }
 }
 
-/// Returns whether no earlier band has found a pair already.
+/// Returns whether no earlier band finds the pair.
 fn is_new(differs: u64, band: u32, distance: u32) -> bool {
     (0..band).all(|earlier| {
         let n_bits = band_of(differs, earlier).count_ones();
@@ -158,7 +158,7 @@ mod tests {
     use fdconvert_core::KeyedRandom;
     use fdconvert_pipeline::Cancel;
 
-    /// All with all, which is what the index spares.
+    /// Compares all with all, which the index avoids.
     fn slowly(hashes: &[u64], distance: u32) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for (a, hash) in hashes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! One look at every sample: the checksum of its image, and the hash of what it shows.
+//! Reads every sample once, for the checksum of its image and the hash of its content.
 use super::{
     Datasets,
     hash::{Looker, Seen},
@@ -9,22 +9,21 @@ use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// State of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has an image, with a checksum, and a hash where hashes were asked for.
+    /// An image with a checksum, and a hash if hashes were requested.
     Seen,
-    /// It has an image without detail, with a checksum.
+    /// An image without detail, with a checksum.
     Flat,
-    /// It cannot be read, or its image cannot be decoded.
+    /// The sample cannot be read, or its image cannot be decoded.
     Unreadable,
 }
 
-/// All samples, by their numbers.
+/// All samples, by number.
 pub(super) struct Scan {
     /// XXH3 of the stored bytes of the first image.
     pub(super) sums: Vec<u64>,
-    /// Hashes of what is seen; empty where they were not asked for.
+    /// Hashes of the contents; empty if not requested.
     pub(super) hashes: Vec<u64>,
     pub(super) states: Vec<State>,
     unreadable: Vec<(u32, Remark)>,
@@ -32,7 +31,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Looks at all samples, and with `near` at what their images show.
+    /// Scans all samples, with `near` also the content of their images.
     pub(super) fn of(
         set: &Datasets<'_>,
         near: bool,
@@ -54,7 +53,7 @@ impl Scan {
             let chunk_of = if reads { Chunk::of } else { Chunk::of_tables };
             let mut chunk = chunk_of(*reader, 0);
             while !chunk.samples.is_empty() {
-                // On its way while this one is looked at.
+                // Fetched while this one is scanned.
                 let next = chunk_of(*reader, chunk.samples.end);
                 if context.cancel.is_cancelled() {
                     return Err(Error::Cancelled);
@@ -90,7 +89,7 @@ impl Scan {
         }
     }
 
-    /// A sample that was looked at cannot be read after all.
+    /// Marks a scanned sample that could not be read later.
     pub(super) fn is_unreadable(&mut self, id: u32, why: Remark) {
         if let Some(state) = self.states.get_mut(id as usize) {
             *state = State::Unreadable;
@@ -105,7 +104,7 @@ impl Scan {
         }
     }
 
-    /// What cannot be read and why, in order, and the number of further samples.
+    /// Returns the unreadable samples with their reasons, in order, and the number of further ones.
     pub(super) fn into_unreadable(mut self) -> (Vec<(u32, Remark)>, u64) {
         self.unreadable.sort_by_key(|(id, _)| *id);
         (self.unreadable, self.unreadable_left_out)
@@ -120,18 +119,18 @@ impl Scan {
     }
 }
 
-/// Returns whether the checksums of images are recorded, as far as the first sample tells.
+/// Returns whether the checksums of images are recorded, by the first sample.
 pub(super) fn has_sums(reader: &dyn Reader) -> bool {
     let first = if reader.is_empty() { None } else { reader.image_extent(0).ok().flatten() };
     first.is_some_and(|extent| extent.xxh3.is_some())
 }
 
-/// The recorded checksum of a sample's image, without reading the image.
+/// Returns the recorded checksum of a sample's image, without reading the image.
 pub(super) fn recorded(reader: &dyn Reader, index: u64) -> Result<Option<u64>> {
     Ok(reader.image_extent(index)?.and_then(|extent| extent.xxh3))
 }
 
-/// The first image of a sample.
+/// Returns the first image of a sample.
 pub(super) fn image(reader: &dyn Reader, index: u64) -> Result<(String, Encoded)> {
     let sample = reader.get(index)?;
     let field = reader.schema().first_image();

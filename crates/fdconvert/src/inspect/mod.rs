@@ -1,4 +1,4 @@
-//! What is in a dataset, and how it was made.
+//! The contents of a dataset, and its provenance.
 use crate::{
     ByteCount, Context, Dataset, RootHash,
     document::document,
@@ -19,17 +19,17 @@ use std::path::Path;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct InspectOptions {
-    /// Number of the first samples to list.
+    /// Number of first samples to list.
     pub samples: u64,
-    /// Classes, codecs and sizes are counted however many samples there are, else up to 20,000; and
-    /// images with metadata, for which the bytes of all of them are read.
+    /// Whether to count classes, codecs and sizes of any number of samples, rather than up to
+    /// 20,000; and images with metadata, which requires reading the bytes of all of them.
     pub stats: bool,
-    /// The root hash is computed, for which every sample is read as a whole.
+    /// Whether to compute the root hash, which requires reading every sample completely.
     pub hash: bool,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -43,34 +43,34 @@ impl InspectOptions {
         split: SplitChoice,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// A dataset that was looked at.
+/// Result of an inspection.
 #[non_exhaustive]
 pub struct Inspected {
     /// The dataset.
     pub dataset: Dataset,
-    /// Its first samples.
+    /// First samples.
     pub first: Vec<Sample<Encoded>>,
-    /// Statistics of its samples, if they were counted.
+    /// Statistics of the samples, if they were counted.
     pub stats: Option<Stats>,
-    /// The hash of all that its samples hold, where that was asked for.
+    /// Hash of all contents of the samples, if requested.
     pub root_hash: Option<RootHash>,
-    /// How the dataset was taken, and what was left out, as packing it notes.
+    /// Remarks on the interpretation of the dataset and on left-out contents, as in packing.
     pub remarks: Vec<Remark>,
 }
 
-/// Looks at a dataset.
+/// Inspects a dataset.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); those of the samples that are listed, or hashed; `Cancelled`.
+/// The errors of [`open`](crate::open); those of the listed or hashed samples; `Cancelled`.
 pub fn inspect(path: &Path, options: &InspectOptions, context: Context<'_>) -> Result<Inspected> {
     let how = opening(options.max_decompressed, &options.split);
     let dataset = open_with(path, &how)?;
@@ -85,7 +85,7 @@ pub fn inspect(path: &Path, options: &InspectOptions, context: Context<'_>) -> R
 }
 
 impl Inspected {
-    /// The splits of the dataset and how many samples each has.
+    /// Returns the splits of the dataset and their numbers of samples.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
         split_sizes(self.dataset.splits())

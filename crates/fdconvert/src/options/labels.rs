@@ -2,13 +2,13 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// Which image the coordinates of annotations are of, where an EXIF orientation turns it.
+/// Image that the coordinates of annotations refer to if an EXIF orientation turns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Boxes {
-    /// The upright one, as viewers show it.
+    /// Upright image, as in viewers.
     Upright,
-    /// The one that is stored.
+    /// Stored image.
     Stored,
 }
 
@@ -33,12 +33,12 @@ impl fmt::Display for Boxes {
     }
 }
 
-/// Names of the classes of an output, in the order of their numbers.
+/// Class names of an output, in the order of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Classes {
-    /// A file with a name on each line, or a dataset that has names of classes.
+    /// File with a name on each line, or dataset with class names.
     Of(PathBuf),
     /// The names.
     Names(Vec<String>),

@@ -1,9 +1,8 @@
-//! Everything that shapes the bytes of an output, as one value.
+//! All options that affect the bytes of an output, as one value.
 //!
-//! [`PackOptions`] is what a program sets, what the command's flags become, what Python's keyword
-//! arguments become, and what a plan file stores, so each option has one name everywhere:
-//! `jpeg_quality` here is `--jpeg-quality` there. What it means together with a format and a source
-//! is checked when a run begins.
+//! Programs set [`PackOptions`], the command's flags and Python's keyword arguments become one, and
+//! plan files store it, so that each option has one name everywhere: `jpeg_quality` here is
+//! `--jpeg-quality` there. A run checks it against a format and a source when it begins.
 
 mod labels;
 mod setters;
@@ -23,7 +22,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Options for packing a source: what to pack, and how. The default keeps the bytes of every image.
+/// Options for packing a source: selection and encoding. The default keeps the bytes of every
+/// image.
 ///
 /// ```
 /// use fdconvert::PackOptions;
@@ -37,72 +37,73 @@ use std::{collections::BTreeMap, path::PathBuf};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PackOptions {
-    /// Name of the format; `None` goes by the extension of the output.
+    /// Name of the format; `None` for the one of the output's extension.
     pub format: Option<String>,
     /// Options of the format by name, e.g. `page_size`; the value of a flag is empty.
     pub format_options: BTreeMap<String, String>,
-    /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations: `.json`
-    /// (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
+    /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations:
+    /// `.json` (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
     pub labels: Option<PathBuf>,
-    /// Image that the coordinates of annotations are of; `None` where their stated sizes tell.
+    /// Image that the coordinates of annotations refer to; `None` to decide by their stated sizes.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub boxes: Option<Boxes>,
     /// Columns of 0 and 1 of the table that become one label: an array with a number for each.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub label_columns: Vec<String>,
-    /// Names of all classes in the order of their numbers; `None` for those that the sources have.
+    /// Names of all classes in the order of their numbers; `None` for those of the sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
     /// Further images of every sample.
     #[serde(with = "text::list")]
     pub pair: Vec<Pair>,
-    /// Extensions of the files beside each image that become fields, such as `txt`.
+    /// Extensions of the files next to each image that become fields, such as `txt`.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Fields of the source that are left out; empty for none.
+    /// Fields of the source to leave out; empty for none.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub drop_fields: Vec<String>,
-    /// Links in folders are followed, wherever they lead.
+    /// Whether to follow links in folders to any place.
     pub follow_links: bool,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Names in front of the keys of several sources.
+    /// Prefixes for the keys of several sources.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Prefix>,
 
-    /// Only samples whose keys this file lists, one a line.
+    /// File with the keys of the samples to take, one per line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<PathBuf>,
-    /// Only samples of which this expression holds, e.g. `split == "train" && width >= 256`.
+    /// Expression that selects samples, e.g. `split == "train" && width >= 256`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#where: Option<String>,
-    /// Of samples with the same images only the first; `None` for all.
+    /// Criterion for equal samples, of which only the first is taken; `None` to take all.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub dedup: Option<Dedup>,
-    /// Only this share of the samples, drawn by seed and name.
+    /// Share of the samples to take, drawn by seed and name.
     #[serde(with = "text::option")]
     pub sample: Option<Share>,
-    /// Of what the share is taken by itself; `None` for the samples as a whole.
+    /// Groups from which the share is taken separately; `None` for the samples as a whole.
     #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,
-    /// All samples are shuffled by the seed.
+    /// Whether to shuffle all samples by the seed.
     pub shuffle: bool,
     /// Splits of the output; empty for those of the source, or else one.
     #[serde(with = "text::list")]
     pub split: Vec<SplitShare>,
-    /// Splits of packed datasets are mixed, and folders called train, val or test are classes.
+    /// Whether to mix the splits of packed datasets, and take folders called train, val or test as
+    /// classes.
     pub no_split_folders: bool,
 
-    /// At most so many samples in a shard.
+    /// Maximum number of samples in a shard.
     pub shard_count: Option<u64>,
-    /// At most so many bytes in a shard, framing included.
+    /// Maximum number of bytes in a shard, including framing.
     pub shard_size: Option<ByteCount>,
-    /// So many shards in each split, equal within one sample.
+    /// Number of shards in each split, equal within one sample.
     pub shards: Option<u64>,
-    /// The number of shards is a multiple of this.
+    /// Divisor of the number of shards.
     pub shards_multiple_of: u64,
 
-    /// Encoding of images; `None` for JPEG where a quality is given, else as they are.
+    /// Encoding of images; `None` for JPEG if a quality is given, else for unchanged images.
     #[serde(with = "text::option")]
     pub encode: Option<Encoding>,
     /// JPEG quality, 1 to 100.
@@ -110,53 +111,54 @@ pub struct PackOptions {
     /// Resolution of the colour planes of JPEGs.
     #[serde(with = "text")]
     pub subsampling: Subsampling,
-    /// Huffman tables are made for each JPEG.
+    /// Whether to optimise the Huffman tables of each JPEG.
     pub optimize_huffman: bool,
-    /// Progressive JPEGs are rewritten as baseline ones, without loss.
+    /// Whether to rewrite progressive JPEGs as baseline ones, without loss.
     pub baseline: bool,
-    /// A restart marker after so many rows of blocks; 0 for none.
+    /// Rows of blocks between restart markers; 0 for none.
     pub restart_rows: u16,
-    /// For [`Encoding::Smart`]: how many times smaller than raw pixels a JPEG must be.
+    /// Ratio for [`Encoding::Smart`]: how many times smaller than raw pixels a JPEG must be.
     pub smart_ratio: f64,
-    /// Places where decoders may start inside JPEGs, which are stored beside them.
+    /// Entry points of JPEGs to store next to them, at which decoders may start.
     #[serde(with = "text")]
     pub jpeg_index: JpegIndex,
     /// Share of BMP images, for the format `mixed`.
     #[serde(with = "text::option")]
     pub ratio: Option<Ratio>,
-    /// Which images become BMP.
+    /// Choice of the images that become BMP.
     #[serde(with = "text")]
     pub by: By,
-    /// Images whose BMP is larger stay encoded.
+    /// Size of the largest BMP; images with a larger one stay encoded.
     pub max_bmp_size: ByteCount,
-    /// The longer side is at most so many pixels; never scaled up.
+    /// Maximum pixels of the longer side; images are never scaled up.
     pub max_side: Option<u32>,
-    /// The shorter side is at most so many pixels; never scaled up.
+    /// Maximum pixels of the shorter side; images are never scaled up.
     pub short_side: Option<u32>,
     /// Filter for resizing images.
     #[serde(with = "text")]
     pub filter: Filter,
-    /// Treatment of alpha where it cannot be stored.
+    /// Treatment of alpha if it cannot be stored.
     #[serde(with = "text")]
     pub alpha: Alpha,
-    /// Gray images are re-encoded with three equal channels.
+    /// Whether to re-encode gray images with three equal channels.
     pub gray_to_rgb: bool,
-    /// Re-encoded images are not turned upright by their EXIF orientation.
+    /// Whether to keep re-encoded images from being turned upright by their EXIF orientation.
     pub no_exif_rotation: bool,
-    /// Metadata that images lose which keep their bytes otherwise; what is re-encoded has none.
+    /// Metadata to remove from images that otherwise keep their bytes; re-encoded images have none.
     #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
     pub strip_metadata: Vec<MetadataKind>,
 
-    /// Images that are in doubt, or would lose something that no option asks for, are errors.
+    /// Whether doubtful images, and images that would lose something that no option requests, are
+    /// errors.
     pub strict: bool,
-    /// Proof that images have to give whose bytes stay.
+    /// Check of images that keep their bytes.
     #[serde(with = "text", skip_serializing_if = "is_header")]
     pub check: Check,
-    /// Images of more pixels are refused.
+    /// Limit on the pixels of an image; larger images are refused.
     pub max_pixels: u64,
-    /// Larger image files are refused.
+    /// Limit on the size of an image file; larger files are refused.
     pub max_file_bytes: ByteCount,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
 }
@@ -215,7 +217,7 @@ impl Default for PackOptions {
     }
 }
 
-/// True for the default, which plan files leave out, as those of earlier versions do.
+/// Returns true for the default, which plan files leave out, like those of earlier versions.
 fn is_header(check: &Check) -> bool {
     *check == Check::Header
 }
@@ -319,7 +321,7 @@ impl PackOptions {
         self
     }
 
-    /// Adds a part to [`split`](field@Self::split). Shares are from 0 to 1, others count as 0 or 1.
+    /// Adds a part to [`split`](field@Self::split). Shares are from 0 to 1; others are clamped.
     #[must_use]
     pub fn split(mut self, name: impl Into<String>, share: f64) -> Self {
         let share = Share::new(share.clamp(0.0, 1.0)).unwrap_or(Share::ZERO);
@@ -327,11 +329,11 @@ impl PackOptions {
         self
     }
 
-    /// Options from a JSON object: names as here, values as numbers or as the text that the command
-    /// takes. Options of formats are known by their own names.
+    /// Parses options from a JSON object with the names of the fields, and values as numbers or as
+    /// the command's text. Options of formats have their own names.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(mut object: Map<String, Value>) -> Result<Self> {
         let formats = fdconvert_reader::formats();
         let mut format_options = Map::new();
@@ -359,7 +361,7 @@ impl PackOptions {
         from_object(object)
     }
 
-    /// Options that differ from their defaults, by name, as JSON has them.
+    /// Returns the options that differ from their defaults, by name, in JSON form.
     ///
     /// # Errors
     /// `Usage` for paths that are not UTF-8.
@@ -374,13 +376,13 @@ impl PackOptions {
         Ok(given)
     }
 
-    /// Returns what no image may exceed.
+    /// Returns the limits on images.
     pub(crate) fn limits(&self) -> Limits {
         Limits { max_pixels: self.max_pixels, max_file_bytes: self.max_file_bytes.0 }
     }
 }
 
-/// Options of any kind from a JSON object. The value that means nothing is named by its option.
+/// Parses options of any kind from a JSON object. Errors name the option with the invalid value.
 ///
 /// # Errors
 /// `Usage`.
@@ -401,9 +403,10 @@ pub(crate) fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Re
     })
 }
 
-/// That there is no such option, and which is meant: `known` quotes all of them.
+/// Returns the message for an unknown option, with the one that is likely meant: `known` quotes all
+/// of them.
 fn unknown_option(name: &str, known: &str) -> String {
-    /// Below this two words are not the same, mistyped.
+    /// Less similar words are not typing errors of each other.
     const ALIKE: f64 = 0.8;
     let known = known.split('`').skip(1).step_by(2);
     let alike = known.map(|option| (strsim::jaro(name, option), option));

@@ -1,6 +1,6 @@
-//! Setters of options, each called as its field.
+//! Setters of options, named after their fields.
 
-/// A setter for each field that takes a plain value, or the value of an option.
+/// Defines a setter for each field with a plain value, or with the value of an option.
 macro_rules! setters {
     ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
         $(

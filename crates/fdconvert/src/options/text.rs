@@ -1,4 +1,4 @@
-//! Values of options in serialized form: as the text that a person would type.
+//! Serializes the values of options as the text that a person would type.
 use serde::{Deserialize, Deserializer, Serializer, de};
 use std::{
     fmt::{self, Display},
@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-/// A value as its text.
+/// Serializes a value as its text.
 pub(crate) fn serialize<T: Display, S: Serializer>(
     value: &T,
     serializer: S,
@@ -14,7 +14,7 @@ pub(crate) fn serialize<T: Display, S: Serializer>(
     serializer.collect_str(value)
 }
 
-/// Numbers are taken for their text, so that `0.5` and `"0.5"` are the same.
+/// Accepts numbers as text, so that `0.5` and `"0.5"` are equal.
 pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr,
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// One value by its text, for containers.
+/// A value as its text, for containers.
 struct ByText<T>(T);
 
 impl<'de, T> Deserialize<'de> for ByText<T>
@@ -67,7 +67,7 @@ where
     }
 }
 
-/// A value that may be absent.
+/// An optional value.
 pub(crate) mod option {
     use super::{ByText, Deserialize, Deserializer, Display, FromStr, Serializer};
 

@@ -1,9 +1,9 @@
-//! Values of options: what each says, and how it is written as text.
+//! Values of options, and their text form.
 use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
 
-/// A number of bytes: `8MiB`, `500kB`, `1048576B`. As text it needs its unit (0 needs none): a bare
+/// Number of bytes: `8MiB`, `500kB`, `1048576B`. As text it requires a unit (except 0): a bare
 /// number may be meant in bytes or in megabytes, which is a shard for each sample or one for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteCount(pub u64);
@@ -29,7 +29,7 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Stored as a number; read from a number, which is of bytes, or from its text.
+/// Serialized as a number; parsed from a number of bytes, or from its text.
 impl Serialize for ByteCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)
@@ -51,12 +51,12 @@ impl<'de> Deserialize<'de> for ByteCount {
     }
 }
 
-/// Bytes a second: as [`ByteCount`], with `/s` behind it if one likes.
+/// Bytes per second: as [`ByteCount`], with an optional `/s` after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteRate(u64);
 
 impl ByteRate {
-    /// Bytes a second.
+    /// Returns the bytes per second.
     #[must_use]
     pub fn bytes_per_s(self) -> u64 {
         self.0
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for ByteRate {
     }
 }
 
-/// A time: `65ms`, `60s`, `5min`, `1h`, `1d`. A bare number is of seconds.
+/// Duration: `65ms`, `60s`, `5min`, `1h`, `1d`. A bare number is in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeSpan(pub Duration);
 
@@ -114,21 +114,21 @@ impl fmt::Display for TimeSpan {
     }
 }
 
-/// A share of the samples, from 0 to 1: `0.1` or `10%`.
+/// Share of the samples, from 0 to 1: `0.1` or `10%`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Share(f64);
 
 impl Share {
-    /// No sample.
+    /// Share without samples.
     pub const ZERO: Self = Self(0.0);
 
-    /// The share, if it is from 0 to 1.
+    /// Creates the share, if it is from 0 to 1.
     #[must_use]
     pub fn new(share: f64) -> Option<Self> {
         (0.0..=1.0).contains(&share).then_some(Self(share))
     }
 
-    /// The number from 0 to 1.
+    /// Returns the number from 0 to 1.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -154,11 +154,11 @@ impl fmt::Display for Share {
     }
 }
 
-/// Which samples count as the same, so that only the first of them is taken.
+/// Criterion for equal samples, of which only the first is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dedup {
-    /// Those whose images have the same bytes in the source.
+    /// Images with the same bytes in the source.
     Exact,
 }
 
@@ -181,12 +181,12 @@ impl fmt::Display for Dedup {
     }
 }
 
-/// Prefix of the keys of each of several sources, with a slash behind it.
+/// Prefix of the keys of each of several sources, followed by a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prefix {
-    /// The name of the source's folder or file.
+    /// Name of the source's folder or file.
     Auto,
-    /// These names, one for each source.
+    /// Explicit names, one for each source.
     Names(Vec<String>),
 }
 
@@ -220,11 +220,11 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Of what a share of the samples is taken by itself.
+/// Groups from which a share of the samples is taken separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Per {
-    /// Of the samples of every class.
+    /// The samples of every class.
     Class,
 }
 
@@ -247,12 +247,12 @@ impl fmt::Display for Per {
     }
 }
 
-/// A split of the output: `train=0.9`, or `rest=drop` for what no split gets.
+/// Split of the output: `train=0.9`, or `rest=drop` for samples in no split.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SplitShare {
     /// A split and its share of the samples.
     Part(String, Share),
-    /// Samples of no split are left out.
+    /// Omission of the samples in no split.
     DropRest,
 }
 
@@ -280,7 +280,7 @@ impl fmt::Display for SplitShare {
     }
 }
 
-/// One more image field: `mask=DIR`.
+/// Additional image field: `mask=DIR`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     /// Name of the field.
@@ -311,7 +311,7 @@ impl fmt::Display for Pair {
 /// Encoding of stored images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Encoding {
-    /// The source's bytes, unless a resize is due or the format cannot hold them.
+    /// The source's bytes, unless the image must be resized or the format cannot hold them.
     Keep,
     /// Re-encoded as JPEG.
     Jpeg,
@@ -323,7 +323,7 @@ pub enum Encoding {
     Webp,
     /// 8-bit RGB pixels.
     Raw,
-    /// JPEG where that is `smart_ratio` times smaller than raw pixels, else raw pixels.
+    /// JPEG if that is `smart_ratio` times smaller than raw pixels, else raw pixels.
     Smart,
     /// JPEG for this share of the images, raw pixels for the rest.
     Mix(Share),
@@ -370,14 +370,14 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// The share of BMP images in a mixed set: `0.3`, `30%`, `3:7`, `auto`, or a profile's path.
+/// Share of BMP images in a mixed set: `0.3`, `30%`, `3:7`, `auto`, or a profile's path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ratio {
-    /// This share.
+    /// Explicit share.
     Share(Share),
-    /// The share that this machine reads fastest, found by a profile before packing.
+    /// Share that this machine reads fastest, found by a profile before packing.
     Auto,
-    /// The share that this profile (`.json`) chose.
+    /// Share that this profile (`.json`) chose.
     Profile(PathBuf),
 }
 
@@ -414,18 +414,18 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Distance between the places where a decoder may start inside a JPEG, in bits: `off`, `on` (the
+/// Distance in bits between entry points of a JPEG, at which a decoder may start: `off`, `on` (the
 /// default distance) or one of 512, 1024, 2048, 4096.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JpegIndex(Option<u32>);
 
 impl JpegIndex {
-    /// No such places are stored.
+    /// No entry points.
     pub const OFF: Self = Self(None);
-    /// Places at the default distance.
+    /// Entry points at the default distance.
     pub const ON: Self = Self(Some(DEFAULT_GRID_BITS));
 
-    /// Bits between two places; `None` when it is off.
+    /// Returns the bits between two entry points; `None` if it is off.
     #[must_use]
     pub fn bits(self) -> Option<u32> {
         self.0

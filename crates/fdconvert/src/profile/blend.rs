@@ -1,5 +1,5 @@
-//! The same images in several forms, as one dataset of any ratio: what a mixed set of that ratio
-//! would cost to read and decode, without writing one.
+//! The same images in several forms, as one dataset of any ratio: it costs the same to read and
+//! decode as a mixed set of that ratio, without writing one.
 use fdconvert_core::{
     Encoded, Error, Extent, Image, Look, Reader, Result, Sample, Source, SourceFacts,
 };
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Sample `i` is sample `i mod n` of one of the readers, which all have the same `n` samples in the
-/// same order: more samples than there are images allow finer ratios.
+/// same order: more samples than images allow finer ratios.
 pub(crate) struct Blend {
     facts: SourceFacts,
     readers: Vec<Arc<dyn Reader>>,
@@ -18,7 +18,7 @@ pub(crate) struct Blend {
 
 impl Blend {
     /// # Errors
-    /// `Usage` without readers or without images.
+    /// `Usage` without readers or images.
     pub(crate) fn new(readers: &[Arc<dyn Reader>], form: Vec<usize>) -> Result<Self> {
         let first = readers.first().filter(|reader| !reader.is_empty());
         let first = first.ok_or_else(|| Error::usage("profile", "there are no images"))?;
@@ -30,7 +30,7 @@ impl Blend {
         Ok(Self { facts, readers: readers.to_vec(), n_images, strata, form })
     }
 
-    /// The reader that has a sample, and which of its samples it is.
+    /// Returns the reader of a sample, and its number there.
     fn place(&self, index: u64) -> Result<(&dyn Reader, u64)> {
         let form = usize::try_from(index).ok().and_then(|index| self.form.get(index));
         let reader = form.and_then(|form| self.readers.get(*form));
@@ -39,7 +39,7 @@ impl Blend {
         Ok((&**reader, index % self.n_images))
     }
 
-    /// Strata without the empty ones.
+    /// Yields the strata without the empty ones.
     fn filled(&self) -> impl Iterator<Item = &Vec<u64>> {
         self.strata.iter().filter(|stratum| !stratum.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Where a profile was measured, as far as the system tells.
+//! The machine of a profile, as far as the system describes it.
 use fdconvert_profile::MeasuredOn;
 use std::{
     env, fs,
@@ -6,8 +6,8 @@ use std::{
     thread,
 };
 
-/// The machine that this runs on, for reports: its system, its processors, the file system below
-/// `target`, and the command line that was typed.
+/// Returns the current machine, for reports: its system, its processors, the file system below
+/// `target`, and the command line.
 #[must_use]
 pub fn measured_on(target: &Path, command: &str) -> MeasuredOn {
     MeasuredOn {
@@ -22,20 +22,20 @@ pub fn measured_on(target: &Path, command: &str) -> MeasuredOn {
     }
 }
 
-/// The model in Linux's description of the processors.
+/// Returns the model in Linux's description of the processors.
 fn processor(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     let (_, name) = line.split_once(':')?;
     Some(name.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The file system below a path, in Linux's list of mounts: the longest one above it, and of equal
-/// ones the last, which hides the others.
+/// Returns the file system below a path, from Linux's list of mounts: the longest one above it, and
+/// of equal ones the last, which hides the others.
 fn disk(mounts: &str, target: &Path) -> Option<String> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ');
         let (device, at, kind) = (words.next()?, words.next()?, words.next()?);
-        // Spaces in names are escaped there.
+        // Spaces in names are escaped in the list.
         let at = PathBuf::from(at.replace(r"\040", " "));
         target.starts_with(&at).then(|| (at.components().count(), format!("{kind} on {device}")))
     });

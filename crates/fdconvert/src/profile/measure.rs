@@ -1,4 +1,4 @@
-//! Measuring, solving and verifying, in that order.
+//! Measures, solves and verifies, in that order.
 use super::{
     ProfileOptions, Search, Verify,
     machine::measured_on,
@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-/// Checked options of a profile, with what they leave open.
+/// Checked options of a profile, with their defaults resolved.
 struct Setup<'a> {
     options: &'a ProfileOptions,
     target: &'a Path,
@@ -29,13 +29,13 @@ struct Setup<'a> {
     fetch_threads: usize,
 }
 
-/// Minimum time and bytes of reading the disk: the bandwidth of less is noise.
+/// Minimum time and bytes of disk reads: the bandwidth of less is noise.
 const READ_SECONDS: f64 = 1.5;
 const READ_BYTES: u64 = 1 << 30;
 /// Distance from the predicted share at which the loader is tried on both sides.
 const BESIDE: f64 = 0.05;
 
-/// Measures what `options` say on the disk of `target`.
+/// Measures with `options` on the disk of `target`.
 pub(super) fn measure_on(
     source: &dyn Source,
     options: &ProfileOptions,
@@ -51,7 +51,7 @@ pub(super) fn measure_on(
     let cancel = context.cancel;
     let cancelled = || cancel.is_cancelled();
     let steps = context.progress.stage(Stage::Profiling);
-    // At most: how many shares are worth a try is known when the model is.
+    // An upper bound: the number of shares worth trying follows from the model.
     let most = shares_at_most(options.verify);
     steps.total(4 + u64::from(options.runs) * most);
     let formats = formats(source, options)?;
@@ -107,7 +107,7 @@ pub(super) fn measure_on(
     let machine = Machine {
         read_bytes_per_s: read.bytes_per_s,
         effective_cores: match &trial {
-            // Costs are then seconds of a thread beside the others.
+            // Costs are then thread seconds, in parallel with the others.
             Some(_) => setup.threads as f64,
             None => measured.effective_cores(),
         },
@@ -133,7 +133,7 @@ pub(super) fn measure_on(
         steps.total(4 + u64::from(options.runs) * shares.len() as u64);
         let mut verified: Vec<Verified> =
             shares.iter().map(|&share| Verified { share, runs: Vec::new() }).collect();
-        // Shares take turns, so that what disturbs the machine for a while disturbs all of them.
+        // Shares take turns, so that a temporary disturbance affects all of them.
         for _ in 0..options.runs {
             for verified in &mut verified {
                 let raw = names.get(pair[1]).copied().unwrap_or_default();
@@ -148,7 +148,7 @@ pub(super) fn measure_on(
     Ok(report)
 }
 
-/// Those asked for, else BMP beside what most of the source is.
+/// Returns the requested formats, else BMP and the format of most of the source.
 fn formats(source: &dyn Source, options: &ProfileOptions) -> Result<Vec<Codec>> {
     if options.formats.is_empty() {
         let n_looked_at = source.len().min(100);
@@ -177,7 +177,7 @@ fn is_read_only(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied)
 }
 
-/// Returns what the target delivers for requests of the size of an image.
+/// Returns the bandwidth of the target for requests of the size of an image.
 fn bandwidth(
     trial: Option<&Trial>,
     measured: &Measured,
@@ -202,7 +202,7 @@ fn bandwidth(
     measure_read(&Target::Files(files), &plan, throttle, cancelled)
 }
 
-/// Files of a folder that cannot be written, large enough to read.
+/// Returns the files of a read-only folder that are large enough to read.
 fn found_files(target: &Path) -> Result<Vec<PathBuf>> {
     const MANY: usize = 64;
     const LARGE: u64 = 1 << 20;
@@ -223,8 +223,8 @@ fn found_files(target: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Bytes and seconds of a thread for each form: what the loader needs with the bytes in memory,
-/// resizing and checksums included. Without a trial, decoding alone.
+/// Measures bytes and thread seconds for each form: the loader's cost with the bytes in memory,
+/// including resizing and checksums. Without a trial, decoding alone.
 fn costs(
     trial: Option<&Trial>,
     measured: &Measured,
@@ -233,7 +233,7 @@ fn costs(
 ) -> Result<Vec<Cost>> {
     let cost = |(form, format): (usize, &fdconvert_profile::FormatCost)| {
         let Some(trial) = trial else { return Ok(format.cost) };
-        // The best of three: whatever else runs only slows it down.
+        // The best of three: anything else that runs only slows it down.
         let mut rate = 0.0_f64;
         for _ in 0..3 {
             rate = rate.max(trial.decode_rate(form, running, cancel)?);
@@ -244,7 +244,7 @@ fn costs(
     measured.formats.iter().enumerate().map(cost).collect()
 }
 
-/// The encoded form and the raw one that are fastest together.
+/// Returns the encoded form and the raw one that are fastest together.
 fn best_pair(
     formats: &[Codec],
     costs: &[Cost],
@@ -277,7 +277,7 @@ fn all_formats(
     Ok(MixtureReport { formats: formats.collect(), mixture })
 }
 
-/// Returns how many shares there are to try, before some of them turn out to be the same.
+/// Returns the number of shares to try, before duplicates are removed.
 fn shares_at_most(verify: Verify) -> u64 {
     match verify {
         Verify::Off => 0,
@@ -286,7 +286,7 @@ fn shares_at_most(verify: Verify) -> u64 {
     }
 }
 
-/// The shares to try: ascending, each once.
+/// Returns the shares to try: ascending, without duplicates.
 fn shares(verify: Verify, report: &Report) -> Vec<f64> {
     let optimum = report.solution.optimum.share;
     let around = [0.0, optimum - BESIDE, report.solution.cheapest.share, optimum, optimum + BESIDE];
@@ -298,7 +298,7 @@ fn shares(verify: Verify, report: &Report) -> Vec<f64> {
     };
     shares.iter_mut().for_each(|share| *share = share.clamp(0.0, 1.0));
     shares.sort_by(f64::total_cmp);
-    // Closer together than this they are the same to anybody who measures.
+    // Closer shares give the same measurement.
     shares.dedup_by(|a, b| (*a - *b).abs() < 0.005);
     shares
 }

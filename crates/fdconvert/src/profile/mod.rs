@@ -1,4 +1,4 @@
-//! Profiles: which share of the images to store as BMP on this machine.
+//! Profiles: the share of the images to store as BMP on this machine.
 mod blend;
 mod machine;
 mod measure;
@@ -23,51 +23,51 @@ use std::{
     slice,
 };
 
-/// Options for a profile: what is measured, and how long.
+/// Options for a profile: what to measure, and for how long.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ProfileOptions {
-    /// Folder on the disk that training will read from; `None` for the one beside the source. Some
+    /// Folder on the disk that training will read from; `None` for the source's parent. Some
     /// hundred MiB are written there for the measurement, and removed.
     pub target: Option<PathBuf>,
-    /// Decoding threads of the loader; `None` for one per core.
+    /// Number of decoding threads in the loader; `None` for one per core.
     pub threads: Option<usize>,
-    /// Reading threads of the loader: requests in flight.
+    /// Number of reading threads in the loader: requests in flight.
     pub fetch_threads: usize,
     /// Cache of the loader: memory that keeps a part of the dataset from epoch to epoch.
     pub cache: ByteCount,
-    /// Forms to choose from; empty for BMP beside what most of the source is.
+    /// Forms to choose from; empty for BMP and the form of most of the source.
     pub formats: Vec<Codec>,
-    /// Bytes/s that reading is slowed down to.
+    /// Limit on the rate of reading, in bytes/s.
     pub throttle_read: Option<ByteRate>,
-    /// Images/s that training takes at most; `None` where it takes all that come.
+    /// Rate of the training in images/s; `None` for no limit.
     pub consumer_rate: Option<f64>,
     /// Number of images to measure.
     pub samples: u64,
-    /// Choice of the images that are measured.
+    /// Seed of the choice of measured images.
     pub seed: u64,
-    /// Which ratios are tried with the loader.
+    /// Ratios to try with the loader.
     pub verify: Verify,
-    /// Runs of the loader per ratio; the median counts.
+    /// Number of runs of the loader per ratio; the median counts.
     pub runs: u32,
     /// Seconds per run, 0.01 to 3600.
     pub seconds: f64,
-    /// A search that is done as well.
+    /// Additional search to run.
     pub search: Option<Search>,
-    /// Quality of the JPEGs that are made.
+    /// Quality of generated JPEGs.
     pub jpeg_quality: u8,
-    /// Images of more pixels are refused.
+    /// Limit on the pixels of an image; larger images are refused.
     pub max_pixels: u64,
-    /// Larger image files are refused.
+    /// Limit on the size of an image file; larger files are refused.
     pub max_file_bytes: ByteCount,
-    /// The command line, for the report.
+    /// Command line, for the report.
     pub command: String,
-    /// File to write the profile to, for the option `ratio`.
+    /// File for the profile, for the option `ratio`.
     pub output: Option<PathBuf>,
-    /// File to write a page for people to.
+    /// File for an HTML report.
     pub report: Option<PathBuf>,
-    /// Existing files are replaced.
+    /// Whether to replace existing files.
     pub overwrite: bool,
 }
 
@@ -123,28 +123,28 @@ impl ProfileOptions {
         overwrite: bool,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Value>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// Which ratios are tried with the loader.
+/// Ratios to try with the loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
     /// The predicted ratio, its neighbours 0.05 away, and everything encoded.
     Around,
-    /// Those and all tenths.
+    /// The ratios of [`Around`](Self::Around), and all tenths.
     Sweep,
     /// None: the model is trusted.
     Off,
 }
 
-/// Method by which others search for the ratio.
+/// Published method of searching for the ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
@@ -155,7 +155,7 @@ pub enum Search {
 /// Finds the share of the images to store as BMP for the fastest reading on this machine.
 ///
 /// # Errors
-/// `Usage` for options that mean nothing; those of the source; `Io`; `Cancelled`.
+/// `Usage` for invalid options; the errors of the source; `Io`; `Cancelled`.
 pub fn profile(source: &Path, options: &ProfileOptions, context: Context<'_>) -> Result<Report> {
     let files = [(option::OUTPUT, &options.output), (option::REPORT, &options.report)];
     for (option, path) in files {
@@ -176,10 +176,10 @@ pub fn profile(source: &Path, options: &ProfileOptions, context: Context<'_>) ->
     Ok(report)
 }
 
-/// A profile as a document.
+/// Returns a profile as a document.
 ///
 /// # Errors
-/// `Io` when it cannot be written as JSON.
+/// `Io` if it cannot be written as JSON.
 pub fn profile_document(report: &Report) -> Result<Value> {
     match serde_json::to_value(report) {
         Ok(Value::Object(fields)) => Ok(document("profile", fields)),
@@ -188,7 +188,7 @@ pub fn profile_document(report: &Report) -> Result<Value> {
     }
 }
 
-/// Measures on the disk that the options name, or on that of `target`.
+/// Measures on the disk in the options, or on that of `target`.
 pub(crate) fn measure(
     source: &dyn Source,
     options: &ProfileOptions,
@@ -202,10 +202,10 @@ pub(crate) fn measure(
     measure::measure_on(source, options, target, context)
 }
 
-/// A report as the option `ratio` reads it.
+/// Returns a report in the form that the option `ratio` reads.
 ///
 /// # Errors
-/// `Io` when it cannot be written as JSON.
+/// `Io` if it cannot be written as JSON.
 pub(crate) fn to_json(report: &Report) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(report)
         .map_err(|cause| Error::io("write", "the profile")(io::Error::other(cause)))?;
@@ -213,7 +213,7 @@ pub(crate) fn to_json(report: &Report) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The nearest folder above a path that there is.
+/// Returns the nearest existing folder above a path.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let above = path.ancestors().skip(1).find(|above| above.is_dir());
     above.map_or_else(

@@ -1,4 +1,4 @@
-//! The sampled images as datasets on the target, and the loader running over any ratio of them.
+//! The sampled images as datasets on the target, and runs of the loader over any ratio of them.
 use super::blend::Blend;
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Format, Image, Kind, Look, OptionValues, Reader, Result, Sample,
@@ -16,7 +16,6 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Settings of the loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     pub(crate) threads: usize,
@@ -25,32 +24,32 @@ pub(crate) struct Running {
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
     pub(crate) cache_share: f64,
     pub(crate) time: Duration,
-    /// Draws which samples have which form.
+    /// Seed of the assignment of forms to samples.
     pub(crate) seed: u64,
 }
 
-/// One dataset for each form, removed when this is dropped.
+/// One dataset for each form, removed when dropped.
 pub(crate) struct Trial {
     folder: TempDir,
     readers: Vec<Arc<dyn Reader>>,
     n_samples: u64,
 }
 
-/// Rows of a batch: few, so that what is in the pipe counts little against a run.
+/// Rows of a batch: few, so that batches in flight hardly affect a run.
 const BATCH: u32 = 16;
-/// Batches made ahead.
+/// Number of batches made ahead.
 const PREFETCH: usize = 3;
-/// Repeats of each sample in an epoch: an epoch's end, where threads wait for each other, is to
-/// come seldom.
+/// Repeats of each sample in an epoch: the end of an epoch, at which threads wait for each other,
+/// should be rare.
 const REPEATS: f64 = 1000.0;
-/// Samples of a ratio, at least: to a tenth of a percent.
+/// Minimum number of samples for a ratio: a resolution of a tenth of a percent.
 const FINE: u64 = 1000;
 
 impl Trial {
     /// Writes the datasets below `target`.
     ///
     /// # Errors
-    /// `Io` where the target cannot be written.
+    /// `Io` if the target cannot be written.
     pub(crate) fn new(sampled: &Sampled, target: &Path, cancel: &Cancel) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix(".fdconvert-profile-").tempdir_in(target);
         let folder = folder.map_err(Error::io("create a folder in", target))?;
@@ -66,7 +65,7 @@ impl Trial {
         Ok(Self { folder, readers, n_samples: sampled.images.len() as u64 })
     }
 
-    /// The tar files, for measuring what the target delivers.
+    /// Returns the tar files, for measuring the target's bandwidth.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(self.folder.path()).sort_by_file_name() {
@@ -80,8 +79,8 @@ impl Trial {
         Ok(files)
     }
 
-    /// Images/s of the loader over one form whose bytes are in memory: what decoding and all that
-    /// follows allow.
+    /// Measures the loader over one form with its bytes in memory, in images/s: the limit of
+    /// decoding and the later stages.
     pub(crate) fn decode_rate(
         &self,
         form: usize,
@@ -101,8 +100,8 @@ impl Trial {
         rate(reader.clone(), options, warm_up, running.time, cancel)
     }
 
-    /// Images/s of the loader with that share of the samples in the last form, the others in
-    /// `encoded`, read past the page cache.
+    /// Measures the loader with that share of the samples in the last form and the others in
+    /// `encoded`, read past the page cache, in images/s.
     pub(crate) fn run(
         &self,
         [encoded, raw]: [usize; 2],
@@ -110,7 +109,7 @@ impl Trial {
         running: &Running,
         cancel: &Cancel,
     ) -> Result<f64> {
-        // Whole turns through the images, so that each weighs the same.
+        // Whole passes over the images, so that each has the same weight.
         let n_samples = self.n_samples * FINE.div_ceil(self.n_samples.max(1));
         let n_raw = (share * n_samples as f64 + 0.5).floor() as u64;
         let mut form = vec![encoded; usize::try_from(n_samples).unwrap_or(usize::MAX)];
@@ -146,7 +145,7 @@ fn options(running: &Running) -> Options {
     }
 }
 
-/// Images/s after some batches.
+/// Measures images/s after some batches.
 fn rate(
     reader: Arc<dyn Reader>,
     options: Options,
@@ -202,7 +201,7 @@ impl Source for OneForm {
     }
 
     fn key(&self, index: u64) -> String {
-        // Keys of the source may be alike once they are file names; these are not.
+        // The source's keys may collide as file names; these cannot.
         format!("{index:08}")
     }
 

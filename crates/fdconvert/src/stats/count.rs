@@ -1,4 +1,4 @@
-//! What the samples of a dataset are, in numbers: classes, codecs and sizes.
+//! Statistics of a dataset's samples: classes, codecs and sizes.
 use crate::{Context, Stage};
 use fdconvert_codec::{FoundMetadata, Metadata, MetadataKind, find_metadata};
 use fdconvert_core::{Codec, Encoded, Error, Reader, Result, Value, probe::probe};
@@ -6,21 +6,21 @@ use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Samples that are looked at unasked: it takes a second or so.
+/// Number of samples to count by default: it takes a second or so.
 pub(crate) const UNASKED: u64 = 20_000;
 
-/// Samples between two looks at the cancel switch.
+/// Number of samples between two checks of the cancel switch.
 const CHUNK: u64 = 4096;
 
 /// Statistics of samples.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Samples of each class, by name; of numbers without a name, by number.
+    /// Number of samples in each class, by name; for numbers without a name, by number.
     pub classes: BTreeMap<String, u64>,
-    /// Images of each codec, by its extension.
+    /// Number of images in each codec, by its extension.
     pub codecs: BTreeMap<&'static str, u64>,
-    /// Bytes of the images, sorted.
+    /// Sizes of the images in bytes, sorted.
     pub bytes: Vec<u64>,
     /// Widths of the images, sorted.
     pub widths: Vec<u64>,
@@ -30,22 +30,23 @@ pub struct Stats {
     pub aspects: Vec<f64>,
     /// Bytes of the images divided by their pixels, sorted.
     pub densities: Vec<f64>,
-    /// Images of more than 8 bits per channel, which loaders round to 8.
+    /// Number of images with more than 8 bits per channel, which loaders round to 8.
     pub over_8_bits: u64,
-    /// Samples whose first image has metadata, where that was asked for: it takes the bytes of every
-    /// image, and not only what is recorded of them.
+    /// Metadata of the samples' first images, if requested: it requires the bytes of every image,
+    /// beyond its recorded properties.
     pub metadata: Option<MetadataCounts>,
-    /// Samples that cannot be read.
+    /// Number of samples that cannot be read.
     pub n_unreadable: u64,
 }
 
-/// Images with metadata of each kind.
+/// Number of images with metadata of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetadataCounts {
-    /// Images of each kind, by its name; zeros too. A position counts wherever it stands.
+    /// Number of images of each kind, by its name, including zeros. A position counts wherever it
+    /// is stored.
     pub kinds: BTreeMap<String, u64>,
-    /// Images that an EXIF turns.
+    /// Number of images that an EXIF orientation turns.
     pub turned: u64,
 }
 
@@ -68,7 +69,6 @@ impl MetadataCounts {
     }
 }
 
-/// Properties of one sample.
 struct Looked {
     label: Option<i64>,
     /// Codec, bytes, width and height of its first image.
@@ -78,7 +78,7 @@ struct Looked {
     metadata: Option<FoundMetadata>,
 }
 
-/// Looks at every sample, and with `metadata` at what its image says beside the pixels.
+/// Counts every sample, with `metadata` also the metadata of its image.
 pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -> Result<Stats> {
     let steps = context.progress.stage(Stage::Counting);
     steps.total(reader.len());
@@ -86,7 +86,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     let (label, image) = (schema.label(), schema.first_image());
     let counts = || {
         let mut counts = MetadataCounts::default();
-        // Zeros are worth knowing.
+        // Zeros are informative.
         counts.add(FoundMetadata::default());
         counts
     };
@@ -157,7 +157,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
         let name = usize::try_from(label).ok().and_then(|label| names.as_ref()?.get(label));
         name.map_or_else(|| label.to_string(), Clone::clone)
     };
-    // Classes without a sample are worth knowing, too.
+    // Classes without a sample are informative, too.
     stats.classes =
         names.iter().flat_map(|names| names.iter()).map(|name| (name.clone(), 0)).collect();
     for (label, n) in labels {
@@ -166,8 +166,8 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     Ok(stats)
 }
 
-/// Returns whether an image has more than 8 bits per channel. Of a PNG that takes its first bytes
-/// alone; JPEGs of more bits are no images that are read here.
+/// Returns whether an image has more than 8 bits per channel. For a PNG this requires only its
+/// first bytes; JPEGs of more bits are not supported.
 fn is_over_8_bits(image: &Encoded) -> bool {
     const PNG_BITS: usize = 24;
     match image.codec {
@@ -178,7 +178,7 @@ fn is_over_8_bits(image: &Encoded) -> bool {
 }
 
 impl Stats {
-    /// Classes and how many samples each has, the most frequent first, and by name where they are
+    /// Returns the classes and their numbers of samples, the most frequent first, and by name if
     /// equally frequent.
     #[must_use]
     pub fn by_frequency(&self) -> Vec<(&str, u64)> {
@@ -188,7 +188,7 @@ impl Stats {
         classes
     }
 
-    /// The numbers as JSON.
+    /// Returns the statistics as JSON.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let spread = |sizes: &[u64]| {
@@ -218,7 +218,7 @@ impl Stats {
     }
 }
 
-/// The least, the upper of the middle two, and the most of sorted values.
+/// Returns the minimum, the upper median, and the maximum of sorted values.
 #[must_use]
 pub fn spread<T: Copy>(sorted: &[T]) -> Option<[T; 3]> {
     Some([*sorted.first()?, *sorted.get(sorted.len() / 2)?, *sorted.last()?])

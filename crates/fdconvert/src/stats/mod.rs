@@ -1,5 +1,4 @@
-//! What the samples of a dataset are, in numbers: from the index, and with the option `pixels` from
-//! the pixels.
+//! Statistics of a dataset's samples: from the index, and with the option `pixels` from the pixels.
 mod count;
 mod page;
 mod pixels;
@@ -30,20 +29,20 @@ use std::{
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct StatsOptions {
-    /// Every image is decoded, for mean and standard deviation of its channels.
+    /// Whether to decode every image, for mean and standard deviation of its channels.
     pub pixels: bool,
-    /// File to write a page with histograms to.
+    /// File for a page with histograms.
     pub html: Option<PathBuf>,
-    /// The page replaces one that is there.
+    /// Whether to replace an existing page.
     pub overwrite: bool,
-    /// Images of more pixels are refused when decoding.
+    /// Limit on the pixels of a decoded image; larger images are refused.
     pub max_pixels: u64,
-    /// Worker threads; `None` for one per core. The numbers do not depend on it.
+    /// Number of worker threads; `None` for one per core. The results do not depend on it.
     pub threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// Limit on the decompressed bytes of compressed shards; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
-    /// Splits that are taken.
+    /// Splits to read.
     pub split: SplitChoice,
 }
 
@@ -73,38 +72,39 @@ impl StatsOptions {
         split: SplitChoice,
     }
 
-    /// Options from a JSON object: names as here.
+    /// Parses options from a JSON object with the names of the fields.
     ///
     /// # Errors
-    /// `Usage` for unknown names and for values that mean nothing.
+    /// `Usage` for unknown names and for invalid values.
     pub fn from_json(object: Map<String, Json>) -> Result<Self> {
         from_object(object)
     }
 }
 
-/// A dataset in numbers.
+/// Statistics of a dataset.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DatasetStats {
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Splits, and how many samples each has; empty where there are none.
+    /// Splits and their numbers of samples; empty without splits.
     pub splits: Vec<(String, u64)>,
     /// Classes, codecs and sizes.
     pub counts: Stats,
-    /// Samples whose first image has the stored bytes of an earlier one, by their checksums; `None`
-    /// where the dataset has no checksums and images were not read.
+    /// Number of samples with the stored image bytes of an earlier one, by their checksums; `None`
+    /// if the dataset has no checksums and images were not read.
     pub duplicates: Option<u64>,
-    /// Channels over all pixels, where that was asked for and there are images.
+    /// Statistics of the channels over all pixels, if requested and there are images.
     pub pixels: Option<PixelStats>,
     /// Wall-clock time.
     pub seconds: f64,
 }
 
-/// Counts what the samples of a dataset are. Samples that cannot be read are counted.
+/// Computes the statistics of a dataset. Unreadable samples are counted.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); `Usage` where another file has the place of the page; `Io` when it cannot be written; `Cancelled`.
+/// The errors of [`open`](crate::open); `Usage` if another file exists at the path of the page;
+/// `Io` if it cannot be written; `Cancelled`.
 pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Result<DatasetStats> {
     let began = Instant::now();
     check_place("html", options.html.as_deref(), page::START, options.overwrite)?;
@@ -134,8 +134,7 @@ pub fn stats(dataset: &Path, options: &StatsOptions, context: Context<'_>) -> Re
     Ok(found)
 }
 
-/// Refuses a file that is there already and does not start as the one that would be written, before
-/// any work.
+/// Refuses an existing file with a different start than the one to write, before any work.
 pub(crate) fn check_place(
     option: &'static str,
     file: Option<&Path>,
@@ -151,7 +150,7 @@ pub(crate) fn check_place(
     if is_another { Err(Error::exists(option, file)) } else { Ok(()) }
 }
 
-/// Writes a file as a whole; false where the same command has written it before, byte for byte.
+/// Writes a complete file; returns false if an equal command has written it before, byte for byte.
 pub(crate) fn write(
     option: &'static str,
     file: &Path,
@@ -169,7 +168,7 @@ pub(crate) fn write(
 }
 
 impl DatasetStats {
-    /// Returns what was counted as a document.
+    /// Returns the statistics as a document.
     #[must_use]
     pub fn document(&self, dataset: &Path) -> Json {
         let mut fields = Map::new();

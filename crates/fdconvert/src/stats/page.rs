@@ -1,15 +1,15 @@
-//! The numbers of a dataset as one page, with histograms.
+//! The statistics of a dataset as one page, with histograms.
 use super::{DatasetStats, Stats};
 use fdconvert_core::size;
 use fdconvert_profile::{Histogram, Page};
 use std::path::Path;
 
-/// Classes that the page lists from each end.
+/// Number of classes that the page lists from each end.
 const CLASSES_SHOWN: usize = 20;
 /// Start of every page.
 pub(super) const START: &[u8] = b"<!DOCTYPE html>";
 
-/// The page, which needs nothing else.
+/// Returns the page, which is self-contained.
 pub(super) fn page(dataset: &Path, found: &DatasetStats) -> String {
     let counts = &found.counts;
     let mut page = Page::new(&format!("Samples of {}", dataset.display()));

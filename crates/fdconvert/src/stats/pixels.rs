@@ -1,6 +1,6 @@
 //! Mean and standard deviation of the channels over all pixels of a dataset.
 //!
-//! Levels and their squares are summed up as integers, so that neither the number of threads nor the
+//! Levels and their squares are summed as integers, so that neither the number of threads nor the
 //! order of the samples can change a digit.
 use crate::{Context, Stage, chunk::Chunk};
 use fdconvert_codec::Decoder;
@@ -9,31 +9,31 @@ use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// Levels that are summed up side by side: a multiple of every number of channels, so that a lane
-/// always sees the same one.
+/// Number of levels summed in parallel: a multiple of every number of channels, so that a lane
+/// always has the same one.
 const LANES: usize = 48;
-/// Squares of levels that fit 32 bits together.
+/// Number of squares of levels with a sum that fits 32 bits.
 const ROUNDS: usize = 65_536;
 
-/// The channels red, green and blue over all pixels of the first images of all samples.
+/// Statistics of red, green and blue over all pixels of the samples' first images.
 ///
-/// Levels 0 to 255 count as 0 to 1, and every pixel of the dataset weighs the same. A gray image
-/// counts as three equal channels, and of an alpha channel nothing counts.
+/// Levels 0 to 255 count as 0 to 1, and every pixel of the dataset has the same weight. A gray
+/// image counts as three equal channels, and alpha is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PixelStats {
-    /// Images that were decoded.
+    /// Number of decoded images.
     pub images: u64,
-    /// Of these, gray ones.
+    /// Number of gray ones among them.
     pub gray: u64,
-    /// Pixels of all these images.
+    /// Number of pixels in all these images.
     pub pixels: u64,
-    /// The mean of each channel.
+    /// Mean of each channel.
     pub mean: [f64; 3],
-    /// The standard deviation of each channel, of all pixels: the sum of squares is divided by
-    /// their number.
+    /// Standard deviation of each channel over all pixels: the sum of squares is divided by their
+    /// number.
     pub std: [f64; 3],
-    /// Samples whose image cannot be read or decoded.
+    /// Number of samples with an image that cannot be read or decoded.
     pub unreadable: u64,
 }
 
@@ -50,7 +50,6 @@ impl PixelStats {
     }
 }
 
-/// Sums over images.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     images: u64,
@@ -73,7 +72,7 @@ impl Sums {
         }
     }
 
-    /// Of one image of 1, 3 or 4 channels.
+    /// Sums an image of 1, 3 or 4 channels.
     fn of_image(data: &[u8], channels: u8) -> Self {
         let n_channels = usize::from(channels).max(1);
         let (mut levels, mut squares) = ([0_u64; LANES], [0_u64; LANES]);
@@ -143,7 +142,7 @@ impl Sums {
     }
 }
 
-/// Decodes every image; `None` for a dataset without a field of images.
+/// Decodes every image; `None` for a dataset without an image field.
 pub(super) fn measure(
     reader: &dyn Reader,
     limits: &Limits,
@@ -155,7 +154,7 @@ pub(super) fn measure(
     let mut sums = Sums::default();
     let mut chunk = Chunk::of(reader, 0);
     while !chunk.samples.is_empty() {
-        // On its way while this one is decoded.
+        // Fetched while this one is decoded.
         let next = Chunk::of(reader, chunk.samples.end);
         let measure = |(decoder, memory): &mut (Decoder, Vec<u8>), index: u64| {
             if context.cancel.is_cancelled() {

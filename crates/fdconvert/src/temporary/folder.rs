@@ -1,4 +1,4 @@
-//! The folder of a temporary dataset, and what a forked process must leave alone.
+//! The folder of a temporary dataset, which a forked process must leave alone.
 use fdconvert_core::Result;
 use fdconvert_storage::{ScratchDir, place::is_url};
 use std::{
@@ -10,10 +10,10 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A value that removes files when it is dropped, but not in a process that was forked off the one
-/// that made it.
+/// A value that removes files when it is dropped, except in a process that was forked from its
+/// creator.
 pub(super) struct Owned<T> {
-    // Not every writer may be shared by threads.
+    // Some writers cannot be shared by threads.
     value: Mutex<Option<T>>,
     process: u32,
 }
@@ -44,7 +44,7 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// An empty folder for the samples of an output.
+/// Creates an empty folder for the samples of an output.
 pub(super) fn folder_of(out: &Path) -> Result<ScratchDir> {
     if is_url(out) {
         let name = format!("fdconvert-{:016x}", xxh3_64(out.as_os_str().as_encoded_bytes()));

@@ -1,10 +1,10 @@
-//! A stream whose samples must all be known before they are packed waits in a temporary dataset next
-//! to the output, which is then packed as a source.
+//! A stream with samples that must all be known before they are packed: it waits in a temporary
+//! dataset next to the output, which is then packed as a source.
 //!
-//! The header of a beton counts the samples, splits and shuffles are drawn among all of them, and
-//! names that a program gives are known with the last one. So they are written to shards of
-//! WebDataset first, one member of bytes each ([`record`]): an image as its bytes or as its pixels,
-//! whatever it becomes.
+//! The header of a beton counts the samples, splits and shuffles are drawn among all of them, and a
+//! program's names are known only after the last one. So they are first written to shards of
+//! WebDataset, one member of bytes each ([`record`]): an image as its bytes or as its pixels,
+//! regardless of its final form.
 
 mod folder;
 mod record;
@@ -26,19 +26,19 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// A shard of this size ends.
+/// Size in bytes at which a shard ends.
 const SHARD_BYTES: u64 = 256 << 20;
 
-/// More samples than these would not fit anywhere.
+/// More samples would not fit anywhere.
 const MOST_SAMPLES: u64 = 1 << 62;
 
-/// From this length on the checksum of a value is hashed, not the value.
+/// From this length on, the checksum of a value is hashed instead of the value.
 const LARGE_BYTES: usize = 4 << 10;
 
-/// Samples on their way into a source, in shards beside the output.
+/// Samples that will become a source, in shards next to the output.
 ///
-/// The folder of the shards is removed with the source. What a killed program leaves there, the next
-/// one that writes the same output removes.
+/// The folder of the shards is removed with the source. The next program that writes the same
+/// output removes the folder of a killed one.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -62,13 +62,13 @@ const LARGE_BYTES: usize = 4 << 10;
 pub struct TemporaryDataset {
     schema: Schema,
     masks: Vec<usize>,
-    // Before the folder that it writes to.
+    // Declared before the folder that it writes to, so that it drops first.
     writer: Option<Owned<Box<dyn ShardWriter>>>,
     folder: Owned<ScratchDir>,
     /// Path of the shards in the folder.
     dataset: PathBuf,
     format: Wds,
-    /// The schema of the shards: one field of bytes.
+    /// Schema of the shards: one field of bytes.
     stored: Schema,
     shards: Vec<(Shard, ShardSummary)>,
     shard_bytes: u64,
@@ -79,10 +79,10 @@ pub struct TemporaryDataset {
 }
 
 impl TemporaryDataset {
-    /// Begins one beside `out`, or among the temporary files (`TMPDIR`) where that is in a store.
+    /// Creates one next to `out`, or among the temporary files (`TMPDIR`) if `out` is in a store.
     ///
     /// # Errors
-    /// `Usage` where another program is writing the same output; `Io`.
+    /// `Usage` if another program is writing the same output; `Io`.
     pub fn beside(out: &Path, schema: Schema) -> Result<Self> {
         let stored = Schema::new(vec![FieldSpec::new("record", Kind::Bytes)])?;
         let folder = folder_of(out)?;
@@ -102,20 +102,21 @@ impl TemporaryDataset {
         })
     }
 
-    /// Images of this field are labels, such as masks: [their pixels stay](fdconvert_core::FieldFacts::keeps_pixels).
+    /// Declares the images of this field as labels, such as masks: [their pixels
+    /// stay](fdconvert_core::FieldFacts::keeps_pixels).
     #[must_use]
     pub fn keep_pixels(mut self, field: usize) -> Self {
         self.masks.push(field);
         self
     }
 
-    /// Number of samples so far, unreadable ones included.
+    /// Returns the number of samples so far, including unreadable ones.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -124,8 +125,8 @@ impl TemporaryDataset {
     /// Adds a sample.
     ///
     /// # Errors
-    /// `Sample` when it does not fit the schema, and then the dataset is as before; `Io` when the
-    /// disk is full, say, and then it is of no use any more.
+    /// `Sample` if it does not fit the schema, which leaves the dataset unchanged; `Io`, for
+    /// example for a full disk, after which the dataset is unusable.
     pub fn push(&mut self, sample: &Sample<Image>) -> Result<()> {
         self.schema.check(sample)?;
         let mut record = Vec::new();
@@ -136,8 +137,8 @@ impl TemporaryDataset {
         self.write(record)
     }
 
-    /// Adds a sample that is none, for the reason that reading it will give: packing then fails, or
-    /// leaves it out and counts it, as it does with a damaged file.
+    /// Adds a placeholder for an unreadable sample; reading it gives the reason. Packing then
+    /// fails, or skips and counts it, as for a damaged file.
     ///
     /// # Errors
     /// `Io`, as for [`push`](Self::push).
@@ -176,7 +177,7 @@ impl TemporaryDataset {
         if self.shard_bytes >= self.most_shard_bytes { self.end_shard() } else { Ok(()) }
     }
 
-    /// The shard that is being written, with samples up to `end`.
+    /// Returns the current shard, with samples up to `end`.
     fn shard(&self, end: u64) -> Shard {
         let start = self.shards.last().map_or(0, |(shard, _)| shard.samples.end);
         Shard { number: self.shards.len(), samples: start..end, ..Shard::whole(0) }
@@ -191,10 +192,10 @@ impl TemporaryDataset {
         Ok(())
     }
 
-    /// The samples as a source. `name` is what a dataset made of them records as its source.
+    /// Returns the samples as a source. `name` is the source that datasets made of it record.
     ///
     /// # Errors
-    /// `Usage` when there is no sample; `Io` when what is left cannot be written.
+    /// `Usage` without samples; `Io` if the rest cannot be written.
     pub fn finish(mut self, name: impl Into<String>) -> Result<Arc<dyn Source>> {
         self.end_shard()?;
         if self.shards.is_empty() {
@@ -221,7 +222,7 @@ impl TemporaryDataset {
     }
 }
 
-/// The hash of the schema, which that of the samples continues.
+/// Returns the hash of the schema, to be continued with the samples.
 fn hash_of(schema: &Schema) -> Box<Xxh3> {
     let mut hash = Box::new(Xxh3::new());
     hash.update(&serde_json::to_vec(schema).unwrap_or_default());
@@ -235,15 +236,15 @@ fn add(hash: &mut Xxh3, part: &[u8]) {
     }
 }
 
-/// Sixteen bytes for the [fingerprint](Source::fingerprint) of a source that makes its samples when
-/// they are read, and cannot list them: of its length, its fields, and a few samples, the first and
-/// the last one, say.
+/// Returns sixteen bytes for the [fingerprint](Source::fingerprint) of a source that generates
+/// samples on demand and cannot list them: a hash of its length, its fields, and a few samples,
+/// such as the first and the last.
 #[must_use]
 pub fn fingerprint_of(schema: &Schema, len: u64, samples: &[Sample<Image>]) -> [u8; 16] {
     let mut hash = hash_of(schema);
     hash.update(&len.to_le_bytes());
     for sample in samples {
-        // What cannot be put is left out.
+        // A value that cannot be encoded is left out.
         let _ = record::put(sample, schema, |part| add(&mut hash, part));
     }
     hash.digest128().to_le_bytes()

@@ -1,5 +1,4 @@
-//! A sample as bytes: what a temporary dataset holds, and what fingerprints are made of. Nothing that
-//! lasts has this form.
+//! A sample as bytes, for temporary datasets and fingerprints. Nothing permanent has this form.
 use bytes::{Buf as _, Bytes};
 use fdconvert_core::{
     Bilevel, Codec, Encoded, Error, Image, Pixels, Result, Sample, Schema, Value,
@@ -13,17 +12,17 @@ const NO_CODEC: u8 = 0xff;
 
 const HAS_LABEL: u8 = 1;
 const UNREADABLE: u8 = 2;
-/// All images are encoded, so that their bytes are known.
+/// Flag: all images are encoded, so that their bytes are known.
 const ENCODED: u8 = 4;
 
-/// Properties of a sample that plans look at, in front of it.
+/// Properties of a sample that plans read, stored before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     key_bytes: u32,
-    /// Of the first image, if it is encoded.
+    /// Codec of the first image, if it is encoded.
     pub(super) codec: Option<Codec>,
     pub(super) label: Option<i64>,
-    /// Of all images, if they are encoded.
+    /// Bytes of all images, if they are encoded.
     pub(super) image_bytes: Option<u64>,
     pub(super) is_readable: bool,
 }
@@ -91,7 +90,7 @@ fn codec_of(number: u8) -> Option<Codec> {
     Codec::ALL.get(usize::from(number)).copied()
 }
 
-/// In front of every value: its kind, and of images the form.
+/// Tags before every value: its kind, and the form of images.
 mod tag {
     pub(super) const INT: u8 = 0;
     pub(super) const FLOAT: u8 = 1;
@@ -104,10 +103,10 @@ mod tag {
     pub(super) const BILEVEL: u8 = 8;
 }
 
-/// Puts the bytes of a sample part by part; a value of any length is one part.
+/// Emits the bytes of a sample part by part; a value of any length is one part.
 ///
 /// # Errors
-/// `Sample` for a kind of value that is not known here.
+/// `Sample` for an unknown kind of value.
 pub(super) fn put(
     sample: &Sample<Image>,
     schema: &Schema,
@@ -156,7 +155,7 @@ fn sides(width: u32, height: u32) -> [u8; 8] {
     (u64::from(width) | u64::from(height) << 32).to_le_bytes()
 }
 
-/// Puts the key of a sample that cannot be read, and why.
+/// Emits the key of an unreadable sample, and the reason.
 pub(super) fn put_unreadable(key: &str, reason: &str, mut put: impl FnMut(&[u8])) {
     let (key_bytes, is_readable) = (len_of(key), false);
     let head = Head { key_bytes, codec: None, label: None, image_bytes: None, is_readable };
@@ -165,23 +164,23 @@ pub(super) fn put_unreadable(key: &str, reason: &str, mut put: impl FnMut(&[u8])
     put(reason.as_bytes());
 }
 
-/// A record whose values are not parsed yet.
+/// A record with values that are not parsed yet.
 pub(super) struct Parsed {
     pub(super) head: Head,
     pub(super) key: String,
-    /// The values, or the reason why there are none.
+    /// The values, or the reason for their absence.
     pub(super) rest: Bytes,
 }
 
 impl Parsed {
-    /// `None` where the bytes end too early.
+    /// `None` if the bytes end too early.
     pub(super) fn new(mut record: Bytes) -> Option<Self> {
         let head = Head::parse(&array::<HEAD_BYTES>(&mut record)?)?;
         let key = slice(&mut record, u64::from(head.key_bytes))?;
         Some(Self { head, key: String::from_utf8_lossy(&key).into_owned(), rest: record })
     }
 
-    /// `None` where the bytes end too early.
+    /// `None` if the bytes end too early.
     pub(super) fn values(&self) -> Option<Vec<Value<Image>>> {
         let (mut rest, mut values) = (self.rest.clone(), Vec::new());
         while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! The samples of a temporary dataset, read at random.
+//! The samples of a temporary dataset, for random access.
 use super::{folder::Owned, record::Parsed};
 use bytes::Bytes;
 use fdconvert_core::{
@@ -9,7 +9,7 @@ use fdconvert_storage::ScratchDir;
 use std::path::PathBuf;
 
 pub(super) struct Waiting {
-    // Before the folder that its files lie in.
+    // Declared before the folder of its files, so that it drops first.
     pub(super) reader: Box<dyn Reader>,
     #[allow(dead_code, reason = "removed when it is dropped")]
     pub(super) folder: Owned<ScratchDir>,
@@ -52,7 +52,7 @@ impl Source for Waiting {
     }
 
     fn key(&self, index: u64) -> String {
-        // One that cannot be read has none; reading it says why.
+        // An unreadable sample has no key; reading it gives the reason.
         self.parsed(index).map_or_else(|_| format!("#{index}"), |parsed| parsed.key)
     }
 

@@ -20,7 +20,7 @@ fn schema() -> Schema {
     Schema::new(fields.into_iter().chain([label]).collect()).unwrap()
 }
 
-/// A sample with all kinds of values, and images in all forms.
+/// Returns a sample with all kinds of values, and images in all forms.
 fn sample(number: u64) -> Sample<Image> {
     let png = fixtures::png(40, 30, number);
     let encoded = Encoded::new(Codec::Png, 40, 30, png.bytes);
@@ -127,12 +127,12 @@ fn what_a_killed_program_left_is_removed_and_what_a_running_one_has_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("x.beton");
     std::mem::forget(pushed(&out, &[0, 1]));
-    // The lock is that of this process, as long as it runs.
+    // This process holds the lock while it runs.
     let refused = TemporaryDataset::beside(&out, schema()).err().unwrap().to_string();
     assert!(refused.contains("is being written by another run"), "{refused}");
     let moved = folder.path().join("moved.samples.partial");
     fs::rename(folder.path().join("x.beton.samples.partial"), &moved).unwrap();
-    // As if it had been killed: the copy of a mark is not locked.
+    // As after a kill: the copy of a mark is not locked.
     let left = folder.path().join("x.beton.samples.partial");
     fs::create_dir_all(left.join("wds")).unwrap();
     fs::copy(moved.join(ScratchDir::MARK), left.join(ScratchDir::MARK)).unwrap();
@@ -141,7 +141,7 @@ fn what_a_killed_program_left_is_removed_and_what_a_running_one_has_is_not() {
     assert_eq!((source.len(), source.key(0)), (1, sample(4).key));
     drop(source);
     assert!(!left.exists());
-    // A folder that is not ours is left alone.
+    // A foreign folder is left alone.
     fs::create_dir(&left).unwrap();
     fs::write(left.join("precious"), b"").unwrap();
     assert!(TemporaryDataset::beside(&out, schema()).is_err());

@@ -18,7 +18,7 @@ fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
     found
 }
 
-/// The keys of each group.
+/// Returns the keys of each group.
 fn groups(found: &Duplicates) -> BTreeSet<Vec<String>> {
     let keys =
         |group: &fdconvert::results::Group| group.samples.iter().map(|it| it.key.clone()).collect();
@@ -32,7 +32,7 @@ fn mirrored(pixels: &Pixels) -> Pixels {
     Pixels { data, ..*pixels }
 }
 
-/// Each photo five times, of which one has the same bytes, and others that look alike.
+/// Each photo five times: one copy has the same bytes, the others have the same content.
 fn planted(root: &Path) -> PathBuf {
     let folder = root.join("planted");
     for (number, photo) in kodak().iter().enumerate() {
@@ -77,14 +77,14 @@ fn planted_duplicates_are_found_and_other_photos_are_not() {
     assert_eq!(groups(&same), (0..12).map(group).collect());
     assert!(same.groups.iter().flat_map(|group| &group.samples).all(|it| it.distance.is_none()));
 
-    // Checksums that are stored tell the same as those that are computed.
+    // Stored checksums give the same result as computed ones.
     let shards = root.path().join("shards");
     Pack::new([&folder], &shards).options(PackOptions::default().format("wds")).run().unwrap();
     assert_eq!(groups(&find(&[&shards], false, 2)), groups(&same));
     assert_eq!(groups(&find(&[&shards], true, 2)), groups(&near));
 }
 
-/// Files of the same pixels that their EXIF turns, and what they show as files without.
+/// Files of equal pixels with an EXIF rotation, and their rotated contents as files without one.
 #[test]
 fn turned_photos_are_what_they_show() {
     let root = tempfile::tempdir().unwrap();
@@ -116,10 +116,10 @@ fn leaks_between_splits_and_datasets_are_counted() {
     let [group] = &found.groups[..] else { panic!("{found:?}") };
     let splits: Vec<_> = group.samples.iter().map(|it| it.split.as_deref()).collect();
     assert_eq!(splits, [Some("train"), Some("val"), Some("val")]);
-    // Both of the other split, and not their pair.
+    // Both from the other split, but not their pair.
     assert_eq!((found.leaks(), found.surplus()), (2, 2));
 
-    // One dataset twice: everything is there twice.
+    // The same dataset twice: every sample is duplicated.
     let twice = find(&[&folder, &folder], false, 2);
     assert_eq!(twice.samples, [14, 14]);
     assert_eq!((twice.groups.len(), twice.surplus()), (12, 16));
@@ -141,7 +141,7 @@ fn keys_to_keep_are_what_packing_takes() {
     assert_eq!(Pack::new([&folder], &out).options(pack).run().unwrap().samples, 72);
     assert_eq!(find(&[&out], false, 1).groups, []);
 
-    // The same list may be there already.
+    // The same list may exist already.
     assert_eq!(
         find_duplicates(std::slice::from_ref(&folder), &options, Context::default())
             .unwrap()

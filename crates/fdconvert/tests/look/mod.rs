@@ -1,4 +1,4 @@
-//! What is told of a dataset: numbers, pictures, and what is there twice.
+//! Descriptions of a dataset: statistics, sheets, and duplicates.
 mod duplicates;
 mod sheet;
 mod stats;
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files of a folder, sorted by name.
+/// Returns the files of a folder, sorted by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -19,7 +19,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// An image of a file, decoded.
+/// Returns the decoded image of a file.
 fn decoded(file: &Path) -> Pixels {
     let bytes = fs::read(file).unwrap();
     let header = probe(&bytes).unwrap();
@@ -27,7 +27,7 @@ fn decoded(file: &Path) -> Pixels {
     Decoder::new().decode("test", &image, &Limits::DEFAULT).unwrap().pixels
 }
 
-/// Kodak's photos, with a longer side of 400 pixels.
+/// Returns Kodak's photos, with a longer side of 400 pixels.
 fn kodak() -> Vec<Pixels> {
     files(&fixtures::kodak()).iter().map(|file| resized(&decoded(file), 400)).collect()
 }
@@ -39,7 +39,7 @@ fn resized(pixels: &Pixels, width: u32) -> Pixels {
     Pixels { width, height, channels: pixels.channels, data }
 }
 
-/// Some columns and rows of an image.
+/// Returns some columns and rows of an image.
 fn cropped(pixels: &Pixels, (x, y): (u32, u32), (width, height): (u32, u32)) -> Pixels {
     let channels = u32::from(pixels.channels);
     let rows = (y..y + height).flat_map(|y| {
@@ -59,7 +59,7 @@ fn png(pixels: &Pixels) -> Vec<u8> {
     Encoder::new().encode("test", pixels, Codec::Png, &options, None).unwrap().bytes.to_vec()
 }
 
-/// Writes files of these names and contents below a folder.
+/// Writes files with these names and contents below a folder.
 fn write(folder: &Path, named: &[(String, Vec<u8>)]) {
     for (name, bytes) in named {
         let path = folder.join(name);

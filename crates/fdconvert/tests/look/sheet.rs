@@ -36,7 +36,7 @@ fn a_sheet_has_the_first_images_and_the_same_bytes_whatever_the_threads() {
     let picture = decoded(&out);
     // Three tiles, and four gaps of four.
     assert_eq!((picture.width, picture.height), (3 * 64 + 16, 3 * 64 + 16));
-    // The middle of the first tile is that of the first photo, and the last place is empty.
+    // The middle of the first tile equals that of the first photo, and the last place is empty.
     let at = |x: u32, y: u32| &picture.data[((y * picture.width + x) * 3) as usize..][..3];
     let photo = &kodak()[0];
     let middle = ((photo.height / 2 * photo.width + photo.width / 2) * 3) as usize;
@@ -89,7 +89,7 @@ fn what_cannot_be_shown_is_a_cross_or_an_error() {
     let picture = decoded(&out);
     let at = |x: u32, y: u32| picture.data[((y * picture.width + x) * 3) as usize..][..3].to_vec();
     assert_eq!((picture.width, picture.height), (2 * 32 + 12, 32 + 8));
-    // Small images stay as they are, in the middle of their place.
+    // Small images stay unscaled, in the middle of their place.
     assert_eq!((at(20, 20), at(10, 20)), (vec![200; 3], at(0, 0)));
     assert!(at(40, 4)[0] > 150 && at(40, 4)[1] < 100);
 

@@ -8,7 +8,8 @@ fn of(dataset: &Path, pixels: bool, threads: usize) -> DatasetStats {
     stats(dataset, &options, Context::default()).unwrap()
 }
 
-/// Mean and deviation of red, green and blue over all pixels of some images, in two passes.
+/// Computes mean and deviation of red, green and blue over all pixels of some images, in two
+/// passes.
 fn slowly(folder: &Path) -> ([f64; 3], [f64; 3]) {
     let mut levels: [Vec<f64>; 3] = Default::default();
     for file in files(folder) {
@@ -38,7 +39,7 @@ fn channels_are_those_of_all_pixels_whatever_the_threads() {
         let name = if number % 2 == 0 { "jpg" } else { "png" };
         write(&folder, &[(format!("{number}.{name}"), bytes)]);
     }
-    // Of one channel, of four, and of few pixels.
+    // One channel, four channels, and few pixels.
     for name in ["gray.jpg", "rgba.png", "one_pixel_wide.jpg", "palette.png"] {
         fs::copy(fixtures::fixture("bad").join(name), folder.join(name)).unwrap();
     }
@@ -51,7 +52,7 @@ fn channels_are_those_of_all_pixels_whatever_the_threads() {
     }
     assert_eq!((found.images, found.gray, found.unreadable), (9, 1, 0));
     assert!((found.mean[0] - found.mean[2]).abs() > 1e-3, "the channels differ: {found:?}");
-    // To the last bit.
+    // Equal to the last bit.
     assert_eq!(of(&folder, true, 4).pixels, Some(found));
     assert_eq!(one.duplicates, Some(0));
 }
@@ -76,7 +77,7 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     assert!(widths.iter().zip(&found.counts.heights).all(|(w, h)| w + h > 600));
     assert!(aspects.is_sorted() && aspects.len() == 13);
     assert!(found.counts.densities.iter().all(|it| (0.01..24.0).contains(it)));
-    // Files have no checksums, and their bytes are read with their pixels.
+    // Files have no checksums; their bytes are only read with their pixels.
     assert_eq!(of(&folder, false, 2).duplicates, None);
     assert_eq!(of(&folder, true, 2).duplicates, Some(1));
 
@@ -86,7 +87,7 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
     let html = fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<svg").count(), 5, "{html}");
     assert!(html.contains("<td>cat</td><td>5</td>") && html.contains("standard deviation"));
-    // The same command is complete already; another one has to say that it overwrites.
+    // An equal command is complete already; another one needs `overwrite`.
     stats(&out, &options, Context::default()).unwrap();
     options.pixels = false;
     assert!(
@@ -110,7 +111,7 @@ fn damage_is_counted_and_emptiness_refused() {
         fs::copy(fixtures::fixture("bad").join(name), folder.join(name)).unwrap();
     }
     let alone = of(&folder, true, 4);
-    // One has no header, the other one fewer pixels than it says.
+    // One has no header, the other one fewer pixels than it claims.
     let pixels = alone.pixels.unwrap();
     assert_eq!((alone.counts.n_unreadable, pixels.images, pixels.unreadable), (1, 1, 2));
 

@@ -1,8 +1,7 @@
 use fdconvert_core::{Error, Result};
 use fdconvert_gpu::Batch;
 
-/// The images of a batch in the memory of a GPU, which the loader uses again when the batch is
-/// dropped.
+/// Images of a batch in GPU memory, which the loader reuses when the batch is dropped.
 pub struct DeviceImages {
     /// `None` for a batch without rows.
     pub(crate) images: Option<Batch>,
@@ -10,20 +9,20 @@ pub struct DeviceImages {
 }
 
 impl DeviceImages {
-    /// Returns where they lie in the memory of the GPU, row after row. They are complete. 0 for a
+    /// Returns the address of the images in GPU memory, row after row. They are complete. 0 for a
     /// batch without rows.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.images.as_ref().map_or(0, Batch::address)
     }
 
-    /// The number of the GPU.
+    /// Returns the number of the GPU.
     #[must_use]
     pub fn ordinal(&self) -> u32 {
         self.ordinal
     }
 
-    /// A copy of them in the host's memory.
+    /// Copies the images to host memory.
     ///
     /// # Errors
     /// `Device` when the driver fails.
@@ -33,8 +32,8 @@ impl DeviceImages {
         Ok(bytes.unwrap_or_default())
     }
 
-    /// Returns what decoded them: for the streams that read the images, which must be named to it
-    /// before the batch is dropped.
+    /// Returns the decoded batch, to register the streams that read the images before it is
+    /// dropped.
     pub fn decoded_mut(&mut self) -> Option<&mut Batch> {
         self.images.as_mut()
     }

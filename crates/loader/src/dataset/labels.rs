@@ -1,4 +1,4 @@
-//! Labels of several datasets: which fields they are, and how their classes are numbered.
+//! Labels of several datasets: the choice of their fields and the numbering of their classes.
 use super::Datasets;
 use crate::{
     classes::{self, Renumbered},
@@ -8,22 +8,21 @@ use fdconvert_core::{Error, FieldSpec, Kind, Reader, Result};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Which field of the samples is the label of their rows.
+/// Choice of the field that labels rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Label {
-    /// The label of each dataset: its first field of integers with class names, else the field of
+    /// Label of each dataset: its first field of integers with class names, else the field of
     /// integers called `label`. A dataset without one is refused.
     #[default]
     Auto,
-    /// The field of that name, of any kind but images, which every dataset has to have in the same
-    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are not integers.
+    /// Field of that name, of any kind except images. Every dataset must have it in the same kind.
+    /// See [`Batch::label_column`](crate::Batch::label_column) for fields that are not integers.
     Field(String),
-    /// None: batches have no labels.
+    /// No labels in batches.
     None,
 }
 
 impl Label {
-    /// Tells one from another.
     pub(crate) fn fingerprint(&self) -> u64 {
         match self {
             Self::Auto => 0,
@@ -34,8 +33,8 @@ impl Label {
 }
 
 impl Datasets {
-    /// Chooses the label of each dataset where those are integers; else returns the name of the
-    /// field, which is a column then.
+    /// Chooses the integer labels of the datasets; for another kind returns the name of the field,
+    /// which is then a column.
     pub(super) fn choose_labels<'a>(&mut self, label: &'a Label) -> Result<Option<&'a String>> {
         let mut ints = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
@@ -53,7 +52,8 @@ impl Datasets {
             }
         }
         match label {
-            // Of two kinds, which are refused when they are compared, or of one other kind.
+            // Either fields of different kinds, which a later comparison refuses, or of one other
+            // kind.
             Label::Field(name) if ints.len() < self.parts.len() => Ok(Some(name)),
             _ => {
                 for (part, field) in self.parts.iter_mut().zip(ints) {
@@ -85,7 +85,7 @@ impl Datasets {
         Ok(())
     }
 
-    /// The datasets with their labels, where those are integers.
+    /// Yields the datasets with integer labels, and these fields.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&dyn Reader, &FieldSpec)> + Clone {
         self.parts.iter().filter_map(|part| {
             let field = part.reader.schema().fields.get(part.label?)?;
@@ -93,17 +93,17 @@ impl Datasets {
         })
     }
 
-    /// The names of the classes that labels are numbers of, in their order. Of several datasets
-    /// they are one list: that of all of them, or the names of all in sorted order where they
-    /// differ. `None` without labels, for those that are not integers, and for numbers without
-    /// names; but with objects [`classes`](crate::Options::classes) in any case.
+    /// Returns the class names of the label numbers, in order. Several datasets share one list:
+    /// their common one, or all names in sorted order if they differ. `None` without labels, for
+    /// labels that are not integers, and for numbers without names; with objects always the
+    /// [`classes`](crate::Options::classes).
     #[must_use]
     pub fn class_names(&self) -> Option<&Arc<[String]>> {
         self.class_names.as_ref()
     }
 
-    /// Tells one numbering of classes from another, for what is kept of samples; 0 for that of the
-    /// datasets.
+    /// Returns a value that differs between class numberings, for kept samples; 0 for the numbering
+    /// of the datasets.
     pub(crate) fn numbering(&self) -> u64 {
         let fields = self.parts.iter().flat_map(|part| part.fields.iter());
         let labels = self.parts.iter().map(|part| &part.label_numbers);
@@ -121,13 +121,13 @@ impl Datasets {
     }
 }
 
-/// The number of a class in batches.
+/// Returns the number of a class in batches.
 pub(super) fn renumbered(
     number: i64,
     numbers: &Renumbered,
     key: impl FnOnce() -> String,
 ) -> Result<i64> {
-    // -1 is no class, in whatever list.
+    // -1 is no class in any list.
     let Some(numbers) = numbers.as_ref().filter(|_| number != -1) else { return Ok(number) };
     let new = usize::try_from(number).ok().and_then(|number| numbers.get(number));
     new.copied().ok_or_else(|| {
@@ -137,7 +137,7 @@ pub(super) fn renumbered(
     })
 }
 
-/// Why a dataset has no such label, and what it has.
+/// Returns the error for a missing label, with the fields of the dataset.
 fn no_label(reader: &dyn Reader, label: &Label) -> Error {
     let fields = reader.schema().fields.iter().filter(|field| field.kind != Kind::Image);
     let names: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();

@@ -1,5 +1,5 @@
-//! What stands in for a GPU in builds without the feature `gpu`: types without a value, so that
-//! the engine needs no second form.
+//! Stand-ins for a GPU in builds without the feature `gpu`: types without values, so that the
+//! engine needs no second version.
 use crate::{
     Datasets, Waited,
     dataset::Fetched,

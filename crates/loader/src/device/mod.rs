@@ -1,20 +1,19 @@
-//! Batches in the memory of a GPU.
+//! Batches in GPU memory.
 //!
 //! ```text
 //! threads of the loader   read samples -> device rows: encoded bytes, entry points, geometry,
 //!                         numbers to draw from, changes
-//!                         (what the GPU cannot decode they decode into the host's memory)
-//! Loader::next_for()      submits batches, as many as may be in flight
-//!                         waits for the oldest; rows the GPU failed with are made here; uploads
+//!                         (they decode the rest into host memory)
+//! Loader::next_for()      submits batches up to the limit in flight
+//!                         waits for the oldest; makes rows that failed on the GPU; uploads
 //! ```
 //!
-//! Order, crops, failures and states are those of batches in the host's memory, bit for bit. Pixels
-//! are not: the GPU resizes with single precision from the full image, the CPU with integers, from
-//! an image that was decoded smaller where that is enough. Of the resized bytes augmentations make
-//! the same ones, and images that are drawn have the CPU's pixels.
+//! Order, crops, failures and states equal those of batches in host memory, bit for bit. Pixels
+//! differ: the GPU resizes in single precision from the full image; the CPU resizes with integers,
+//! from an image decoded at a smaller size if that is enough. Augmentations turn equal resized
+//! bytes into equal bytes, and drawn images have the CPU's pixels.
 //!
-//! Without the feature `gpu`, [`Options::device`](crate::Options::device) is refused and nothing
-//! here is compiled but that.
+//! Without the feature `gpu` this module only refuses [`Options::device`](crate::Options::device).
 
 #[cfg(not(feature = "gpu"))]
 #[path = "absent.rs"]

@@ -1,12 +1,12 @@
-//! What the rows of the next batches need is announced to datasets in stores, so that requests are
-//! in flight for many samples while threads wait for one each.
+//! Announces the samples of the next rows to datasets in stores, so that requests for many samples
+//! are in flight while each thread waits for one.
 use super::epoch::Epoch;
 use crate::{dataset::Located, order::Cursor};
 use fdconvert_core::{Ahead, Coming, Window};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A window over the rows of an epoch, in the order in which threads claim them: from where the
-/// cursor stands. `None` where no dataset has a use for it.
+/// Returns a window over the rows of an epoch from the cursor on, in the order in which threads
+/// claim them. `None` if no dataset can use it.
 pub(super) fn window(epoch: &Arc<Epoch>, cursor: Cursor) -> Option<Window<'static, Located>> {
     let budget = epoch.setup.options.ahead_bytes;
     let datasets = epoch.datasets();
@@ -19,7 +19,7 @@ pub(super) fn window(epoch: &Arc<Epoch>, cursor: Cursor) -> Option<Window<'stati
     Some(Window::new(budget, reads, move |samples| announce(&announced, samples)))
 }
 
-/// The read of a row; of a sample that is in memory or may not be read, none.
+/// Returns the read for a row; none for a sample that is in memory or may not be read.
 fn coming(epoch: &Epoch, position: u64) -> Coming<Located> {
     let located = epoch.to_read(position);
     let bytes = located.map_or(0, |located| epoch.datasets().ahead_bytes(located));

@@ -1,5 +1,5 @@
-//! Rows of images that are drawn: nothing is read, and of two gray levels there is never a pixel of
-//! three channels before the row. Where a GPU draws, it is left the numbers to draw from.
+//! Rows of drawn images: nothing is read, and images of two gray levels become three channels only
+//! in the row. If a GPU draws, it gets the numbers to draw from.
 use super::{
     epoch::Chosen,
     queue::Task,
@@ -20,10 +20,11 @@ use std::{
 };
 
 impl RowMaker {
-    /// Draws a sample into its row, or leaves it to a GPU; returns what the row tells of it.
+    /// Draws a sample into its row, or leaves it to a GPU; returns the contents of the row besides
+    /// the pixels.
     ///
     /// # Errors
-    /// Those of the reader, and of images over a limit.
+    /// The errors of the reader, and of images over a limit.
     pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<Shown> {
         let draw = || match self.elsewhere(sample, task.on_host)? {
             Some((row, values)) => {
@@ -36,8 +37,8 @@ impl RowMaker {
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
     }
 
-    /// The row and what it tells of its sample, if a GPU draws it: with the pixels that would be drawn
-    /// here, so that what is resized, too large or drawn in another way stays here.
+    /// Returns the row and its values if a GPU draws it with the pixels that this thread would
+    /// draw: images that are resized, too large or drawn in another way stay here.
     fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, RowValues)>> {
         let epoch = &self.epoch;
         let offload = epoch.setup.offload.as_ref().filter(|_| !on_host);

@@ -1,4 +1,4 @@
-//! The samples of an epoch: which they are, how they are read, and what becomes of those that fail.
+//! The samples of an epoch: their order, their reads, and the handling of failures.
 use super::{
     reading::{Reading, panicked},
     setup::Setup,
@@ -23,50 +23,47 @@ use std::{
     time::Instant,
 };
 
-/// The smallest unit in which a memory map is read.
+/// Smallest unit in which a memory map is read.
 const PAGE_BYTES: usize = 4096;
 
-/// State of an epoch that all threads share.
 pub(crate) struct Epoch {
     pub(crate) setup: Arc<Setup>,
     pub(crate) number: u64,
     pub(crate) n_samples: u64,
-    /// The consumer has no use for its batches any more.
+    /// The consumer no longer needs the batches of this epoch.
     pub(crate) stopped: AtomicBool,
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
-    /// Order that counts how often a sample comes, where any comes several times.
+    /// Order that counts the occurrences of a sample, if any sample repeats.
     repeating: Option<Order>,
-    /// Board on which samples of moved rows are asked for, if ranks exchange them.
+    /// Board for the samples of moved rows, if ranks exchange them.
     board: Option<Arc<Board>>,
     max_failures: u64,
 }
 
-/// A sample that a row may show.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen {
     pub(crate) place: Place,
     pub(super) located: Located,
     /// Its number among all samples of all datasets.
     pub(crate) number: u64,
-    /// How often it has come in this epoch before.
+    /// Number of earlier occurrences in this epoch.
     occurrence: u64,
 }
 
-/// Remedy for a row whose sample failed.
 pub(super) enum Remedy {
-    /// The row is left out.
+    /// Skip the row.
     Skip,
-    /// The row shows the next sample instead.
+    /// Show the next sample instead.
     Substitute(Error),
 }
 
 impl Epoch {
-    /// The epoch of a state, from that state on.
+    /// Starts the epoch of a state at that state.
     ///
     /// # Errors
-    /// Those of the datasets.
+    /// The errors of the datasets.
     pub(super) fn new(
         setup: Arc<Setup>,
         supply: Arc<Supply>,
@@ -89,7 +86,7 @@ impl Epoch {
         })
     }
 
-    /// The sample at a position.
+    /// Returns the sample at a position.
     ///
     /// # Errors
     /// `Usage` beyond the end.
@@ -103,12 +100,13 @@ impl Epoch {
         Ok(Chosen { place, located, number: self.datasets.number(located), occurrence })
     }
 
-    /// The datasets as they are in this epoch.
+    /// Returns the datasets as they are in this epoch.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
     }
 
-    /// Which sample the row at a position will read from storage, as far as that is known now.
+    /// Returns the sample that the row at a position will read from storage, as far as is known
+    /// now.
     pub(super) fn to_read(&self, position: u64) -> Option<Located> {
         let sample = self.at(position).ok()?;
         let is_sent = self.board.as_ref().is_some_and(|board| board.is_open())
@@ -116,8 +114,8 @@ impl Epoch {
         (!is_sent && self.is_needed(&sample)).then_some(sample.located)
     }
 
-    /// Whom to ask for the sample of the row at a position: place, rank, and about how many bytes.
-    /// `None` where no other rank owns it, or it is here.
+    /// Returns the place, the owning rank and an estimate of the bytes of the sample at a position.
+    /// `None` if no other rank owns it, or it is in memory here.
     pub(crate) fn to_ask(&self, position: u64) -> Option<(Place, u32, u64)> {
         let sample = self.at(position).ok()?;
         let rank = self.setup.rank_to_ask(sample.place)?;
@@ -125,20 +123,20 @@ impl Epoch {
         self.is_needed(&sample).then_some((sample.place, rank, n_bytes))
     }
 
-    /// Returns whether a sample that another rank has sent is that of the dataset, as far as the
-    /// dataset tells.
+    /// Returns whether a sample from another rank equals that of the dataset, as far as the dataset
+    /// can tell.
     pub(crate) fn is_as_stored(&self, place: Place, fetched: &Fetched) -> bool {
         let located = self.setup.groups.locate(&self.datasets, place);
         self.supply.store.is_as_stored(&self.datasets, located, fetched)
     }
 
-    /// Returns whether a sample has to come from somewhere, as far as that is known now.
+    /// Returns whether a sample has to be read or received, as far as is known now.
     fn is_needed(&self, sample: &Chosen) -> bool {
         let is_here = self.cached(sample).is_some() || self.samples.is_kept(sample.place);
         !is_here && !self.is_quarantined(sample)
     }
 
-    /// A sample as a GPU has it in its cache.
+    /// Returns a sample in the GPU's cache.
     pub(crate) fn cached(&self, sample: &Chosen) -> Option<CachedImage> {
         self.setup.offload.as_ref()?.cached(sample.number)
     }
@@ -148,28 +146,27 @@ impl Epoch {
         self.datasets.is_drawn(sample.located.dataset)
     }
 
-    /// Which part of an image of that size the row of a sample shows.
+    /// Returns the part of an image of that size that the row of a sample shows.
     pub(crate) fn geometry(&self, sample: &Chosen, size: (u32, u32)) -> Geometry {
         let options = &self.setup.options;
         Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
     }
 
-    /// The steps of the augmentation of a sample's small image.
+    /// Returns the augmentation steps of a sample's small image.
     pub(crate) fn steps(&self, sample: &Chosen) -> Vec<Step> {
         let options = &self.setup.options;
         let steps = |augment: &Augment| augment.steps(options.output.size, self.key(sample));
         options.augment.as_ref().map(steps).unwrap_or_default()
     }
 
-    /// Returns what is drawn at random for a sample follows from this.
+    /// Returns the key that determines all random choices for a sample.
     pub(crate) fn key(&self, sample: &Chosen) -> Key {
         let Chosen { number, occurrence, .. } = *sample;
         Key { seed: self.setup.options.seed, epoch: self.number, sample: number, occurrence }
     }
 
-    /// Reads the sample at a position ahead of its decoding, for the row that draws it or for one
-    /// that fills up a batch. `None` where nothing needs to be read, and beyond the epoch's end,
-    /// which cannot be.
+    /// Reads the sample at a position before its decoding, for the row that draws it or for one
+    /// that fills up a batch. `None` if nothing needs to be read, and beyond the end of the epoch.
     pub(crate) fn fetch_ahead(&self, position: u64, draws: bool) -> Option<Result<Fetched>> {
         let sample = self.at(position).ok()?;
         if self.cached(&sample).is_some() || self.is_drawn(&sample) {
@@ -177,8 +174,7 @@ impl Epoch {
         }
         let fetched = self.fetch(&sample, draws.then_some(position));
         let fetched = fetched.and_then(|fetched| {
-            // Of a memory map nothing is read before it is looked at, and that is what this thread
-            // is for.
+            // A memory map reads nothing before its bytes are touched, which is this thread's work.
             let look = || {
                 let pages = fetched.image.bytes.iter().step_by(PAGE_BYTES);
                 std::hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
@@ -189,11 +185,11 @@ impl Epoch {
         Some(fetched)
     }
 
-    /// A sample from memory or from storage, where it is drawn or for a row that repeats or
-    /// replaces another.
+    /// Returns a sample from memory or storage, for the row that draws it or for a row that repeats
+    /// or replaces another.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn fetch(&self, sample: &Chosen, drawn_at: Option<u64>) -> Result<Fetched> {
         let began = Instant::now();
         let (counters, stopped) = (&self.setup.counters, &self.stopped);
@@ -208,10 +204,10 @@ impl Epoch {
         fetched
     }
 
-    /// The sample of a moved row from its owner; `None` where it has to come from storage.
+    /// Returns the sample of a moved row from its owner; `None` if it has to come from storage.
     ///
     /// # Errors
-    /// `Cancelled` when no one wants the row any more.
+    /// `Cancelled` if the row is no longer needed.
     fn exchanged(&self, position: u64) -> Result<Option<Fetched>> {
         let Some(board) = &self.board else { return Ok(None) };
         let fetched = board.take(position)?;
@@ -223,34 +219,33 @@ impl Epoch {
         Ok(fetched)
     }
 
-    /// Reads the sample at a place from storage, again if it may help.
+    /// Reads the sample at a place from storage, with retries if they may help.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
         let Self { setup, supply, datasets, stopped, .. } = self;
         Reading { setup, store: &supply.store, datasets, stopped }.read(place)
     }
 
-    /// A panic while a sample was worked on, as an error of the sample.
+    /// Converts a panic over a sample to an error of the sample.
     pub(super) fn panicked(&self, located: Located, panic: &(dyn Any + Send)) -> Error {
         panicked(&self.datasets, located, panic)
     }
 
-    /// Counts a row that is made.
     pub(crate) fn count(&self, sample: &Chosen) {
         self.setup.counters.sample(sample.place.stratum);
     }
 
-    /// Returns whether a sample is not to be tried.
+    /// Returns whether a sample must not be read.
     pub(super) fn is_quarantined(&self, sample: &Chosen) -> bool {
         self.setup.quarantine.as_ref().is_some_and(|it| it.holds(sample.number))
     }
 
-    /// Counts a failure and does with it what the policy says.
+    /// Counts a failure and applies the policy.
     ///
     /// # Errors
-    /// The failure, where it ends the epoch, and those of the quarantine file.
+    /// The failure if it ends the epoch, and the errors of the quarantine file.
     pub(super) fn failed(&self, sample: &Chosen, error: Error) -> Result<Remedy> {
         let n_failures = self.setup.counters.failed();
         let policy = &self.setup.options.failures.on_error;
@@ -277,21 +272,21 @@ impl Epoch {
         Ok(Remedy::Substitute(error))
     }
 
-    /// The error with dataset, number and key of the sample, so that it can be found.
+    /// Adds dataset, number and key of the sample to the error, so that it can be found.
     fn named(&self, sample: &Chosen, error: Error) -> Error {
         let dataset = self.datasets.name(sample.located.dataset);
         let key = self.datasets.key(sample.located);
         let which = format!("(number {} of {dataset})", sample.number);
         let what = match error {
             Error::Sample { what, .. } => what,
-            // What the system says keeps its kind: it is not a fault of the data.
+            // Errors of the system keep their kind, because the data are not at fault.
             Error::Io { .. } | Error::Cancelled => return error,
             other => other.remark(),
         };
         Error::sample(key, what.reworded(|what| format!("{which} {what}")))
     }
 
-    /// Why a row shows nothing: neither its sample nor any that may stand in for it.
+    /// Returns the error for a row without any usable sample: neither its sample nor a substitute.
     pub(super) fn exhausted(&self, sample: &Chosen, last: Option<Error>) -> Error {
         let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.remark());
         let what = cause.reworded(|cause| {
@@ -302,7 +297,7 @@ impl Epoch {
 }
 
 impl RowFacts {
-    /// A row that is left out.
+    /// Returns the facts of a skipped row.
     pub(super) fn skipped(sample: &Chosen) -> Self {
         let values = RowValues::default();
         Self { sample: sample.number, values, followed: None, filled: false, substituted: false }

@@ -1,7 +1,7 @@
-//! Rows of a batch are mixed when the last one is made.
+//! Mixes the rows of a batch when the last one is made.
 //!
-//! The thread that made it does so, outside of the lock: the others are at rows of later batches
-//! meanwhile, and the consumer takes a batch that is complete.
+//! The thread that made it mixes outside the lock: meanwhile the others work on rows of later
+//! batches, and the consumer takes a complete batch.
 use super::{
     queue::{Made, Queue},
     threads::Shared,
@@ -16,7 +16,7 @@ use fdconvert_core::Result;
 use std::{sync::MutexGuard, time::Instant};
 
 impl Shared {
-    /// Mixes the rows of a batch that is complete, if that is asked for.
+    /// Mixes the rows of a complete batch, if the options mix.
     pub(super) fn mix<'a>(
         &'a self,
         mut queue: MutexGuard<'a, Queue>,
@@ -35,11 +35,11 @@ impl Shared {
     }
 }
 
-/// Mixes images in place, and returns the mixed labels.
+/// Mixes images in place and returns the mixed labels.
 fn mixed(mixing: &Mixing, epoch: u64, made: &mut Made) -> Result<Column> {
     let Made { step, rows, buffers, facts, .. } = made;
     let blend = mixing.blend(epoch, *step);
-    // Those that neither fill up the batch nor were left out.
+    // Neither padding nor skipped rows.
     let is_valid: Vec<bool> = rows
         .iter()
         .zip(&*facts)

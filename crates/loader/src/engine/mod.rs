@@ -1,24 +1,24 @@
 //! The loader: plain threads around one queue.
 //!
 //! ```text
-//! Loader              next() waits for the oldest batch, in order; dropping it gives its memory back
-//! Device              (if any) has rows of the next batches decoded by a GPU
+//! Loader              next() waits for the oldest batch; dropping it returns its memory
+//! Device              (if any) decodes rows of the next batches on a GPU
 //! Producer, Queue     batches in the making -> rows; opens a batch when a buffer is free
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
-//!                     the one that makes the last row of a batch mixes them, if that is asked for
+//!                     the one that makes the last row of a batch mixes them, if requested
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! Window              (for datasets in stores) announces the samples of the next rows
-//! Board               (if ranks exchange samples) has those of moved rows, which a thread asks for
+//! Board               (if ranks exchange samples) has those of moved rows, which a thread requests
 //! (drawn images)      are made by the decoding threads; there is nothing to read
 //! ```
 //!
-//! A thread makes rows with its own `RowMaker`; all of them share an `Epoch`. Where bytes come
-//! from, memory or storage, is the business of `supply`.
+//! A thread makes rows with its own `RowMaker`; all of them share an `Epoch`. `supply` provides the
+//! bytes, from memory or storage.
 //!
-//! Order, crops and augmentations follow from seed, epoch and sample alone, so batches are the same
-//! for any number of threads. What is in flight is bounded by the buffers of the ring. A consumer
-//! that keeps its batches and asks for more lets the ring grow up to `prefetch_bytes`, and stops the
-//! threads then; nothing else can grow.
+//! Order, crops and augmentations follow from seed, epoch and sample alone, so that batches are the
+//! same for any number of threads. The buffers of the ring bound the work in flight. A consumer
+//! that keeps its batches lets the ring grow up to `prefetch_bytes`, and then the threads stop;
+//! nothing else can grow.
 
 mod ahead;
 mod drawn;
@@ -53,8 +53,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Makes batches of datasets ahead of the loop that takes them, in the host's memory or, with
-/// [`Options::device`], in that of a GPU.
+/// Loader that makes batches ahead of the consumer, in host memory or, with [`Options::device`], in
+/// GPU memory.
 ///
 /// ```no_run
 /// use fdconvert_loader::{Datasets, Loader, Options};
@@ -72,12 +72,12 @@ use std::{
 /// # Ok::<(), fdconvert_core::Error>(())
 /// ```
 ///
-/// A process that was forked off resumes where its parent was, with threads of its own.
+/// A forked process resumes at the point of its parent, with new threads.
 pub struct Loader {
     setup: Arc<Setup>,
     producer: Producer,
     device: Option<Device>,
-    /// State to resume from after the last batch that was handed over.
+    /// State to resume from after the last delivered batch.
     state: State,
     since: Instant,
 }
@@ -85,21 +85,21 @@ pub struct Loader {
 /// Outcome of waiting for a batch.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once, and is mostly a batch")]
 pub enum Waited {
-    /// The next batch.
+    /// Next batch.
     Batch(Batch),
-    /// The epoch is over.
+    /// End of the epoch.
     End,
-    /// The time is up and the batch is not ready.
+    /// Timeout before the batch was ready.
     NotYet,
 }
 
 impl Loader {
-    /// A loader for epoch 0. Threads start with the first batch that is asked for.
+    /// Creates a loader for epoch 0. Threads start with the first requested batch.
     ///
     /// # Errors
-    /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
-    /// `Corrupt` for a quarantine file. With a GPU also `Device` when there is no driver, no such
-    /// GPU, or no nvJPEG where it is to decode all.
+    /// `Usage`, with the name of the invalid option or of the dataset that does not fit it; `Io`
+    /// and `Corrupt` for a quarantine file. With a GPU also `Device` without a driver, without such
+    /// a GPU, or without a required nvJPEG.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
         let device = setup::open_device(&datasets, &options)?;
         let offload = device.as_ref().map(Device::offload);
@@ -108,98 +108,99 @@ impl Loader {
         Ok(Self { state: producer.state(), setup, producer, device, since: Instant::now() })
     }
 
-    /// The options.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.setup.options
     }
 
-    /// The datasets.
+    /// Returns the datasets.
     #[must_use]
     pub fn datasets(&self) -> &Datasets {
         &self.setup.datasets
     }
 
-    /// The shape of a full batch.
+    /// Returns the shape of a full batch.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.setup.shape(self.setup.options.batch_size as usize)
     }
 
-    /// Batches of a whole epoch on this rank; the same on every rank.
+    /// Returns the number of batches in a whole epoch on this rank; it is the same on every rank.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.setup.steps(0).map_or(0, |steps| steps.len())
     }
 
-    /// Returns whether an epoch has no batch.
+    /// Returns whether an epoch has no batches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Samples of an epoch, on all ranks together: those of datasets with a weight as often as they
-    /// come.
+    /// Returns the number of samples in an epoch on all ranks together, with repetitions by weight.
     #[must_use]
     pub fn n_samples(&self) -> u64 {
         self.setup.order(0).map_or(0, |order| order.len())
     }
 
-    /// For each group of samples that are spread evenly: how many there are, and how many of them
-    /// are kept in memory. One for each codec of a mixed set, else one for each dataset.
+    /// Returns the number of samples, and the number kept in memory, of each group of samples that
+    /// are spread evenly. There is one group for each codec of a mixed set, else one for each
+    /// dataset.
     #[must_use]
     pub fn residents(&self) -> Vec<(u64, u64)> {
         self.setup.groups.slots().collect()
     }
 
-    /// Why images that are to be read directly come from the page cache or from memory, where they
-    /// do: file and reason. Known once files were opened, with the first batch.
+    /// Returns the file and the reason if direct reads come from the page cache or memory instead.
+    /// It is known once files are open, with the first batch.
     #[must_use]
     pub fn cached_because(&self) -> Option<String> {
         self.producer.cached_because()
     }
 
-    /// Images of more than 8 bits per channel that were rounded to 8 so far, as
-    /// [`Stats::rounded`] is, at no cost.
+    /// Returns the number of images of more than 8 bits per channel that were rounded to 8 so far.
+    /// It is [`Stats::rounded`] at no cost.
     #[must_use]
     pub fn rounded(&self) -> u64 {
         self.setup.counters.n_rounded()
     }
 
-    /// Why moved rows are read from storage that were to come from their owners, where they are: what
-    /// ended the exchange of [`Options::exchange`].
+    /// Returns the reason if moved rows are read from storage instead of received from their
+    /// owners: the failure that ended the exchange of [`Options::exchange`].
     #[must_use]
     pub fn exchange_failure(&self) -> Option<String> {
         self.producer.exchange_failure()
     }
 
-    /// Ends the threads, as [`stop`](Self::stop) does, and leaves the exchange: moved rows are read
-    /// from storage from now on, on all ranks. Waits up to that time until the others know, and
-    /// returns whether they do; while all of them live that takes about half a second. A loader
-    /// that is dropped leaves, too, and does not wait for its thread.
+    /// Ends the threads like [`stop`](Self::stop) and leaves the exchange: from then on all ranks
+    /// read moved rows from storage. Waits at most `patience` until the other ranks know, and
+    /// returns whether they do; while all of them live, that takes about half a second. Dropping a
+    /// loader also leaves, without waiting for its thread.
     pub fn leave_exchange(&mut self, patience: Duration) -> bool {
         self.stop();
         self.producer.leave_exchange(patience)
     }
 
-    /// The epoch that the next batch belongs to.
+    /// Returns the epoch of the next batch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.state.epoch
     }
 
-    /// Returns where to resume after the last batch that was handed over: the whole checkpoint,
-    /// which a loader with or without a GPU takes. Batches that are made ahead do not count.
+    /// Returns the state to resume from after the last delivered batch: the whole checkpoint, valid
+    /// for a loader with or without a GPU. Batches made ahead do not count.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Resumes after a checkpoint, of this or another world size, number of threads or batch.
+    /// Resumes from a checkpoint, with the same or another world size, number of threads or batch
+    /// size.
     ///
     /// # Errors
-    /// `Usage` when the checkpoint is of other datasets or another seed, and when batches have been
-    /// taken already: they would come twice.
+    /// `Usage` if the checkpoint has other datasets or another seed, and if batches have been taken
+    /// already, because they would repeat.
     pub fn restore(&mut self, state: &State) -> Result<()> {
         if self.producer.is_running() || self.device.as_ref().is_some_and(Device::is_busy) {
             let what = "an epoch is under way; restore before the first batch is taken, or stop";
@@ -215,11 +216,11 @@ impl Loader {
         Ok(())
     }
 
-    /// Makes that epoch the next one. Changes nothing when the loader stands in it already, so that
-    /// a loop over epochs may begin with a restored one.
+    /// Makes `epoch` the next one. Does nothing if the loader is in that epoch already, so that a
+    /// loop over epochs may begin with a restored one.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for invalid options.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<()> {
         if epoch != self.state.epoch {
             self.state = self.setup.start(epoch)?;
@@ -228,8 +229,8 @@ impl Loader {
         Ok(())
     }
 
-    /// The next batch, `None` at the end of the epoch; the call after that begins the next one. It
-    /// waits where [`waits_for_memory`](Self::waits_for_memory), until a batch is dropped.
+    /// Returns the next batch, `None` at the end of the epoch; the call after that begins the next
+    /// one. If [`waits_for_memory`](Self::waits_for_memory), blocks until a batch is dropped.
     pub fn next_batch(&mut self) -> Option<Result<Batch>> {
         loop {
             match self.next_for(Duration::from_secs(3600)) {
@@ -241,12 +242,12 @@ impl Loader {
         }
     }
 
-    /// As [`next_batch`](Self::next_batch), but comes back after that time at the latest. A batch
-    /// that is handed over is complete, also on a GPU: nothing has to be waited for.
+    /// As [`next_batch`](Self::next_batch), but returns after `patience` at the latest. A delivered
+    /// batch is complete, also on a GPU, so that no synchronisation is needed.
     ///
     /// # Errors
-    /// Those of samples, as the policy says, and `Device` when the driver of a GPU fails; the epoch
-    /// is over then.
+    /// The errors of samples, subject to the policy, and `Device` if the driver of a GPU fails; the
+    /// epoch is over then.
     pub fn next_for(&mut self, patience: Duration) -> Result<Waited> {
         let Self { producer, device, .. } = self;
         let next = match device {
@@ -257,21 +258,21 @@ impl Loader {
             Ok(Waited::Batch(batch)) => self.state = batch.state(),
             Ok(Waited::End) => self.state = self.producer.state(),
             Ok(Waited::NotYet) => {}
-            // Batches that were in flight are made again when the next one is asked for.
+            // The next request makes the batches in flight again.
             Err(_) => self.stop(),
         }
         next
     }
 
-    /// Returns whether the next batch waits until one that was handed over is dropped: those that
-    /// are kept take all of [`Options::prefetch_bytes`].
+    /// Returns whether the next batch waits for a delivered one to be dropped, because the kept
+    /// ones take all of [`Options::prefetch_bytes`].
     #[must_use]
     pub fn waits_for_memory(&self) -> bool {
         self.producer.waits_for_memory()
     }
 
-    /// Ends the threads; batches made ahead are dropped. The next batch asked for starts them again
-    /// where they were.
+    /// Ends the threads and drops batches made ahead. The next requested batch restarts them at the
+    /// same point.
     pub fn stop(&mut self) {
         if let Some(device) = &mut self.device {
             device.clear();
@@ -279,7 +280,7 @@ impl Loader {
         self.producer.stop_at(self.state);
     }
 
-    /// Returns what the loader has done since it was made or since
+    /// Returns the statistics since the loader was created or since
     /// [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -289,7 +290,7 @@ impl Loader {
         Stats { kept: self.producer.n_kept(), decoded, ..stats }
     }
 
-    /// Begins the statistics from zero.
+    /// Resets the statistics to zero.
     pub fn reset_stats(&mut self) {
         self.setup.counters.reset();
         if let Some(device) = &mut self.device {

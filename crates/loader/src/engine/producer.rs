@@ -1,4 +1,4 @@
-//! Batches in the host's memory, made ahead of the consumer and handed over in order.
+//! Batches in host memory, made ahead of the consumer and delivered in order.
 use super::{
     Waited,
     epoch::Epoch,
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A batch, or what there is instead of it, and the rows of it that are left to a GPU.
+/// A batch, or the reason for its absence, and its rows that are left to a GPU.
 pub(crate) type Produced = (Waited, Option<Box<DeviceRows>>);
 
 pub(super) struct Producer {
@@ -27,16 +27,16 @@ pub(super) struct Producer {
     board: Option<Arc<Board>>,
     state: State,
     running: Option<Running>,
-    /// Each batch has one, for counting them.
+    /// Shared with every batch, to count them.
     token: Arc<()>,
 }
 
 impl Producer {
-    /// Threads start with the first batch that is asked for, but for the one that exchanges samples
-    /// with other ranks: they may be at theirs.
+    /// Creates a producer. Threads start with the first requested batch, except the one that
+    /// exchanges samples with other ranks, which may start first.
     ///
     /// # Errors
-    /// `Usage` for datasets that cannot be read as the options say.
+    /// `Usage` for datasets that cannot be read with the options.
     pub(super) fn new(setup: Arc<Setup>) -> Result<Self> {
         let supply = Arc::new(setup.supply()?);
         let state = setup.start(0)?;
@@ -47,7 +47,7 @@ impl Producer {
         Ok(Self { setup, supply, board, state, running: None, token: Arc::default() })
     }
 
-    /// Returns where the next batch begins.
+    /// Returns the state at which the next batch begins.
     pub(super) fn state(&self) -> State {
         self.state
     }
@@ -56,29 +56,31 @@ impl Producer {
         self.running.is_some()
     }
 
-    /// Batches in the host's memory that were made and are not dropped yet.
+    /// Returns the number of live batches in host memory.
     pub(super) fn n_kept(&self) -> u64 {
         n_kept(&self.token)
     }
 
     /// Returns whether the next batch waits for one that the consumer keeps: `next_for` has let the
-    /// ring grow as far as its memory goes.
+    /// ring grow as far as its memory allows.
     pub(super) fn waits_for_memory(&self) -> bool {
         let running = self.running.as_ref().filter(|running| !running.is_foreign());
         running.is_some_and(|running| running.shared.lock().is_starved())
     }
 
-    /// Why direct reads come from the page cache or from memory, where they do.
+    /// Returns the reason if direct reads come from the page cache or memory.
     pub(super) fn cached_because(&self) -> Option<String> {
         self.supply.store.cached_because()
     }
 
-    /// Why moved rows are read from storage that were to come from their owners, where they are.
+    /// Returns the reason if moved rows are read from storage instead of received from their
+    /// owners.
     pub(super) fn exchange_failure(&self) -> Option<String> {
         self.own_board()?.failure()
     }
 
-    /// Leaves the exchange, and waits up to that time until the other ranks know; whether they do.
+    /// Leaves the exchange and waits at most `patience` until the other ranks know; returns whether
+    /// they do.
     pub(super) fn leave_exchange(&mut self, patience: Duration) -> bool {
         self.stop_at(self.state);
         let Some(board) = self.own_board() else { return true };
@@ -89,7 +91,7 @@ impl Producer {
     /// Ends the threads; the next batch begins at that state.
     pub(super) fn stop_at(&mut self, state: State) {
         if let Some(board) = self.own_board() {
-            // Those that wait for a sample wait no more.
+            // Releases the threads that wait for a sample.
             board.end();
         }
         if let Some(running) = self.running.take() {
@@ -102,17 +104,17 @@ impl Producer {
         self.state = state;
     }
 
-    /// The next batch, or what there is instead of it after that time.
+    /// Returns the next batch, or the reason for its absence after that time.
     ///
     /// # Errors
-    /// Those of samples, as the policy says; the epoch is over then.
+    /// The errors of samples, subject to the policy; the epoch is over then.
     pub(super) fn next_for(&mut self, patience: Duration) -> Result<Produced> {
         let is_foreign = self.board.as_ref().is_some_and(|board| board.is_foreign());
         if is_foreign || self.running.as_ref().is_some_and(Running::is_foreign) {
-            // We are a child of the process that had the threads. Its lock may be held for ever.
+            // This is a child of the process that had the threads. Its lock may be held forever.
             std::mem::forget((self.running.take(), self.board.take()));
-            // Neither can it be told whether a thread was filling a slot. What is in memory is
-            // left to the parent, and read again.
+            // Nor can we know whether a thread was filling a slot. So the memory is left to the
+            // parent, and its contents are read again.
             let fresh = Arc::new(self.setup.supply()?);
             std::mem::forget(std::mem::replace(&mut self.supply, fresh));
         }
@@ -145,7 +147,7 @@ impl Producer {
         drop(queue);
         match next {
             Next::Done(done) => {
-                // It may have been the last one.
+                // This may have been the last row.
                 shared.wake_workers();
                 self.setup.counters.delivered(began.elapsed(), running.began.elapsed());
                 let (batch, device_rows) = threads::batch(shared, done, &self.token)?;
@@ -179,13 +181,13 @@ impl Producer {
         Running::start(shared).inspect_err(|_| board.end())
     }
 
-    /// The board, unless this process was forked off the one whose thread fills it.
+    /// Returns the board, unless this process is a fork of the one with the thread that fills it.
     fn own_board(&self) -> Option<&Arc<Board>> {
         self.board.as_ref().filter(|board| !board.is_foreign())
     }
 }
 
-/// Batches of which each has this token.
+/// Counts the batches that share this token.
 fn n_kept(token: &Arc<()>) -> u64 {
     Arc::strong_count(token).saturating_sub(1) as u64
 }

@@ -1,7 +1,7 @@
-//! Which thread does what next: batches in the making, in order.
+//! The schedule of the threads: batches in the making, in order.
 //!
-//! One lock guards the whole state; it is held for the time it takes to hand out a row or to take
-//! it back, never while anything is read or decoded.
+//! One lock guards the whole state. It is held only to hand out a row or to take it back, never
+//! during a read or a decode.
 
 use crate::{
     batch::RowFacts,
@@ -15,25 +15,24 @@ use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
 use std::collections::VecDeque;
 
-/// A row that is to be made.
+/// A row to make.
 pub(crate) struct Task {
     /// Number of the batch since the epoch's start in this process.
     pub(crate) batch: u64,
     pub(crate) row: usize,
     pub(crate) position: u64,
-    /// Rows that were claimed before it since the epoch's start in this process.
+    /// Number of earlier claims since the epoch's start in this process.
     pub(crate) number: u64,
-    /// True if it is the row that draws its sample, and not one that fills up a batch.
+    /// True if the row draws its sample, rather than fills up a batch.
     pub(crate) draws: bool,
     pub(crate) buffer: BytesMut,
-    /// Sample that a fetching thread has read already, or its error.
+    /// Result of a fetching thread, if one has read the sample.
     pub(crate) fetched: Option<Result<Fetched>>,
-    /// True if a GPU has failed with it, so that it must be decoded on the host.
+    /// True if the row failed on a GPU, so that the host must decode it.
     pub(crate) on_host: bool,
     pub(crate) device_row: Option<DeviceRow>,
 }
 
-/// A batch in the making.
 struct Open {
     step: u64,
     rows: Vec<Row>,
@@ -43,13 +42,13 @@ struct Open {
     error: Option<(usize, Error)>,
     claimed: usize,
     n_left: usize,
-    /// True while its rows are mixed, which are with the thread that does it.
+    /// True while a thread has its rows for mixing.
     is_away: bool,
     labels: Option<Column>,
     state: State,
 }
 
-/// The rows of a batch that are all made, while they are mixed.
+/// The complete rows of a batch while they are mixed.
 pub(super) struct Made {
     pub(super) batch: u64,
     pub(super) step: u64,
@@ -58,7 +57,7 @@ pub(super) struct Made {
     pub(super) facts: Vec<Option<RowFacts>>,
 }
 
-/// A batch whose rows are all made.
+/// A batch with all its rows made.
 pub(crate) struct Done {
     pub(crate) step: u64,
     pub(crate) images: BytesMut,
@@ -69,28 +68,26 @@ pub(crate) struct Done {
     pub(crate) state: State,
 }
 
-/// State of the next batch, as the consumer finds it.
 pub(crate) enum Next {
     /// The next batch, in order.
     Done(Done),
-    /// It failed; the epoch is over.
+    /// The batch failed; the epoch is over.
     Failed(Error),
     /// The epoch is over.
     End,
-    /// It is still in the making.
+    /// The batch is still in the making.
     NotYet,
 }
 
-/// The state under the lock.
 pub(crate) struct Queue {
     cursor: Option<Cursor>,
     row_bytes: usize,
-    /// Batches in the making, in order; the first is the next to be handed over.
+    /// Batches in the making, in order; the first is the next to deliver.
     open: VecDeque<Open>,
     first: u64,
     n_claimed: u64,
     free: Vec<BytesMut>,
-    /// Buffers that may still be allocated.
+    /// Number of buffers that may still be allocated.
     affordable: usize,
     fetched: VecDeque<Task>,
     pub(crate) stopped: bool,
@@ -111,7 +108,7 @@ impl Queue {
         }
     }
 
-    /// The next row that no thread has claimed, from the oldest batch on.
+    /// Claims the next free row, from the oldest batch on.
     pub(crate) fn claim(&mut self, batch_rows: usize) -> Option<Task> {
         if self.stopped {
             return None;
@@ -139,12 +136,12 @@ impl Queue {
         })
     }
 
-    /// Opens the next batch that has rows, if there is a buffer for it; whether there is a row to
-    /// claim now.
+    /// Opens the next batch with rows, if there is a buffer for it; returns whether there is a row
+    /// to claim.
     fn begin_batch(&mut self, batch_rows: usize) -> bool {
         loop {
             let Some(cursor) = &mut self.cursor else { return false };
-            // At the end no buffer is needed to see it.
+            // Seeing the end needs no buffer.
             if self.free.is_empty() && self.affordable == 0 && cursor.remaining() > 0 {
                 return false;
             }
@@ -173,7 +170,7 @@ impl Queue {
                 labels: None,
                 state: step.state,
             });
-            // A rank may have no row of a short last batch; the batch comes nevertheless.
+            // A rank may have no row of a short last batch; the batch is delivered nevertheless.
             if n_rows > 0 {
                 return true;
             }
@@ -189,12 +186,11 @@ impl Queue {
             && self.cursor.as_ref().is_some_and(|cursor| cursor.remaining() > 0)
     }
 
-    /// Allows one more buffer.
     pub(crate) fn grow(&mut self) {
         self.affordable += 1;
     }
 
-    /// A row that is read and waits for a decoding thread.
+    /// Returns a row that was read and waits for a decoding thread.
     pub(crate) fn take_fetched(&mut self) -> Option<Task> {
         if self.stopped { None } else { self.fetched.pop_front() }
     }
@@ -204,7 +200,7 @@ impl Queue {
         self.fetched.push_back(task);
     }
 
-    /// Takes a row back. True when its batch is complete now.
+    /// Takes a finished row back. Returns true if that completes its batch.
     pub(crate) fn finish(&mut self, task: Task, made: Result<RowFacts>) -> bool {
         let Some(number) = task.batch.checked_sub(self.first) else { return false };
         let Some(open) = self.open.get_mut(number as usize) else { return false };
@@ -220,7 +216,7 @@ impl Queue {
                     *slot = Some(facts);
                 }
             }
-            // Of several errors that of the first row, whichever came first.
+            // Of several errors, that of the first row wins, whichever came first.
             Err(error) => match &open.error {
                 Some((row, _)) if *row < task.row => {}
                 _ => open.error = Some((task.row, error)),
@@ -230,8 +226,8 @@ impl Queue {
         open.n_left == 0
     }
 
-    /// Hands out the rows of a batch that is complete, to be mixed, unless it has failed. It is not
-    /// handed over before they come back.
+    /// Hands out the rows of a complete batch for mixing, unless it failed. The batch is not
+    /// delivered before they return.
     pub(super) fn take_made(&mut self, batch: u64) -> Option<Made> {
         let open = self.open.get_mut(batch.checked_sub(self.first)? as usize)?;
         if open.n_left > 0 || open.error.is_some() {
@@ -248,7 +244,7 @@ impl Queue {
         })
     }
 
-    /// Takes them back, with what became of the labels.
+    /// Takes the mixed rows and their labels back.
     pub(super) fn put_made(&mut self, made: Made, labels: Result<Column>) {
         let Some(number) = made.batch.checked_sub(self.first) else { return };
         let Some(open) = self.open.get_mut(number as usize) else { return };
@@ -260,12 +256,11 @@ impl Queue {
         }
     }
 
-    /// Returns whether every batch was handed over.
+    /// Returns whether every batch was delivered.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.cursor.is_none() && self.open.is_empty()
     }
 
-    /// Returns what the consumer gets next.
     pub(crate) fn next(&mut self) -> Next {
         match self.open.front() {
             Some(open) if open.n_left > 0 || open.is_away => return Next::NotYet,
@@ -298,7 +293,7 @@ impl Queue {
         }
     }
 
-    /// A buffer came back from the consumer.
+    /// Takes a buffer back from the consumer.
     pub(crate) fn give_back(&mut self, buffer: BytesMut) {
         self.free.push(buffer);
     }

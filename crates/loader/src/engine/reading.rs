@@ -1,4 +1,4 @@
-//! Samples from storage, read again where that may help.
+//! Reads of samples from storage, with retries if they may help.
 use super::setup::Setup;
 use crate::{
     dataset::{Datasets, Fetched, Located},
@@ -14,7 +14,6 @@ use std::{
     thread,
 };
 
-/// Context for reading samples.
 pub(crate) struct Reading<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) store: &'a Store,
@@ -26,7 +25,7 @@ impl Reading<'_> {
     /// Reads the sample at a place.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The errors of the reader.
     pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
         let Self { setup: Setup { groups, counters, options, .. }, store, datasets, stopped } =
             self;
@@ -51,9 +50,9 @@ impl Reading<'_> {
     }
 }
 
-/// A panic while a sample was worked on, as an error of the sample. To be caught is safe: what
-/// a thread keeps between samples are buffers, which the next sample overwrites, and decoders,
-/// which are replaced after they were taken for work.
+/// Converts a panic over a sample to an error of the sample. Catching it is safe: a thread keeps
+/// only buffers between samples, which the next sample overwrites, and decoders, which are replaced
+/// after they were taken for work.
 pub(super) fn panicked(datasets: &Datasets, located: Located, panic: &(dyn Any + Send)) -> Error {
     let key = datasets.key(located);
     Error::sample(key, format!("a panic, which is a bug: {}", message(panic)))

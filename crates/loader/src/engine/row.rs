@@ -1,5 +1,5 @@
-//! One row: its sample is read, checked, decoded and written into the memory of the batch, or left
-//! to a GPU.
+//! One row: reads, checks and decodes its sample and writes it into the memory of the batch, or
+//! leaves it to a GPU.
 use super::{
     epoch::{Chosen, Epoch, Remedy},
     queue::Task,
@@ -28,7 +28,7 @@ use std::{
     time::Instant,
 };
 
-/// Makes rows of an epoch, one at a time. Each thread that decodes has its own.
+/// Makes rows of an epoch, one at a time. Each decoding thread has one.
 pub(crate) struct RowMaker {
     pub(super) epoch: Arc<Epoch>,
     pub(super) decoder: Decoder,
@@ -37,14 +37,14 @@ pub(crate) struct RowMaker {
     follower: Option<Follower>,
 }
 
-/// Contents of a row beside its pixels.
+/// Contents of a row besides its pixels.
 pub(super) struct Shown {
     pub(super) values: RowValues,
     pub(super) followed: Option<Box<Followed>>,
 }
 
 impl From<RowValues> for Shown {
-    /// Contents of a row in which nothing follows the image.
+    /// Creates the contents of a row without fields that follow the image.
     fn from(values: RowValues) -> Self {
         Self { values, followed: None }
     }
@@ -52,7 +52,7 @@ impl From<RowValues> for Shown {
 
 impl RowMaker {
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for invalid options.
     pub(crate) fn new(epoch: Arc<Epoch>) -> Result<Self> {
         let options = &epoch.setup.options;
         let renderer = Renderer::new(options.output, options.augment)?;
@@ -61,15 +61,14 @@ impl RowMaker {
         Ok(Self { epoch, decoder: Decoder::new(), renderer, pixels: Vec::new(), follower })
     }
 
-    /// Makes a row of its sample, or leaves it to a GPU, or does with it what the policy for
-    /// failures says.
+    /// Makes a row of its sample, leaves it to a GPU, or applies the policy for failures.
     ///
     /// # Errors
-    /// Where failures are raised those of the sample, else when there are too many of them or
-    /// nothing can take the sample's place.
+    /// The error of the sample if failures are raised; else if there are too many failures, or no
+    /// sample can substitute.
     pub(crate) fn fill(&mut self, task: &mut Task) -> Result<RowFacts> {
         let n_samples = self.epoch.n_samples.max(1);
-        // What reading it gave, if it was read already.
+        // The result of the read, if the sample was read already.
         let mut first = task.fetched.take();
         let mut last_error = None;
         for tried in 0..=SUBSTITUTES.min(n_samples - 1) {
@@ -102,8 +101,8 @@ impl RowMaker {
         Err(self.epoch.exhausted(&self.epoch.at(task.position)?, last_error))
     }
 
-    /// Makes a row outside of a batch, on the host; `fetched` is its sample, where it was read
-    /// already. Returns what it turned out to be, and its bytes.
+    /// Makes a row outside a batch, on the host; `fetched` is its sample, if it was read already.
+    /// Returns the row's facts and bytes.
     ///
     /// # Errors
     /// As [`fill`](Self::fill).
@@ -129,7 +128,7 @@ impl RowMaker {
         Ok((RowFacts { filled: facts.filled && valid, ..facts }, task.buffer))
     }
 
-    /// Lets the row show a sample; returns what the row tells of it.
+    /// Makes the row show a sample; returns the contents besides the pixels.
     fn show(
         &mut self,
         sample: &Chosen,
@@ -163,20 +162,20 @@ impl RowMaker {
                 Some(made) => {
                     let followed;
                     (task.device_row, followed) = made?;
-                    // What is left to the GPU counts when that has decoded it.
+                    // A row that is left to the GPU counts once it is decoded.
                     if task.device_row.is_none() {
                         self.epoch.count(sample);
                     }
                     return Ok(followed.unwrap_or_else(|| values.into()));
                 }
-                // Another sample could not be read meanwhile, so that this one may have been
-                // zeros. It is read again: from now on as a copy.
+                // Meanwhile another sample could not be read, so that the bytes of this one may
+                // have been zeros. It is read again: from now on as a copy.
                 None => fetched = self.epoch.read(sample.place)?,
             }
         }
     }
 
-    /// Writes the row, unless a GPU decodes the image, and lets fields follow it.
+    /// Writes the row, unless a GPU decodes the image, and transforms the fields that follow it.
     fn make(
         &mut self,
         sample: &Chosen,
@@ -187,7 +186,7 @@ impl RowMaker {
         let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);
         let geometry = self.epoch.geometry(sample, size);
-        // A GPU does not know what a photo is turned by.
+        // The GPU's decoder does not turn photos.
         let offload = self.epoch.setup.offload.as_ref().filter(|_| !task.on_host && turned <= 1);
         if let Some(decoding) = offload.and_then(|offload| offload.decoding(&fetched)) {
             let steps = self.epoch.steps(sample);
@@ -216,10 +215,10 @@ impl RowMaker {
         Ok((None, Some(Shown { values, followed })))
     }
 
-    /// Lets fields follow the image, and changes their values; `None` where none do.
+    /// Transforms the fields that follow the image, and their values; `None` without such fields.
     ///
     /// # Errors
-    /// Those of the fields, of their sample.
+    /// The errors of the fields of their sample.
     pub(super) fn follow(
         &mut self,
         leader: &Leader<'_>,

@@ -1,6 +1,6 @@
-//! What a loader is made of: the same for all its epochs and threads.
+//! The parts of a loader that are the same for all its epochs and threads.
 //!
-//! The parts of the loader know nothing of [`Options`]: each gets what is its own from here.
+//! The parts of the loader do not see [`Options`]: each gets its share from here.
 use crate::{
     batch::Shape,
     dataset::{Datasets, Label},
@@ -34,8 +34,8 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// # Errors
-    /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
-    /// `Corrupt` for a quarantine file.
+    /// `Usage`, with the name of the invalid option or of the dataset that does not fit it; `Io`
+    /// and `Corrupt` for a quarantine file.
     pub(crate) fn new(
         datasets: Datasets,
         options: Options,
@@ -45,7 +45,7 @@ impl Setup {
         let datasets = datasets.showing(&options.label, &asked(&options), options.batch_size)?;
         refuse_following(datasets.fields(), &options)?;
         let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
-        // By a list of classes they are the same everywhere.
+        // With a list of classes the numbers are the same everywhere.
         let are_compared = has_several && options.classes.is_none();
         let categories = are_compared.then(Categories::default);
         let Options { batch_size, output, seed, .. } = options;
@@ -55,8 +55,8 @@ impl Setup {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
-        // Crops, augmentations and mixing are not part of it, nor is the size at which images are drawn: they
-        // may change between two runs.
+        // Crops, augmentations, mixing and the size of drawn images are not included: they may
+        // change between two runs.
         let keep = KeepOptions {
             bytes: options.cache_bytes,
             policy: options.cache_policy,
@@ -99,12 +99,12 @@ impl Setup {
         Err(Error::usage("batch_size", what))
     }
 
-    /// Returns whether batches have labels that are integers.
+    /// Returns whether batches have integer labels.
     pub(crate) fn has_int_labels(&self) -> bool {
         self.options.label != Label::None && self.datasets.fields().label().is_none()
     }
 
-    /// A supply without open files.
+    /// Creates a supply without open files.
     ///
     /// # Errors
     /// As [`Supply::new`].
@@ -123,7 +123,7 @@ impl Setup {
         Supply::new(datasets, groups, &supply)
     }
 
-    /// How ranks exchange samples, if they do.
+    /// Returns the options of the exchange between ranks, if there is one.
     pub(super) fn exchanging(&self) -> Option<ExchangeOptions> {
         let Options { world, ahead_bytes, .. } = self.options;
         let exchange = self.options.exchange.clone().filter(|_| world.size > 1)?;
@@ -141,15 +141,15 @@ impl Setup {
         FollowOptions { decode: self.decoding(), crop, mask_fill, objects }
     }
 
-    /// The order of an epoch.
+    /// Returns the order of an epoch.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for invalid options.
     pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
         self.groups.order(epoch)
     }
 
-    /// The steps of an epoch on this rank.
+    /// Returns the steps of an epoch on this rank.
     ///
     /// # Errors
     /// As [`order`](Self::order).
@@ -165,18 +165,18 @@ impl Setup {
         }
     }
 
-    /// The rank that is asked for a sample, where another cache than that of this rank owns it. The
-    /// ranks of a cache share what they are asked for.
+    /// Returns the rank to ask for a sample that a cache other than this rank's owns. The ranks of
+    /// a cache share the requests to it.
     pub(crate) fn rank_to_ask(&self, place: Place) -> Option<u32> {
         let slot = self.groups.owners()?.of(place)?;
         let n_ranks = self.options.ranks_per_cache;
         let which = slot.index.checked_rem(n_ranks.into())?;
         let is_elsewhere = slot.cache != self.options.cache();
-        // Less than the ranks of a cache, and together a rank.
+        // Less than the number of ranks of a cache; with the cache's first rank it gives a rank.
         is_elsewhere.then(|| slot.cache * n_ranks + which as u32)
     }
 
-    /// The state before the first batch of an epoch.
+    /// Returns the state before the first batch of an epoch.
     ///
     /// # Errors
     /// As [`order`](Self::order).
@@ -184,20 +184,20 @@ impl Setup {
         Ok(self.steps(epoch)?.start(self.fingerprint).state())
     }
 
-    /// The steps after a state.
+    /// Returns the steps after a state.
     ///
     /// # Errors
-    /// `Usage` when the state is of other datasets or another seed.
+    /// `Usage` if the state has other datasets or another seed.
     pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
         self.steps(state.epoch)?.resume(self.fingerprint, state)
     }
 
-    /// Returns whether batches tell how each row shows its image.
+    /// Returns whether batches describe the placement of the image in each row.
     pub(crate) fn tells_geometry(&self) -> bool {
         self.options.geometry || self.datasets.fields().follow()
     }
 
-    /// The shape of a batch with so many rows.
+    /// Returns the shape of a batch with that number of rows.
     pub(crate) fn shape(&self, rows: usize) -> Shape {
         let output = self.options.output;
         let (width, height) = output.size;
@@ -205,10 +205,10 @@ impl Setup {
     }
 }
 
-/// Opens the GPU that the options name, if they name one.
+/// Opens the GPU in the options, if there is one.
 ///
 /// # Errors
-/// As [`Device::open`]; `Usage` for options that a GPU has no use for.
+/// As [`Device::open`]; `Usage` for options that a GPU does not support.
 pub(super) fn open_device(datasets: &Datasets, options: &Options) -> Result<Option<Device>> {
     let Some(device) = &options.device else { return Ok(None) };
     options.check_device(device)?;
@@ -227,7 +227,7 @@ fn asked(options: &Options) -> Asked<'_> {
     }
 }
 
-/// Refuses fields that follow the image where rows are not of one image, or not made here.
+/// Refuses fields that follow the image if rows show several images, or are made elsewhere.
 fn refuse_following(fields: &Fields, options: &Options) -> Result<()> {
     if let Some(mix) = options.mix.filter(|_| fields.follow()) {
         // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.

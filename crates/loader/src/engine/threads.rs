@@ -1,4 +1,4 @@
-//! What the threads of an epoch do.
+//! The threads of an epoch.
 
 use super::{
     ahead,
@@ -23,22 +23,20 @@ use std::{
     time::Instant,
 };
 
-/// The threads of an epoch.
 pub(super) struct Running {
     pub(super) shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     pub(super) began: Instant,
 }
 
-/// State that the threads share.
 pub(super) struct Shared {
     queue: Mutex<Queue>,
     work: Condvar,
-    /// A row was read that has to be decoded. Not the same threads wait for this: a single
-    /// notification must not wake one that has no use for it.
+    /// Signals a row that was read and has to be decoded. Other threads wait for this than for
+    /// work: a single notification must not wake a thread that cannot use it.
     arrived: Condvar,
     pub(super) ready: Condvar,
-    /// Window of samples to read ahead, where that is of use.
+    /// Window of samples to read ahead, if a dataset can use it.
     ahead: Option<Window<'static, Located>>,
     process: u32,
     pub(super) epoch: Arc<Epoch>,
@@ -48,7 +46,7 @@ impl Running {
     /// Starts the threads.
     ///
     /// # Errors
-    /// `Io` when the system has no thread left; none runs then.
+    /// `Io` if the system has no thread left; none runs then.
     pub(super) fn start(shared: Shared) -> Result<Self> {
         let mut running =
             Self { shared: Arc::new(shared), threads: Vec::new(), began: Instant::now() };
@@ -66,7 +64,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Returns whether the threads belong to another process, of which this one was forked off.
+    /// Returns whether the threads belong to another process, from which this one was forked.
     pub(super) fn is_foreign(&self) -> bool {
         self.shared.process != process::id()
     }
@@ -124,7 +122,7 @@ impl Shared {
         self.arrived.notify_all();
     }
 
-    /// A decoding thread; it `claims` rows when no other threads read for it.
+    /// Runs a decoding thread; it `claims` rows if no other threads read for it.
     fn decode(&self, mut rows: RowMaker, claims: bool) {
         let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
@@ -140,7 +138,7 @@ impl Shared {
                 continue;
             };
             drop(queue);
-            // Of a row that was fetched already, another thread has said so.
+            // For a fetched row, another thread has announced this.
             let number = claims.then_some(task.number);
             let made = self.reading(number, || rows.fill(&mut task));
             let batch = task.batch;
@@ -152,7 +150,7 @@ impl Shared {
         }
     }
 
-    /// A thread that only reads.
+    /// Runs a thread that only reads.
     fn fetch(&self) {
         let batch_rows = self.epoch.setup.options.batch_size as usize;
         let mut queue = self.lock();
@@ -174,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Reads what the row of that number needs, in the order of what is announced.
+    /// Reads the sample of that claim, in the order of the announcements.
     fn reading<T>(&self, number: Option<u64>, read: impl FnOnce() -> T) -> T {
         let (Some(ahead), Some(number)) = (&self.ahead, number) else { return read() };
         ahead.before(number);
@@ -184,7 +182,7 @@ impl Shared {
     }
 
     /// Waits for work. A thread that finds none may have opened a batch without rows, or found the
-    /// end: the consumer has to look.
+    /// end, so that it wakes the consumer to check.
     fn wait<'a>(
         &'a self,
         queue: MutexGuard<'a, Queue>,
@@ -202,8 +200,8 @@ impl Shared {
 impl Home for Shared {
     fn give_back(&self, buffer: BytesMut) {
         if self.process != process::id() {
-            // A batch that a forked child inherited: the lock may be held by a thread that the
-            // child does not have.
+            // A batch that a forked child inherited: a thread that the child does not have may hold
+            // the lock.
             return;
         }
         self.lock().give_back(buffer);
@@ -211,10 +209,10 @@ impl Home for Shared {
     }
 }
 
-/// A batch for the consumer, and the rows of it that are left to a GPU.
+/// Creates a batch for the consumer, and its rows that are left to a GPU.
 ///
 /// # Errors
-/// `Usage` for fields that a batch cannot hold, which were refused when the loader was made.
+/// `Usage` for fields that a batch cannot hold, which were refused when the loader was created.
 pub(super) fn batch(
     shared: &Arc<Shared>,
     done: Done,
@@ -235,7 +233,7 @@ pub(super) fn batch(
         labels: match &setup.mixing {
             Some(mixing) => Some(match labels {
                 Some(labels) => labels,
-                // Of a batch without rows none was the last.
+                // A batch without rows has no last row.
                 None => mixing.labels(&blend, std::iter::empty())?,
             }),
             None => setup

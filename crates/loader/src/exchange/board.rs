@@ -1,4 +1,4 @@
-//! Where the threads that make rows and the one that takes part in rounds meet.
+//! Connects the threads that make rows to the thread that takes part in rounds.
 use super::{
     message::{Head, Standing},
     rounds::N_STEPS,
@@ -12,43 +12,43 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time for which a rank that has nothing to ask stays away from others that may have, at most.
+/// Longest time that a rank without requests stays away from others that may have some.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The same right after a rank had something to ask: the next epoch may begin soon. Each pause
-/// after it is twice as long.
+/// First pause after a rank had requests: the next epoch may begin soon. Each further pause is
+/// twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
-/// Which samples of moved rows were asked for, and which are here.
+/// The requested samples of moved rows, and those that have arrived.
 pub(crate) struct Board {
     state: Mutex<State>,
     changed: Condvar,
-    /// Steps that are asked for ahead of the last batch that was handed over.
+    /// Number of steps requested beyond the last delivered batch.
     n_ahead: u64,
-    /// Bytes of samples that are asked for, and not taken yet.
+    /// Limit on the bytes of samples that are requested and not yet taken.
     max_bytes: u64,
     process: u32,
 }
 
 #[derive(Default)]
 struct State {
-    /// Counts epochs that were begun; what belongs to another one is of no use any more.
+    /// Counts the epochs begun; data of an earlier one are of no use.
     number: u64,
     /// An epoch that the thread has not seen yet.
     begun: Option<(Arc<Epoch>, Cursor)>,
-    /// Rows of it are being made.
+    /// True while its rows are made.
     is_running: bool,
     n_delivered: u64,
     delivered: Standing,
-    /// All rows that moved at positions below were looked at.
+    /// All moved rows at positions below were planned.
     planned: u64,
-    /// Those of them that were asked for, by position.
+    /// The requested ones of them, by position.
     rows: BTreeMap<u64, Row>,
     n_bytes: u64,
     is_closing: bool,
-    /// Why there are no rounds any more.
+    /// The reason for the end of the rounds.
     ended: Option<String>,
-    /// A row had to be read from storage for that.
+    /// True if a row had to be read from storage because of that.
     was_missed: bool,
 }
 
@@ -59,18 +59,18 @@ struct Row {
 
 enum Sample {
     Asked,
-    /// In a box, because rows are moved within the map.
+    /// Boxed, because rows are moved within the map.
     Here(Box<Fetched>),
     Missing,
 }
 
-/// The steps of an epoch for which samples are asked for.
+/// The steps of an epoch for which samples are requested.
 pub(super) struct Session {
     number: u64,
     pub(super) epoch: Arc<Epoch>,
     pub(super) cursor: Cursor,
     pub(super) standing: Standing,
-    /// Steps of the epoch that were asked for since it began here.
+    /// Number of steps of the epoch requested since it began here.
     pub(super) n_asked: u64,
 }
 
@@ -82,14 +82,13 @@ pub(super) struct Part {
     pause: Duration,
 }
 
-/// Action of a rank in the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It asks for the samples of its next step.
+    /// Request the samples of the next step.
     Ask,
-    /// It answers only.
+    /// Answer only.
     Answer,
-    /// It says that it leaves.
+    /// Announce that this rank leaves.
     Leave,
 }
 
@@ -99,13 +98,13 @@ impl Board {
         Self { state, changed, n_ahead, max_bytes, process: process::id() }
     }
 
-    /// Returns whether the thread belongs to another process, of which this one was forked off: it
-    /// may have held the lock.
+    /// Returns whether the thread belongs to another process, from which this one was forked: the
+    /// thread may have held the lock.
     pub(crate) fn is_foreign(&self) -> bool {
         self.process != process::id()
     }
 
-    /// Rows of an epoch are going to be made, those of the steps of the cursor.
+    /// Begins the steps of the cursor: their rows will be made.
     pub(crate) fn begin(&self, epoch: Arc<Epoch>, cursor: Cursor) {
         let mut state = self.lock();
         state.forget_rows();
@@ -117,7 +116,7 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// No more rows of the epoch are going to be made.
+    /// Ends the epoch: no more of its rows will be made.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.forget_rows();
@@ -126,13 +125,13 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// A batch was handed over, that of step number `step` of the epoch, and all positions below
-    /// `consumed` are done with.
+    /// Records a delivered batch, that of step number `step` of the epoch: all positions below
+    /// `consumed` are finished.
     pub(crate) fn delivered(&self, epoch: u64, step: u64, consumed: u64) {
         let mut state = self.lock();
         state.n_delivered += 1;
         state.delivered = Standing { epoch, n_steps: step.saturating_add(1) };
-        // Of rows that found their sample elsewhere in the end.
+        // Rows that found their sample elsewhere in the end.
         let rest = state.rows.split_off(&consumed);
         let done = std::mem::replace(&mut state.rows, rest);
         let n_bytes = done.values().map(|row| row.n_bytes).sum();
@@ -140,11 +139,11 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// The sample of a moved row at a position, from its owner, as soon as it is here; `None` where
-    /// it does not come.
+    /// Returns the sample of a moved row at a position from its owner when it arrives; `None` if it
+    /// does not come.
     ///
     /// # Errors
-    /// `Cancelled` when no one wants the row any more.
+    /// `Cancelled` if the row is no longer needed.
     pub(crate) fn take(&self, position: u64) -> Result<Option<Fetched>> {
         let mut state = self.lock();
         loop {
@@ -166,33 +165,33 @@ impl Board {
         }
     }
 
-    /// Returns whether samples of moved rows are still asked for.
+    /// Returns whether samples of moved rows are still requested.
     pub(crate) fn is_open(&self) -> bool {
         self.lock().ended.is_none()
     }
 
-    /// Why rows were read from storage that were to come from their owners: what ended the
-    /// exchange, if that cost a row.
+    /// Returns the reason if rows were read from storage instead of received from their owners: the
+    /// failure that ended the exchange, if it cost a row.
     pub(crate) fn failure(&self) -> Option<String> {
         let state = self.lock();
         state.ended.clone().filter(|_| state.was_missed)
     }
 
-    /// This rank leaves, as soon as no other one needs it for steps that are done here.
+    /// Lets this rank leave once no other rank needs it for steps that are done here.
     pub(crate) fn close(&self) {
         self.end();
         self.lock().is_closing = true;
         self.changed.notify_all();
     }
 
-    /// Waits until there are no rounds any more, up to that time; whether it is so.
+    /// Waits at most `patience` for the end of the rounds; returns whether they have ended.
     pub(crate) fn wait_for_end(&self, patience: Duration) -> bool {
         let is_going_on = |state: &mut State| state.ended.is_none();
         let waited = self.changed.wait_timeout_while(self.lock(), patience, is_going_on);
         waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
-    /// Waits for what is to be done in the next round.
+    /// Waits for the action of the next round.
     pub(super) fn turn(&self, part: &mut Part) -> Turn {
         let begin = Instant::now();
         let Part { session, standing, others, pause } = part;
@@ -203,9 +202,9 @@ impl Board {
             } else if !state.is_running {
                 *session = None;
             }
-            // Who makes no rows has no use for what was asked for ahead of them.
+            // A rank that makes no rows has no use for samples requested ahead of them.
             *standing = session.as_ref().map_or(state.delivered, |session| session.standing);
-            // A rank that leaves waits for those that have not begun the epoch, too.
+            // A rank that leaves also waits for those that have not begun the epoch.
             let is_awaited = |head: &&Head| head.is_active || state.is_closing;
             if others.iter().filter(is_awaited).any(|head| head.standing < *standing) {
                 return Turn::Answer;
@@ -218,7 +217,7 @@ impl Board {
                     if n_asked <= state.n_delivered.saturating_add(self.n_ahead) {
                         return Turn::Ask;
                     }
-                    // A batch is going to be taken, and no one waits for this rank before that.
+                    // A batch will be taken first, and until then no rank waits for this one.
                     patience = LONGEST_PAUSE;
                 }
                 _ if state.is_closing => return Turn::Leave,
@@ -238,8 +237,8 @@ impl Board {
         }
     }
 
-    /// Writes down that the samples of these rows, with their bytes, are asked for, and that no
-    /// others are at positions below `end`. Returns which of them there is room for.
+    /// Records the requests for the samples of these rows, given with their bytes, and that there
+    /// are no others at positions below `end`. Returns for each whether there is room.
     pub(super) fn ask(&self, session: &Session, rows: &[(u64, u64)], end: u64) -> Vec<bool> {
         let mut state = self.lock();
         if state.number != session.number || !state.is_running {
@@ -260,7 +259,7 @@ impl Board {
         asked
     }
 
-    /// Records what came of the row at a position that was asked for.
+    /// Records the answer for the row at a position.
     pub(super) fn answered(&self, session: &Session, position: u64, fetched: Option<Fetched>) {
         let mut state = self.lock();
         if state.number != session.number {
@@ -272,7 +271,7 @@ impl Board {
         }
     }
 
-    /// There are no more rounds.
+    /// Ends the rounds.
     pub(super) fn finish(&self, why: String) {
         self.lock().ended = Some(why);
         self.changed.notify_all();
@@ -312,7 +311,7 @@ impl Session {
         Self { number, epoch, cursor, standing, n_asked: 0 }
     }
 
-    /// There are steps that were not asked for.
+    /// Returns whether there are steps without requests.
     pub(super) fn is_active(&self) -> bool {
         self.cursor.remaining() > 0
     }
@@ -328,7 +327,7 @@ mod tests {
         Head { identity: 7, standing, is_active, leaves: false }
     }
 
-    /// Turn of a rank whose loader was closed after four steps of an epoch.
+    /// Returns the turn of a rank with a loader closed after four steps of an epoch.
     fn last_turn(others: &[Head]) -> Turn {
         let board = Board::new(3, 100);
         (0..4).for_each(|step| board.delivered(2, step, 10 * step));
@@ -352,7 +351,7 @@ mod tests {
         assert!(board.take(0).is_err());
         board.finish("rank 1 is gone".into());
         assert!(board.wait_for_end(Duration::MAX) && !board.is_open());
-        // No one has missed it.
+        // The end cost no row.
         assert_eq!(board.failure(), None);
     }
 }

@@ -1,15 +1,15 @@
-//! What ranks send each other. It is never stored, and all ranks of a training are of one version.
+//! Messages between ranks. They are never stored, and all ranks of a training run the same version.
 //!
 //! ```text
 //! first call     4  "fdx1"
 //!                4  flags: 1 active, 2 leaves
-//!                8  identity of what is loaded: datasets, label, fields, seed, owners
+//!                8  identity of the load: datasets, label, fields, seed, owners
 //!                8  epoch
-//!                8  steps of it that were asked for
-//!           12 n    samples that are wanted: 4 stratum, 8 number in it
+//!                8  number of requested steps
+//!           12 n    requested samples: 4 stratum, 8 number in it
 //! second call    4  "fdx1"
-//!             n *   8  length of what follows the checksum; 0, and no more, for none
-//!                   8  XXH3-64 of it
+//!             n *   8  length of the rest after the checksum; 0, and no more, for none
+//!                   8  XXH3-64 of the rest
 //!                  12  the sample: 4 stratum, 8 number in it
 //!                      the sample as in a folder of the cache: a line of JSON, image, fields,
 //!                      entry points
@@ -24,7 +24,7 @@ const MAGIC: [u8; 4] = *b"fdx1";
 const IS_ACTIVE: u32 = 1;
 const LEAVES: u32 = 2;
 
-/// Progress of a rank; the rank with the smaller one is behind.
+/// Progress of a rank; the rank with the smaller value is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Standing {
     pub(super) epoch: u64,
@@ -34,16 +34,16 @@ pub(super) struct Standing {
 /// Announcement of a rank to all others in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
-    /// Tells what is loaded from anything else.
+    /// Differs between any two loads that must not exchange samples.
     pub(super) identity: u64,
     pub(super) standing: Standing,
-    /// Its epoch has steps that it has not asked for.
+    /// The rank has steps in its epoch that it has not requested.
     pub(super) is_active: bool,
     pub(super) leaves: bool,
 }
 
 impl Head {
-    /// The message to a rank of which these samples are wanted.
+    /// Encodes the message to a rank with requests for these samples.
     pub(super) fn asking_for(&self, places: impl Iterator<Item = Place>) -> Vec<u8> {
         let flag = |is: bool, flag| if is { flag } else { 0 };
         let flags = flag(self.is_active, IS_ACTIVE) | flag(self.leaves, LEAVES);
@@ -56,8 +56,8 @@ impl Head {
         message
     }
 
-    /// Reads the head of a rank and the places that it wants; `None` for a message of something
-    /// else.
+    /// Parses a message into the head of a rank and its requested places; `None` for any other
+    /// message.
     pub(super) fn read(message: &[u8]) -> Option<(Self, Vec<Place>)> {
         let mut rest = Rest(message);
         (rest.take()? == MAGIC).then_some(())?;
@@ -74,7 +74,7 @@ impl Head {
     }
 }
 
-/// The message with these samples; `None` for those that are not sent.
+/// Encodes a message with these samples; `None` marks those that are not sent.
 pub(super) fn with_samples(samples: &[(Place, Option<Fetched>)]) -> Vec<u8> {
     let mut message = MAGIC.to_vec();
     for (place, fetched) in samples {
@@ -93,8 +93,8 @@ pub(super) fn with_samples(samples: &[(Place, Option<Fetched>)]) -> Vec<u8> {
     message
 }
 
-/// The samples of a message, in the order in which they were asked for; `None` for each that was
-/// not sent, or did not come as it was sent.
+/// Parses the samples of a message, in the order of the requests; `None` for each that was not
+/// sent, or was damaged on the way.
 pub(super) fn samples(message: Vec<u8>, asked: &[Place]) -> Vec<Option<Fetched>> {
     let message = Bytes::from(message);
     let mut at = MAGIC.len();
@@ -131,7 +131,7 @@ fn place_of([a, b, c, d, id @ ..]: [u8; PLACE_BYTES]) -> Place {
     Place { stratum: u32::from_le_bytes([a, b, c, d]), id: u64::from_le_bytes(id) }
 }
 
-/// Part of a message that is not read yet.
+/// The unread part of a message.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
@@ -229,7 +229,7 @@ mod tests {
         for len in 0..message.len() {
             assert!(samples(message[..len].to_vec(), &asked).iter().flatten().count() < 2);
         }
-        // A sample that was not asked for is none.
+        // A sample that was not requested counts as missing.
         let other = samples(message, &[4, 9, 2].map(place));
         assert_eq!(other.iter().map(Option::is_some).collect::<Vec<_>>(), [false, false, true]);
     }

@@ -18,47 +18,46 @@ use std::{
     thread,
 };
 
-/// Samples that an owner reads at a time, of those that it has not kept yet.
+/// Number of samples that an owner reads at a time, if it has not kept them yet.
 const N_READERS: usize = 8;
 
 /// Steps that share a round, counted from the start of the epoch.
 pub(super) const N_STEPS: u64 = 4;
 
-/// Steps that are asked for beyond those whose batches are being made.
+/// Number of steps requested beyond those of the batches in the making.
 const N_AHEAD: u64 = N_STEPS + 2;
 
-/// The part of a rank in the exchange.
+/// One rank's side of the exchange.
 struct Rounds {
     setup: Arc<Setup>,
     supply: Arc<Supply>,
     options: ExchangeOptions,
     board: Arc<Board>,
     part: Part,
-    /// Why this rank leaves with the next round.
+    /// Reason for this rank to leave with the next round.
     leaving: Option<String>,
 }
 
-/// A sample that is wanted of its owner.
+/// A sample to request from its owner.
 struct Wanted {
     position: u64,
     place: Place,
     rank: u32,
 }
 
-/// How ranks exchange samples.
 pub(crate) struct ExchangeOptions {
     pub(crate) exchange: Arc<dyn Exchange>,
     pub(crate) world: World,
-    /// Bytes that are asked for ahead, and that a rank sends in a round.
+    /// Limit on the bytes requested ahead, and on those that a rank sends in a round.
     pub(crate) ahead_bytes: u64,
-    /// Batches that are made ahead.
+    /// Number of batches made ahead.
     pub(crate) n_buffers: usize,
 }
 
 /// Starts the thread.
 ///
 /// # Errors
-/// `Io` when the system has no thread left.
+/// `Io` if the system has no thread left.
 pub(crate) fn start(
     setup: &Arc<Setup>,
     supply: &Arc<Supply>,
@@ -74,7 +73,7 @@ pub(crate) fn start(
         part: Part::default(),
         leaving: None,
     };
-    // No one waits for it to end: other ranks decide when that is.
+    // The thread is detached: other ranks decide when it ends.
     thread::Builder::new()
         .name("exchange".into())
         .spawn(move || rounds.run())
@@ -92,7 +91,7 @@ impl Rounds {
                 }
             }
         };
-        // Of a transport: no row must wait for a thread that is gone.
+        // A panic of the transport: no row may wait for a thread that is gone.
         let ended = catch_unwind(AssertUnwindSafe(rounds));
         board.finish(ended.unwrap_or_else(|_| "the transport panicked".into()));
     }
@@ -100,7 +99,7 @@ impl Rounds {
     /// Takes part in a round.
     ///
     /// # Errors
-    /// Why there are no more.
+    /// The reason if there are no more rounds.
     fn round(&mut self) -> Result<(), String> {
         let turn = match &self.leaving {
             None => self.board.turn(&mut self.part),
@@ -129,7 +128,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Plans the requests for the next steps: samples of rows whose owners are other ranks.
+    /// Plans the requests for the next steps: samples of rows that other ranks own.
     fn plan(&mut self) -> Vec<Wanted> {
         let Some(session) = &mut self.part.session else { return Vec::new() };
         let mut wanted = Vec::new();
@@ -144,13 +143,14 @@ impl Rounds {
         self.part.standing = session.standing;
         wanted
     }
-    /// Reads the requests of the ranks: the places that each wants of this one.
+    /// Parses the requests to this rank: the places, by requesting rank.
     fn heard(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<Place>>, String> {
         self.part.others.clear();
         let mut asked = Vec::with_capacity(messages.len());
         for (rank, message) in (0_u32..).zip(&messages) {
             let Some((head, places)) = Head::read(message) else {
-                // The others do not know, so this rank takes part once more to say that it leaves.
+                // The others do not know, so that this rank takes part once more to announce that
+                // it leaves.
                 self.leaving = Some(format!("rank {rank} sent something else than a request"));
                 asked.push(Vec::new());
                 continue;
@@ -171,7 +171,7 @@ impl Rounds {
         Ok(asked)
     }
 
-    /// The samples that are wanted of this rank.
+    /// Returns the samples that the ranks requested from this one.
     fn answers(&self, asked: &[Vec<Place>]) -> Vec<Vec<u8>> {
         let all: Vec<Place> = asked.concat();
         let n_new = all.iter().filter(|place| !self.supply.has(**place)).count();
@@ -187,7 +187,7 @@ impl Rounds {
                 let readers: Vec<_> =
                     chunks.map(|places| (places.len(), scope.spawn(move || own(places)))).collect();
                 let samples = readers.into_iter().flat_map(|(n, reader)| {
-                    // A panic is caught where a sample is read; another one costs these.
+                    // The reader catches panics of a sample; any other panic costs these samples.
                     reader.join().unwrap_or_else(|_| vec![None; n])
                 });
                 samples.collect()
@@ -207,8 +207,8 @@ impl Rounds {
         asked.iter().map(&mut samples).collect()
     }
 
-    /// A sample that this rank owns, from memory or, once, from storage. One that cannot be read is
-    /// left to the rank that asks, whose row it fails.
+    /// Returns a sample that this rank owns, from memory or, once, from storage. An unreadable one
+    /// is left to the requesting rank: the row fails there.
     fn own(&self, place: Place) -> Option<Fetched> {
         let Self { setup, supply, .. } = self;
         let stopped = AtomicBool::new(false);
@@ -227,7 +227,7 @@ impl Rounds {
     }
 }
 
-/// The samples to ask for in a step, which the board knows from now on.
+/// Returns the samples to request for a step, and records them on the board.
 fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
     let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
         let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
@@ -239,7 +239,7 @@ fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
     wanted
 }
 
-/// The error of the transport, on one line.
+/// Formats the error of the transport on one line.
 fn said(error: &io::Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }

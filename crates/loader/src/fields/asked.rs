@@ -1,7 +1,7 @@
 use crate::{follow::ObjectOptions, transform::Crop};
 use std::sync::Arc;
 
-/// The fields that batches are asked to show, and how their rows are made.
+/// The requested fields of batches, and the options for making their rows.
 pub(crate) struct Asked<'a> {
     pub(crate) fields: &'a [String],
     pub(crate) masks: &'a [String],
@@ -13,7 +13,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Names of all fields that batches show beside images and labels.
+    /// Returns the names of all fields in batches besides images and labels.
     pub(super) fn names(&self) -> Vec<String> {
         let mut names = self.fields.to_vec();
         let objects = self.objects.map(|objects| &objects.field);

@@ -1,4 +1,4 @@
-//! The objects of a sample's image, as a JSON document tells them.
+//! The objects in a sample's image, from a JSON document.
 //!
 //! ```json
 //! {"size": [640, 480], "bbox": [[10, 20, 300, 200]], "category": [17], "area": [38000.5],
@@ -6,9 +6,9 @@
 //!  "keypoints": [[100, 80, 2, 0, 0, 0]]}
 //! ```
 //!
-//! Lists of equal length, of which all but `bbox` may be missing; a list of objects with these keys
-//! says the same. `document` finds them and says which list holds the classes. Bytes from outside:
-//! nothing is taken for granted.
+//! The lists have equal length, and all except `bbox` may be missing; a list of objects with these
+//! keys is equivalent. `document` finds the lists and decides which of them holds the classes. The
+//! bytes come from outside, so that everything is checked.
 use super::document::{Document, Flag};
 use fdconvert_core::{RunLengths, StoredRunLengths, Turn, objects::ClassNumbers};
 use serde::{
@@ -20,50 +20,49 @@ use std::fmt;
 /// Annotations of the objects in an image, in pixels of an image of `size`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Annotations {
-    /// Width and height of the image that the coordinates are of; `None` for that of the stored one.
+    /// Width and height of the image that the coordinates refer to; `None` for the stored image.
     pub size: Option<[f64; 2]>,
     /// Left, top, width and height.
     pub boxes: Vec<[f64; 4]>,
-    /// Number of the class.
+    /// Class numbers.
     pub category: Option<Vec<i64>>,
-    /// Pixels of the object, as stored.
+    /// Areas of the objects in pixels, as stored.
     pub area: Option<Vec<f64>>,
-    /// 1 for a group of objects that are not told apart.
+    /// 1 for a group of objects that are not annotated separately.
     pub iscrowd: Option<Vec<i64>>,
-    /// Number of the annotation.
+    /// Annotation numbers.
     pub id: Option<Vec<i64>>,
-    /// Of each object x, y and visibility; all have as many, or none.
+    /// x, y and visibility of each object's keypoints; all objects have the same number, or none.
     pub keypoints: Option<Vec<Vec<[f64; 3]>>>,
-    /// Of each object its polygons.
+    /// Polygons of each object.
     pub polygons: Option<Vec<Vec<Vec<[f64; 2]>>>>,
-    /// Of each object its mask, where that is told as run lengths and not as polygons. All have one
-    /// size: that of the document, if it tells one.
+    /// Mask of each object that is stored as run lengths and not as polygons. All have one size:
+    /// that of the document, if it has one.
     pub run_lengths: Option<Vec<Option<RunLengths>>>,
 }
 
-/// Documents of more bytes are refused: what is made of one takes several times as much memory.
+/// Larger documents are refused: parsed, one takes several times as much memory.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The largest coordinate: far beyond any image, and exact enough in whatever it is scaled to.
+/// The largest coordinate: far beyond any image, and small enough to stay exact when scaled.
 const MAX_COORDINATE: f64 = 1e9;
 
 impl Annotations {
-    /// Reads a document; `segmentations` are only read where they are asked for. `null`, and a document
-    /// all of whose lists are empty, stand for an image without objects. Objects without anything that
-    /// could be a class have none.
+    /// Parses a document, with segmentations only if `segmentations`. `null`, and a document with
+    /// only empty lists, mean an image without objects. Objects without a possible class have none.
     ///
     /// # Errors
-    /// What is wrong with it, in words: text that is not such a document, lists of other lengths,
-    /// classes that are texts or in a list that is not known for one, numbers that are not finite or no coordinates, and run lengths that do not add up or are of
-    /// another size.
+    /// A description of the error: text that is not such a document, lists of different lengths,
+    /// classes that are texts or in a list that is not known for one, numbers that are not finite
+    /// or not coordinates, and run lengths that do not add up or have another size.
     pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
         Self::numbered(json, segmentations, None)
     }
 
-    /// The same with the numbers of a list of classes.
+    /// Parses a document with the class numbers of a list.
     ///
     /// # Errors
-    /// Those of [`parse`](Self::parse), and a class that is not on the list.
+    /// The errors of [`parse`](Self::parse), and a class that is not in the list.
     pub(crate) fn numbered(
         json: &[u8],
         segmentations: bool,
@@ -83,7 +82,7 @@ impl Annotations {
         }
     }
 
-    /// All but the segmentations, and these beside it.
+    /// Parses everything except the segmentations, and returns these separately.
     fn of<S>(
         mut document: Document<S>,
         classes: Option<&ClassNumbers>,
@@ -113,7 +112,7 @@ impl Annotations {
         Ok((found, document.segmentation))
     }
 
-    /// The same objects of the image that is turned so.
+    /// Transforms the objects to the coordinates of the turned image.
     pub(super) fn turned(mut self, turn: Turn) -> Result<Self, String> {
         self.size = Some(turn.after());
         self.boxes.iter_mut().for_each(|bbox| *bbox = turn.bbox(*bbox));
@@ -152,7 +151,7 @@ impl Annotations {
         let boxes = self.boxes.iter().flatten();
         let points = self.keypoints.iter().flatten().flatten().flatten();
         let polygons = self.polygons.iter().flatten().flatten().flatten().flatten();
-        // Comparisons with what is not a number are false.
+        // Comparisons with NaN are false.
         let is_sound = |value: &&f64| value.abs() <= MAX_COORDINATE;
         match boxes.chain(points).chain(polygons).find(|value| !is_sound(value)) {
             Some(value) => Err(format!("{value} is not a coordinate: they are within 1e9")),
@@ -178,7 +177,6 @@ fn keypoints(lists: Vec<Option<Vec<f64>>>) -> Result<Vec<Vec<[f64; 3]>>, String>
     each.collect()
 }
 
-/// The shape of an object.
 enum Segmentation {
     Polygons(Vec<Vec<f64>>),
     RunLengths(StoredRunLengths),
@@ -186,7 +184,7 @@ enum Segmentation {
 
 type Shapes = (Vec<Vec<Vec<[f64; 2]>>>, Vec<Option<RunLengths>>);
 
-/// The polygons of each object, and its run lengths.
+/// Separates the polygons and the run lengths of the objects.
 fn shapes(segmentations: Vec<Segmentation>) -> Result<Shapes, String> {
     let points = |object: usize, list: &Vec<f64>| match list.as_chunks::<2>() {
         (points, []) => Ok(points.to_vec()),

@@ -1,4 +1,4 @@
-//! The lists of a document of objects, and which of them holds the classes.
+//! The lists in a document of objects, and the choice of the one that holds the classes.
 use fdconvert_core::objects::{
     BOXES, CLASS_NAMES, CLASSES, ClassNumbers, Entries, ObjectClasses, transposed,
 };
@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Map, Value as Json};
 use std::{fmt, marker::PhantomData};
 
-/// Lists that are no classes, though they may be of integers or of texts.
+/// Lists that do not hold classes, although they may have integers or texts.
 const OTHERS: [&str; 14] = [
     "attributes",
     "bbox_id",
@@ -27,7 +27,7 @@ const OTHERS: [&str; 14] = [
     "visibility",
 ];
 
-/// The lists as they are stored, where the shapes are read as `S`.
+/// The stored lists, with the shapes parsed as `S`.
 pub(super) struct Document<S> {
     pub(super) size: Option<[f64; 2]>,
     bbox: Option<Vec<[f64; 4]>>,
@@ -36,11 +36,11 @@ pub(super) struct Document<S> {
     pub(super) id: Option<Vec<Option<i64>>>,
     pub(super) keypoints: Option<Vec<Option<Vec<f64>>>>,
     pub(super) segmentation: Option<Vec<S>>,
-    /// Lists of any other name that may hold the classes.
+    /// Other lists, by name, that may hold the classes.
     others: Vec<(String, Entries)>,
 }
 
-/// A flag, as a number or not.
+/// A flag: a boolean or a number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Flag {
@@ -65,7 +65,7 @@ impl<S> Default for Document<S> {
 }
 
 impl<S: DeserializeOwned> Document<S> {
-    /// Reads a document; `null` is one without objects.
+    /// Parses a document; `null` is one without objects.
     pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
         let document: Self = serde_json::from_slice(json)
             .map_err(|error| format!("its JSON cannot be read: {error}"))?;
@@ -79,12 +79,12 @@ impl<S: DeserializeOwned> Document<S> {
 }
 
 impl<S> Document<S> {
-    /// The boxes of the objects.
+    /// Takes the boxes of the objects.
     pub(super) fn boxes(&mut self) -> Vec<[f64; 4]> {
         self.bbox.take().unwrap_or_default()
     }
 
-    /// The lists beside the boxes that have entries.
+    /// Returns the names of the non-empty lists besides the boxes.
     fn keys(&self) -> Vec<&str> {
         fn len<T>(list: &Option<Vec<T>>) -> usize {
             list.as_ref().map_or(0, Vec::len)
@@ -100,8 +100,8 @@ impl<S> Document<S> {
         known.into_iter().chain(others).filter(|(_, len)| *len > 0).map(|(name, _)| name).collect()
     }
 
-    /// The numbers of the classes, by a list of names where there is one; `None` where nothing could be
-    /// one. Lists of other lengths than that of the boxes are refused.
+    /// Returns the class numbers, by a list of names if there is one; `None` if no list could hold
+    /// classes. Lists with another length than the boxes are refused.
     pub(super) fn classes(
         &mut self,
         wanted: Option<&ClassNumbers>,

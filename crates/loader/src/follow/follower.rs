@@ -8,15 +8,14 @@ use crate::{
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value};
 
-/// Geometry and objects of a row, where any of its fields follows the image.
+/// Geometry and objects of a row with a field that follows the image.
 #[derive(Debug, Clone)]
 pub(crate) struct Followed {
     pub(crate) geometry: RowGeometry,
-    /// Those of the one row, if they were asked for.
+    /// The objects of this one row, if they were requested.
     pub(crate) objects: Option<Objects>,
 }
 
-/// How fields follow the image.
 #[derive(Debug, Clone)]
 pub(crate) struct FollowOptions {
     pub(crate) decode: DecodeOptions,
@@ -25,30 +24,30 @@ pub(crate) struct FollowOptions {
     pub(crate) objects: Option<ObjectOptions>,
 }
 
-/// Lets fields follow the image; one for each thread that decodes, for its buffers.
+/// Transforms fields that follow the image; one for each decoding thread, for its buffers.
 pub(crate) struct Follower {
     options: FollowOptions,
     renderer: Renderer,
     nearest: Nearest,
     pixels: Vec<u8>,
-    /// Images that were rounded to 8 bits since this was looked at.
+    /// Number of images that were rounded to 8 bits since this was read.
     pub(crate) n_rounded: u64,
 }
 
-/// The row that is made.
+/// The image of the row, which the fields follow.
 pub(crate) struct Leader<'a> {
     pub(crate) dataset: u32,
     pub(crate) key: &'a str,
     pub(crate) geometry: &'a Geometry,
-    /// The size of its image, upright.
+    /// Size of its image after turning.
     pub(crate) source: (u32, u32),
-    /// As it is stored; `None` for one that is drawn.
+    /// The stored image; `None` for one that is drawn.
     pub(crate) image: Option<&'a Encoded>,
 }
 
 impl Leader<'_> {
-    /// Objects in the coordinates of the image as it is shown: turned by EXIF, or as it is stored.
-    /// They are of the upright image, unless their size is that of the stored one alone.
+    /// Converts objects to the coordinates of the shown image: turned by EXIF, or as stored. They
+    /// refer to the upright image, unless their size matches only the stored one.
     fn in_frame(&self, objects: Annotations, orient: bool) -> Result<Annotations, String> {
         let Some(image) = self.image.filter(|_| !objects.boxes.is_empty()) else {
             return Ok(objects);
@@ -69,7 +68,7 @@ impl Leader<'_> {
 
 impl Follower {
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for invalid options.
     pub(crate) fn new(options: FollowOptions) -> Result<Self> {
         let (size, layout) = (options.decode.size, Layout::Nhwc);
         let output = Output { size, dtype: DType::U8, layout, normalise: None };
@@ -78,10 +77,10 @@ impl Follower {
         Ok(Self { options, renderer, nearest, pixels, n_rounded: 0 })
     }
 
-    /// Lets the fields of a row follow, and changes those values that do.
+    /// Transforms the fields of a row, and replaces their values.
     ///
     /// # Errors
-    /// `Sample` or `Limit`, naming key and field.
+    /// `Sample` or `Limit`, with key and field.
     pub(crate) fn follow(
         &mut self,
         decoder: &mut Decoder,
@@ -121,7 +120,7 @@ impl Follower {
         Ok(followed)
     }
 
-    /// Single values, by the nearest neighbour.
+    /// Moves single values by nearest neighbour.
     fn levels(
         &mut self,
         decoder: &mut Decoder,
@@ -145,7 +144,7 @@ impl Follower {
             (2, Role::Mask { is_wide: true } | Role::Depth) => {
                 self.nearest.take::<2>(&self.pixels, width, fill)
             }
-            // Levels of another scale than the rest has.
+            // Levels with another scale than the others have.
             (_, Role::Depth) => {
                 return Err(named.error(
                     "it has values of 8 bits or fewer, and the first sample of the dataset, which \
@@ -168,7 +167,7 @@ impl Follower {
         Ok(Value::Array(row.into()))
     }
 
-    /// An image as the first one.
+    /// Transforms an image like the first one.
     fn image(
         &mut self,
         decoder: &mut Decoder,
@@ -190,7 +189,7 @@ impl Follower {
                 .map_err(|error| named.wrap(error))?;
         self.n_rounded += u64::from(part.is_rounded);
         let mut row = vec![0; self.renderer.output().n_bytes()];
-        // Nothing is drawn at random without augmentations.
+        // Without augmentations there are no random choices.
         let nothing = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };
         let region = part.region(&self.pixels);
         self.renderer
@@ -211,7 +210,7 @@ impl Named<'_> {
         Error::sample(self.key, format!("its field `{}`: {what}", self.field))
     }
 
-    /// An error of decoding, with the field that it is about.
+    /// Adds the field to an error of decoding.
     fn wrap(&self, error: Error) -> Error {
         match error {
             Error::Sample { what, .. } => {

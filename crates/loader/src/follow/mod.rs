@@ -1,20 +1,20 @@
-//! Fields that follow the image of their sample: what is known of its pixels is moved as they are.
+//! Fields that follow the image of their sample: they are moved as its pixels are.
 //!
 //! ```text
-//! roles        which of the fields that were asked for follow, and as what
-//! placement    Geometry, size of the image -> where its pixels come to lie (RowGeometry), and which
-//!              of them each pixel of the row shows, by the nearest neighbour (Nearest)
-//! document     the JSON of a sample's objects: its lists, and which of them holds the classes
-//! annotations  what it says, checked
+//! roles        the requested fields that follow, each with its role
+//! placement    Geometry, size of the image -> place of its pixels (RowGeometry), and the nearest
+//!              one for each pixel of the row (Nearest)
+//! document     the JSON of a sample's objects: its lists, and the one that holds the classes
+//! annotations  the checked contents of the document
 //! objects      the same in the pixels of the row, and the objects of all rows of a batch
-//! runs         masks of objects that are told as run lengths, by the same nearest neighbour
-//! follower     puts them together for one row; each thread that decodes has one
+//! runs         masks of objects as run lengths, by the same nearest neighbour
+//! follower     combines them for one row; each decoding thread has one
 //! ```
 //!
-//! A crop is drawn once for a sample, for its first image. All else is computed from that, so that
-//! nothing here draws random numbers, and a loader without such fields has no follower.
+//! A crop is drawn once for a sample, for its first image. Everything else is computed from it, so
+//! that nothing here draws random numbers, and a loader without such fields has no follower.
 //!
-//! Deliberately absent: colours of further images are not augmented, and nothing is normalised.
+//! Deliberately absent: augmentation of the colours of further images, and normalisation.
 
 mod annotations;
 mod document;

@@ -1,34 +1,34 @@
-//! Objects in the pixels of the rows that show them.
+//! Objects in pixels of their rows.
 use super::{Annotations, RowGeometry, RunLengthMasks, placement::Nearest};
 use fdconvert_core::{Error, Result, RunLengths};
 
-/// Which field tells the objects of a sample's image, and what becomes of them.
+/// Choice of the field with the objects of a sample's image, and their treatment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectOptions {
-    /// A field of JSON, of the form that [`Annotations`] have.
+    /// Name of a JSON field in the form of [`Annotations`].
     pub field: String,
-    /// Objects whose box has a side of fewer pixels of the row are left out, with all that is known
-    /// of them: as torchvision's `SanitizeBoundingBoxes(min_size=...)` does.
+    /// Smallest side of a box in pixels of the row. Objects with smaller boxes are left out with
+    /// all their annotations, like torchvision's `SanitizeBoundingBoxes(min_size=...)`.
     pub min_box: f32,
-    /// Which keypoint takes the place of each one when left and right are exchanged: left and right
-    /// eyes, for example. Empty where they keep their order.
+    /// For each keypoint, the one that replaces it when left and right are exchanged: left and
+    /// right eyes, for example. Empty to keep their order.
     pub keypoint_flip: Vec<usize>,
-    /// Polygons are shown, and masks that are told as run lengths.
+    /// Show polygons, and masks stored as run lengths.
     pub segmentations: bool,
 }
 
 impl ObjectOptions {
-    /// The objects that a field tells, with a box of one pixel at least.
+    /// Creates options for the objects of a field, with boxes of at least one pixel.
     #[must_use]
     pub fn of(field: impl Into<String>) -> Self {
         let (field, keypoint_flip) = (field.into(), Vec::new());
         Self { field, min_box: 1.0, keypoint_flip, segmentations: true }
     }
 
-    /// Refuses what cannot be in rows of that size.
+    /// Refuses options that do not work for rows of that size.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     pub(crate) fn check(&self, (width, height): (u32, u32)) -> Result<()> {
         if !(0.0..=width.min(height) as f32).contains(&self.min_box) {
             let what = format!(
@@ -47,54 +47,54 @@ impl ObjectOptions {
     }
 }
 
-/// The objects of all rows of a batch, one after the other, in pixels of the rows.
+/// Objects of all rows of a batch, one after the other, in pixels of the rows.
 ///
-/// Of what a document does not tell while another one of the batch does, `category` and `id` are -1,
-/// `iscrowd` is 0, `area` is not a number, and keypoints are zero and not visible.
+/// If a document lacks a list that another document of the batch has, its objects have -1 for
+/// `category` and `id`, 0 for `iscrowd`, NaN for `area`, and zero, invisible keypoints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
-    /// Offset of the first object of each row, and at the end the number of objects.
+    /// Offset of each row's first object, followed by the number of objects.
     pub offsets: Vec<i64>,
     /// Left, top, right and bottom, within the row.
     pub boxes: Vec<[f32; 4]>,
-    /// The class of each.
+    /// Class of each object.
     pub category: Vec<i64>,
-    /// As stored: not that of the part that is shown.
+    /// Areas as stored, not those of the shown part.
     pub area: Option<Vec<f32>>,
-    /// 1 for groups that are not told apart.
+    /// 1 for groups that are not annotated separately.
     pub iscrowd: Option<Vec<i64>>,
-    /// As stored.
+    /// Annotation numbers as stored.
     pub id: Option<Vec<i64>>,
-    /// The keypoints of each.
+    /// Keypoints of each object.
     pub keypoints: Option<Keypoints>,
-    /// The polygons of all of them.
+    /// Polygons of all objects.
     pub polygons: Option<Polygons>,
-    /// The masks of those that tell run lengths.
+    /// Masks of the objects with run lengths.
     pub run_lengths: Option<RunLengthMasks>,
 }
 
-/// As many keypoints for each object.
+/// Keypoints, the same number for each object.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Keypoints {
     /// Number of keypoints of each object.
     pub per_object: usize,
-    /// x, y and visibility, object by object; 0 for those outside of the row, which keep their
-    /// coordinates.
+    /// x, y and visibility, object by object; the visibility is 0 for keypoints outside the row,
+    /// which keep their coordinates.
     pub points: Vec<[f32; 3]>,
 }
 
-/// Polygons, which may reach out of their row.
+/// Polygons, which may extend beyond their row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polygons {
     /// x and y, polygon by polygon.
     pub points: Vec<[f32; 2]>,
-    /// Offset of the first point of each polygon, and at the end the number of points.
+    /// Offset of each polygon's first point, followed by the number of points.
     pub offsets: Vec<i64>,
-    /// The object that each polygon belongs to, by its place in the boxes.
+    /// Object of each polygon, as an index into the boxes.
     pub objects: Vec<i64>,
 }
 
-/// Numbers of keypoints that a batch may have: few would be worth more memory.
+/// Limit on the keypoint numbers in a batch: beyond it, they would take too much memory.
 const MAX_KEYPOINTS: usize = 1 << 28;
 
 impl Default for Objects {
@@ -120,11 +120,11 @@ impl Default for Polygons {
 }
 
 impl Annotations {
-    /// The objects as a row shows them: the one row of what comes back.
+    /// Transforms the objects to a row; the result has this one row.
     ///
     /// # Errors
-    /// Why they cannot be shown: other keypoints than those that are to be exchanged, and masks that
-    /// are not of the image.
+    /// The reason why they cannot be shown: a number of keypoints that does not fit the exchange,
+    /// or masks that do not fit the image.
     pub(super) fn shown(
         self,
         (row, nearest): (&RowGeometry, &Nearest),
@@ -172,7 +172,7 @@ impl Annotations {
     }
 }
 
-/// Refuses masks of another size than the image, whose pixels they are.
+/// Refuses masks of another size than the image, because they consist of its pixels.
 fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Result<(), String> {
     match masks.iter().flatten().map(RunLengths::size).find(|size| *size != [height, width]) {
         Some([high, wide]) => Err(format!(
@@ -183,7 +183,6 @@ fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Resu
     }
 }
 
-/// The objects that stay.
 fn only<T>(all: Vec<T>, kept: &[bool]) -> Vec<T> {
     all.into_iter().zip(kept).filter_map(|(it, kept)| kept.then_some(it)).collect()
 }
@@ -229,7 +228,7 @@ impl Moved<'_> {
         }
         let moved = |[x, y, visibility]: [f64; 3]| {
             let [x, y] = self.unflipped([x, y]);
-            // Keypoints are numbers of pixels, and not edges between them.
+            // Keypoints are pixel indices, not edges between pixels.
             let x = if flipped { width - 1.0 - x } else { x };
             let is_inside = (0.0..width).contains(&x) && (0.0..height).contains(&y);
             [x as f32, y as f32, if is_inside { visibility as f32 } else { 0.0 }]
@@ -266,16 +265,16 @@ impl Moved<'_> {
 }
 
 impl Objects {
-    /// Rows of the batch.
+    /// Returns the number of rows in the batch.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Puts the objects of rows together; `None` is a row without a sample.
+    /// Joins the objects of rows; `None` is a row without a sample.
     ///
     /// # Errors
-    /// `Usage` when they take too much memory.
+    /// `Usage` if they take too much memory.
     pub(crate) fn of_rows<'a>(
         rows: impl Iterator<Item = Option<&'a Self>> + Clone,
     ) -> Result<Self> {
@@ -331,7 +330,7 @@ impl Objects {
     }
 }
 
-/// Appends what a row tells of its objects, if it or a row before it tells anything.
+/// Appends a list of a row's objects, if this row or an earlier one has the list.
 fn append<T: Copy>(
     all: &mut Option<Vec<T>>,
     row: Option<&[T]>,

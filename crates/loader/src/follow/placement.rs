@@ -1,34 +1,35 @@
-//! Where the pixels of an image come to lie in their row.
+//! The placement of an image's pixels in their row.
 use crate::transform::{Area, Crop, Geometry, Rect, resized};
 
 /// Placement of the image of a sample in its row: `crop` is stretched over `area`, and then left
-/// and right are exchanged where it is `flipped`. A point (x, y) of the image is shown at
-/// `(x - crop.x) * area.width / crop.width + area.x`, as far as it is within the crop, and likewise
-/// for y; flipped, that is counted from the right edge of the row.
+/// and right are exchanged if `flipped`. A point (x, y) of the image within the crop appears at
+/// `(x - crop.x) * area.width / crop.width + area.x`, and likewise for y; if flipped, x counts from
+/// the right edge of the row.
 ///
 /// All zero in rows without a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RowGeometry {
-    /// Width and height of the image, upright where the loader turns it.
+    /// Width and height of the image, upright if the loader turns it.
     pub source: (u32, u32),
-    /// Part of the image that is shown, in its pixels. Whole numbers but for [`Crop::Center`].
+    /// Shown part of the image, in its pixels. Whole numbers except for [`Crop::Center`].
     pub crop: Rect,
-    /// Part of the row that shows it, before the flip: the whole row but for [`Crop::Letterbox`].
+    /// Part of the row that shows the crop, before the flip: the whole row except for
+    /// [`Crop::Letterbox`].
     pub area: Area,
     /// Width and height of the row.
     pub size: (u32, u32),
-    /// Left and right are exchanged.
+    /// Whether left and right are exchanged.
     pub flipped: bool,
 }
 
 impl RowGeometry {
-    /// The placement of an image of size `source` in rows of size `size`.
+    /// Creates the placement of an image of size `source` in rows of size `size`.
     pub(crate) fn new(geometry: &Geometry, source: (u32, u32), size: (u32, u32)) -> Self {
         let area = geometry.area(size);
         Self { source, crop: geometry.rect, area, size, flipped: geometry.flip }
     }
 
-    /// A point of the image in the row, where that is not flipped.
+    /// Maps a point of the image to the row before the flip.
     pub(crate) fn unflipped(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let Self { crop, area, .. } = self;
         [
@@ -38,26 +39,26 @@ impl RowGeometry {
     }
 }
 
-/// Which pixel of the image each pixel of a row shows: the nearest one to the left and above, as
-/// torchvision's `NEAREST` takes it.
+/// The image pixel for each pixel of a row: the nearest one to the left and above, like
+/// torchvision's `NEAREST`.
 #[derive(Debug, Default)]
 pub(crate) struct Nearest {
-    /// Column of the image by column of the row, from the left as it is shown.
+    /// Column of the image for each column of the row, from the left of the row.
     columns: Vec<u32>,
     rows: Vec<u32>,
 }
 
-/// Mark of what is left around the image.
+/// Marks pixels around the image.
 const NOTHING: u32 = u32::MAX;
 
 impl Nearest {
-    /// Height and width of the row.
+    /// Returns height and width of the row.
     pub(super) fn size(&self) -> [u32; 2] {
         [self.rows.len() as u32, self.columns.len() as u32]
     }
 
-    /// For each column of a row the one that it shows of a mask of that size, and the same for rows.
-    /// A mask of another size than the image is resized to the image's size first.
+    /// Returns, for each column of a row, the column of a mask of that size, and the same for rows.
+    /// A mask of another size than the image is first resized to the image's size.
     pub(super) fn lines(&self, source: (u32, u32), mask: (u32, u32)) -> [Vec<Option<u32>>; 2] {
         let lines = |places: &[u32], source: u32, mask: u32| {
             let axis = Axis::of_part(0.0, mask.into(), source);
@@ -68,7 +69,7 @@ impl Nearest {
         [lines(&self.columns, source.0, mask.0), lines(&self.rows, source.1, mask.1)]
     }
 
-    /// Computes them for a row.
+    /// Computes the pixels for a row.
     pub(crate) fn set(&mut self, crop: Crop, row: &RowGeometry) {
         let RowGeometry { source, crop: rect, area, size, flipped } = *row;
         let [horizontal, vertical] = match crop {
@@ -92,8 +93,8 @@ impl Nearest {
         }
     }
 
-    /// The pixels of a row, each of `N` bytes, of an image of that width; `fill` where there is
-    /// nothing.
+    /// Returns the pixels of a row, each of `N` bytes, of an image of that width; `fill` around the
+    /// image.
     pub(crate) fn take<const N: usize>(&self, pixels: &[u8], width: u32, fill: [u8; N]) -> Vec<u8> {
         let (pixels, _) = pixels.as_chunks::<N>();
         let mut row_bytes = vec![0; self.columns.len() * self.rows.len() * N];
@@ -110,7 +111,7 @@ impl Nearest {
     }
 }
 
-/// One axis of torchvision's steps: a part of the image is resized, and of that the row shows the
+/// One axis of torchvision's steps: a part of the image is resized, and the row shows the resized
 /// pixels from an offset on.
 struct Axis {
     from: f64,
@@ -120,17 +121,17 @@ struct Axis {
 }
 
 impl Axis {
-    /// A part that is resized as a whole.
+    /// An axis of a part that is resized as a whole.
     fn of_part(at: f64, length: f64, size: u32) -> Self {
         Self { from: at, length, resized: size.into(), offset: 0.0 }
     }
 
-    /// A whole image, resized to so many pixels, of which some are cut out. Where they are too few,
-    /// the part is enlarged, which torchvision does not do.
+    /// An axis of a whole image that is resized to a number of pixels and then cut. If these are
+    /// too few, the part is enlarged, which torchvision does not do.
     fn of_whole(at: f64, length: f64, size: u32, source: u32, resized: Option<f64>) -> Self {
         let source = f64::from(source);
         let (resized, offset) = match resized {
-            // What was computed from whole numbers is one again.
+            // A value computed from whole numbers becomes whole again.
             Some(resized) => (resized, (at * resized / source).round()),
             None => {
                 let resized = source * f64::from(size) / length;
@@ -140,7 +141,7 @@ impl Axis {
         Self { from: 0.0, length: source, resized, offset }
     }
 
-    /// The place in the image for each place of a row, of which an area shows it.
+    /// Returns the place in the image for each place of a row, of which an area shows the image.
     fn places(&self, (begin, n_shown): (u32, u32), size: u32, places: &mut Vec<u32>) {
         places.clear();
         places.extend((0..size).map(|at| match at.checked_sub(begin) {
@@ -149,10 +150,10 @@ impl Axis {
         }));
     }
 
-    /// The place in the image for one that is shown.
+    /// Returns the place in the image for a shown one.
     fn place(&self, at: u32) -> u32 {
-        // In single precision, as torch computes it: a product of double precision would be on the
-        // other side of some integers.
+        // In single precision, like torch: a product in double precision would be on the other side
+        // of some integers.
         let scale = self.length as f32 / self.resized as f32;
         let last = (self.length as u32).saturating_sub(1);
         let place = ((at as f32 + self.offset as f32) * scale).floor() as u32;

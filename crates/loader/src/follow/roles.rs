@@ -1,4 +1,4 @@
-//! Which fields follow the image, and as what.
+//! The role of each field that follows the image.
 use crate::fields::Asked;
 use fdconvert_codec::is_gray16;
 use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Reader, Result, Value};
@@ -8,26 +8,26 @@ use std::sync::Arc;
 /// Form in which a batch shows a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Its value, as it is stored.
+    /// The value as stored.
     Value,
-    /// A mask: single values by the nearest neighbour.
+    /// A mask: single values by nearest neighbour.
     Mask {
-        /// Values of two bytes.
+        /// True for values of two bytes.
         is_wide: bool,
     },
-    /// Gray of 16 bits, such as depth: likewise.
+    /// Gray of 16 bits, such as depth: like a mask.
     Depth,
-    /// An image as the first one, in three channels.
+    /// An image in three channels, like the first one.
     Image,
     /// The objects in the image.
     Objects,
 }
 
-/// Samples that are looked at for what a column holds: the first that can be read tells it.
+/// Number of samples probed for the contents of a column: the first readable one decides.
 const PROBED: u64 = 64;
 
 impl Role {
-    /// The role of a field that all datasets have.
+    /// Returns the role of a field that all datasets have.
     ///
     /// # Errors
     /// `Usage` for a mask that is not an image, and objects that are not JSON.
@@ -57,7 +57,7 @@ impl Role {
         })
     }
 
-    /// The kind of what a batch shows of a field, in rows of that size.
+    /// Returns the kind that batches show for a field, in rows of that size.
     pub(crate) fn shown(self, kind: &Kind, (width, height): (u32, u32)) -> Kind {
         let array = |dtype, channels: &[u64]| {
             let shape = [&[height.into(), width.into()], channels].concat();
@@ -72,8 +72,8 @@ impl Role {
     }
 }
 
-/// Returns whether a dataset has gray values of 16 bits in a field, by its first samples. What cannot
-/// be read is an error of its sample, when that is shown.
+/// Returns whether a dataset has gray values of 16 bits in a field, by its first samples. An
+/// unreadable sample fails only when a row shows it.
 fn is_wide<'a>(name: &str, mut readers: impl Iterator<Item = &'a Arc<dyn Reader>>) -> bool {
     readers.any(|reader| {
         let Some(position) = reader.schema().position(name) else { return false };

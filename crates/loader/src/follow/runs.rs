@@ -1,35 +1,35 @@
-//! Masks as run lengths in the rows that show them, without a pixel in between.
+//! Masks as run lengths in their rows, transformed without pixels.
 //!
-//! COCO's runs go down the columns of a mask. Each column of a row shows one column of the mask, and
-//! of that some rows, in their order: so a run of the mask is a run of what is shown of it, and what
-//! is looked at are the runs of the columns that are shown. What this costs depends on the row, and
-//! not on the size of the mask, which a hostile document may choose.
+//! COCO's runs go down the columns of a mask. Each column of a row shows one column of the mask,
+//! and of that column some rows, in order: so a run of the mask becomes a run of its shown part,
+//! and only the runs of shown columns matter. The cost depends on the row, not on the size of the
+//! mask, which a hostile document may choose.
 use super::placement::Nearest;
 use fdconvert_core::RunLengths;
 
-/// The masks of objects as run lengths, in pixels of their rows.
+/// Masks of objects as run lengths, in pixels of their rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunLengthMasks {
     /// Height and width of the rows.
     pub size: [u32; 2],
-    /// The runs of each mask, which add up to its pixels: down the columns from the left, in turn
-    /// outside and inside of the object, beginning outside.
+    /// Runs of each mask, which add up to its pixels: down the columns from the left, alternately
+    /// outside and inside the object, beginning outside.
     pub counts: Vec<u32>,
-    /// Offset of the first run of each mask, and at the end the number of runs.
+    /// Offset of each mask's first run, followed by the number of runs.
     pub offsets: Vec<i64>,
-    /// The object that each mask belongs to, by its place in the boxes.
+    /// Object of each mask, as an index into the boxes.
     pub objects: Vec<i64>,
 }
 
-/// Runs that the masks of one row may have: far beyond those of a thousand objects, and less memory
-/// than the largest document.
+/// Limit on the runs of the masks of one row: far beyond those of a thousand objects, and less
+/// memory than the largest document.
 const MAX_RUNS: usize = 1 << 24;
 
 impl RunLengthMasks {
-    /// Those of a row that shows an image of that size; the masks have one size.
+    /// Transforms the masks, which have one size, to a row that shows an image of that size.
     ///
     /// # Errors
-    /// Why they cannot be shown, in words: too many runs.
+    /// A description of the error: too many runs.
     pub(super) fn of_row(
         masks: &[Option<RunLengths>],
         nearest: &Nearest,
@@ -55,7 +55,7 @@ impl RunLengthMasks {
         Ok(all)
     }
 
-    /// Puts those of another row behind, of which there are `n_before` objects.
+    /// Appends the masks of another row, after `n_before` objects.
     pub(super) fn push(&mut self, row: &Self, n_before: usize) {
         let begin = self.counts.len() as i64;
         self.counts.extend(&row.counts);
@@ -63,23 +63,23 @@ impl RunLengthMasks {
         self.objects.extend(row.objects.iter().map(|object| object + n_before as i64));
     }
 
-    /// Those of no row yet.
+    /// Creates masks of no rows.
     pub(super) fn empty(size: [u32; 2]) -> Self {
         Self { size, counts: Vec::new(), offsets: vec![0], objects: Vec::new() }
     }
 }
 
-/// Part of masks of one size that a row shows.
+/// The part of masks of one size that a row shows.
 struct Shown {
-    /// Rows of the masks, from the top.
+    /// Number of rows of the masks.
     height: u32,
-    /// By column of the row.
+    /// Column of the mask for each column of the row.
     columns: Vec<Option<u32>>,
-    /// Rows without a mask, above it and below.
+    /// Rows of the row's image without a mask, above it and below.
     margins: [u32; 2],
-    /// Rows of the mask that stand between them, in their order.
+    /// Rows of the mask between the margins, in order.
     rows: Vec<u32>,
-    /// Ends of the runs of the mask at hand.
+    /// Ends of the current mask's runs.
     ends: Vec<u32>,
 }
 
@@ -94,7 +94,7 @@ impl Shown {
         Self { height, columns, margins, rows, ends: Vec::new() }
     }
 
-    /// Appends the runs of what is shown of a mask.
+    /// Appends the runs of the shown part of a mask.
     fn append(&mut self, mask: &[u32], counts: &mut Vec<u32>) {
         self.ends.clear();
         self.ends.extend(mask.iter().scan(0_u32, |end, run| {
@@ -119,7 +119,7 @@ impl Shown {
         let (mut rows, mut ends, mut run) = (&self.rows[..], &self.ends[..], 0);
         while let Some(first) = rows.first() {
             let at = begin.saturating_add(*first);
-            // In a column that one run fills, or in the next run of it, there is nothing to search.
+            // If one run, or the one after it, fills a column, no search is needed.
             let n_before = match ends {
                 [first, ..] if *first > at => 0,
                 [_, second, ..] if *second > at => 1,
@@ -135,10 +135,10 @@ impl Shown {
     }
 }
 
-/// Runs of pixels that are put together.
+/// Joins adjacent runs of pixels.
 struct Runs<'a> {
     counts: &'a mut Vec<u32>,
-    /// Of the last one, which is not among the counts yet.
+    /// State of the last run, which is not among the counts yet.
     is_inside: bool,
     length: u32,
 }

@@ -1,7 +1,7 @@
-//! The images: each row takes from the row before it, in place.
+//! Mixing of images: each row takes from the row before it, in place.
 //!
-//! The loops are over bytes and numbers side by side, without a branch, which compilers turn into
-//! vector instructions.
+//! The loops run over parallel bytes and numbers without a branch, so that compilers emit vector
+//! instructions.
 
 use super::Blend;
 use crate::transform::{Area, DType, Layout, Output};
@@ -11,11 +11,12 @@ use half::{
 };
 
 impl Blend {
-    /// Mixes the rows of a batch, which look as `output` says: each with the one before it, and the
-    /// first with the last. A single row stays as it is.
+    /// Mixes the rows of a batch, in the form of `output`: each with the one before it, and the
+    /// first with the last. A single row is unchanged.
     ///
-    /// Single-precision numbers have the bits of torchvision's. Half precision is computed in single
-    /// precision and rounded once. Bytes, which torchvision does not mix, become the nearest one.
+    /// Single-precision numbers have the bits of torchvision's. Half precision is computed in
+    /// single precision and rounded once. Bytes, which torchvision does not mix, are rounded to
+    /// nearest.
     pub fn mix_images<R: AsMut<[u8]>>(&self, output: &Output, rows: &mut [R]) {
         match *self {
             Self::None => {}
@@ -31,7 +32,7 @@ impl Blend {
         }
     }
 
-    /// Mixes rows of numbers as the images are mixed.
+    /// Mixes rows of numbers like the images.
     pub(super) fn mix_numbers<R: AsMut<[f32]>>(&self, rows: &mut [R]) {
         let (Self::MixUp { lambda } | Self::CutMix { lambda, .. }) = *self else { return };
         let weights = Weights::of(lambda);
@@ -59,10 +60,10 @@ impl Weights {
     }
 }
 
-/// Lets each row take from the one before it, and the first from the last.
+/// Applies `take` to each row and the one before it; the first takes from the last.
 fn roll<T: Clone, R: AsMut<[T]>>(rows: &mut [R], take: impl Fn(&mut [T], &[T])) {
     let [_, .., last] = rows else { return };
-    // From the end on: what a row takes from has not changed yet, so only the last one is copied.
+    // In reverse: the row before has not changed yet, so that only the last one is copied.
     let copy = last.as_mut().to_vec();
     for at in (1..rows.len()).rev() {
         let (before, rest) = rows.split_at_mut(at);
@@ -76,8 +77,8 @@ fn roll<T: Clone, R: AsMut<[T]>>(rows: &mut [R], take: impl Fn(&mut [T], &[T])) 
 }
 
 fn mix_bytes(weights: Weights, to: &mut [u8], from: &[u8]) {
-    /// 2^23: numbers between it and twice it are integers, so adding it rounds, and the lowest
-    /// byte of the sum is the result. A conversion that minds what does not fit takes longer.
+    /// 2^23: numbers between it and twice it are integers, so that adding it rounds, and the lowest
+    /// byte of the sum is the result. A checked conversion takes longer.
     const ROUNDS: f32 = 8_388_608.0;
     to.iter_mut().zip(from).for_each(|(to, from)| {
         let mixed = weights.mix(f32::from(*to), f32::from(*from));
@@ -92,7 +93,7 @@ fn mix_singles(weights: Weights, to: &mut [u8], from: &[u8]) {
     });
 }
 
-/// Numbers of half precision that are converted together, in buffers on the stack.
+/// Half-precision numbers are converted in blocks, in buffers on the stack.
 const BLOCK: usize = 256;
 
 fn mix_halves(weights: Weights, to: &mut [u8], from: &[u8]) {
@@ -112,7 +113,6 @@ fn widen(from: &[[u8; 2]], bits: &mut [u16; BLOCK], to: &mut [f32; BLOCK]) {
     bits.reinterpret_cast::<f16>().convert_to_f32_slice(to);
 }
 
-/// Copies a rectangle.
 fn paste(output: &Output, area: Area, to: &mut [u8], from: &[u8]) {
     let (width, height) = (output.size.0 as usize, output.size.1 as usize);
     let pixel_bytes = match output.layout {
@@ -122,7 +122,7 @@ fn paste(output: &Output, area: Area, to: &mut [u8], from: &[u8]) {
     let line_bytes = (width * pixel_bytes).max(1);
     let columns = area.x as usize * pixel_bytes..(area.x + area.width) as usize * pixel_bytes;
     let lines = area.y as usize..(area.y + area.height) as usize;
-    // Of three planes each begins again at the first line.
+    // In each of three planes the lines start again at the first.
     for (number, (to, from)) in
         to.chunks_exact_mut(line_bytes).zip(from.chunks_exact(line_bytes)).enumerate()
     {

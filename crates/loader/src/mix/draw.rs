@@ -1,12 +1,12 @@
-//! What becomes of a batch, drawn from its number.
+//! The random choice of a batch's mixing, drawn from its number.
 //!
-//! The same bits come on every machine: additions, products, quotients and square roots are exact
-//! everywhere, and logarithm, exponential and cosine are those of `libm`, not of the system. Like
+//! All machines give the same bits: additions, products, quotients and square roots are exact
+//! everywhere, and logarithm, exponential and cosine come from `libm`, not from the system. Like
 //! the numbers of a key, the order of the draws and their number never change:
 //!
 //! ```text
 //! unit   mixed, if below `mix_prob`
-//! unit   CutMix, if below `switch_prob`, where both are asked for
+//! unit   CutMix, if below `switch_prob` and both are enabled
 //! unit   u, unit v   the share, see `symmetric_beta`
 //! below  the column of the box's middle, and the row
 //! ```
@@ -16,12 +16,12 @@ use crate::transform::Area;
 use fdconvert_core::KeyedRandom;
 use std::f64::consts::TAU;
 
-/// Tells these draws from those for a sample, see `transform/keyed.rs`. A constant for ever.
+/// Separates these draws from those for a sample, see `transform/keyed.rs`. Must never change.
 const PURPOSE: u64 = 4;
 
 impl Mix {
-    /// Draws what becomes of the batch of a step; `size` is that of the images, width and height. The
-    /// same on all ranks.
+    /// Draws the blend of a step's batch; `size` is width and height of the images. All ranks get
+    /// the same.
     #[must_use]
     pub fn draw(&self, seed: u64, epoch: u64, step: u64, size: (u32, u32)) -> Blend {
         let mut random = KeyedRandom::new(&[seed, epoch, step, PURPOSE]);
@@ -41,9 +41,9 @@ impl Mix {
 }
 
 impl Blend {
-    /// The box of CutMix that covers `1 - lambda` of an image around that column and row, as
-    /// torchvision cuts it: halves of its sides are rounded down, what juts out is cut off, and the
-    /// share becomes that of the pixels which are left.
+    /// Returns the box of CutMix that covers `1 - lambda` of an image around that column and row,
+    /// cut like torchvision's: halves of its sides are rounded down, the part outside the image is
+    /// cut off, and the share becomes that of the remaining pixels.
     #[must_use]
     pub fn cut(lambda: f64, middle: (u64, u64), size: (u32, u32)) -> Self {
         let radius = 0.5 * (1.0 - lambda).max(0.0).sqrt();
@@ -61,15 +61,17 @@ impl Blend {
     }
 }
 
-/// A number of the beta distribution with `alpha` for both parameters, from two of the uniform one.
+/// Returns a number of the beta distribution with `alpha` for both parameters, from two of the
+/// uniform one.
 ///
-/// The polar method: Ralph W. Bailey, "Polar Generation of Random Variates with the t-Distribution",
-/// Mathematics of Computation 62 (1994). `sqrt(2a (u^(-1/a) - 1)) cos(2 pi v)` has Student's
-/// distribution with `2a` degrees of freedom, for any `a`, and `t / sqrt(2a + t^2)`, halved and moved
-/// to the middle, has this one. Nothing is refused, so a batch always takes as many numbers.
+/// The polar method: Ralph W. Bailey, "Polar Generation of Random Variates with the
+/// t-Distribution", Mathematics of Computation 62 (1994). `sqrt(2a (u^(-1/a) - 1)) cos(2 pi v)` has
+/// Student's distribution with `2a` degrees of freedom, for any `a`, and `t / sqrt(2a + t^2)`,
+/// halved and moved to the middle, has this one. No draw is rejected, so that a batch always takes
+/// the same number of draws.
 fn symmetric_beta(alpha: f64, u: f64, v: f64) -> f64 {
     let cosine = libm::cos(TAU * v);
-    // `1 - u` is above 0. Where `alpha` is tiny the power is infinite, and the result 0 or 1.
+    // `1 - u` is above 0. For a tiny `alpha` the power is infinite, and the result 0 or 1.
     let power = libm::expm1(-libm::log(1.0 - u) / alpha);
     let quotient = 1.0 / (1.0 + 1.0 / (power * (cosine * cosine)));
     let half = 0.5 * quotient.sqrt();

@@ -1,34 +1,33 @@
-//! Labels that are mixed: a number for each class in every row.
+//! Mixed labels: a number for each class in every row.
 
 use super::{Blend, Mix};
 use crate::{column::Column, dataset::Datasets, fields::FieldValue};
 use fdconvert_core::{ArraySpec, DType, Error, Kind, Result, Value};
 use half::f16;
 
-/// Conversion of labels to numbers for each class.
 pub(crate) struct SoftLabels {
     n_classes: usize,
-    /// The type of labels that have a number for each class already, and which of the values of
-    /// fields they are. `None` for labels that are classes: the row is 1 there and else 0.
+    /// Type of labels that already have a number for each class, and their position among the
+    /// fields. `None` for labels that are classes: the row then has 1 for its class and else 0.
     arrays: Option<(DType, usize)>,
 }
 
-/// The label of a row, and what there is to know of it.
+/// The label of a row, and the facts that mixing needs.
 pub(crate) struct LabelRow<'a> {
     pub(crate) sample: u64,
-    /// The label where that is a class.
+    /// The label, if it is a class.
     pub(crate) label: i64,
     pub(crate) fields: Option<&'a [FieldValue]>,
-    /// False where it shows no sample: its numbers are all 0.
+    /// False for a row without a sample: its numbers are all 0.
     pub(crate) is_filled: bool,
-    /// False where it neither gives nor takes.
+    /// False for a row that does not take part in mixing.
     pub(crate) is_valid: bool,
 }
 
 impl SoftLabels {
     /// # Errors
-    /// `Usage` for labels that are neither classes nor numbers for each class, and where it is not
-    /// known how many classes there are.
+    /// `Usage` for labels that are neither classes nor numbers for each class, and if the number of
+    /// classes is unknown.
     pub(super) fn new(datasets: &Datasets, mix: &Mix, n_rows: u32) -> Result<Self> {
         let fields = datasets.fields();
         if fields.label().is_none() && datasets.labels().next().is_none() {
@@ -50,10 +49,10 @@ impl SoftLabels {
         Ok(Self { n_classes, arrays })
     }
 
-    /// The mixed labels of a batch.
+    /// Returns the mixed labels of a batch.
     ///
     /// # Errors
-    /// `Usage`, naming sample and label, for a label that is not a class.
+    /// `Usage`, with sample and label, for a label that is not a class.
     pub(super) fn mixed<'a>(
         &self,
         blend: &Blend,
@@ -76,11 +75,11 @@ impl SoftLabels {
         Ok(Column::Array { spec: ArraySpec { dtype: DType::F32, shape, torch: false }, bytes })
     }
 
-    /// Writes the label of one row, which is all 0.
+    /// Writes the label of one row into zeroed numbers.
     fn write(&self, row: &LabelRow<'_>, numbers: &mut [f32]) -> Result<()> {
         let LabelRow { sample, label, fields, .. } = *row;
         if let Some((dtype, number)) = self.arrays {
-            // A value was compared with its kind when it was read.
+            // The kind of a value was checked when it was read.
             if let Some(Value::Array(bytes)) = fields.and_then(|fields| fields.get(number)) {
                 widen(dtype, bytes, numbers);
             }
@@ -100,7 +99,7 @@ impl SoftLabels {
     }
 }
 
-/// The number of classes, by the options or by the names of all datasets.
+/// Returns the number of classes, from the options or from the names of all datasets.
 fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     let names = datasets.class_names().filter(|names| !names.is_empty());
     match (mix.num_classes, names) {
@@ -121,7 +120,7 @@ fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     Err(Error::usage("num_classes", what))
 }
 
-/// Type and length of labels that are arrays.
+/// Returns type and length of labels that are arrays.
 fn of_arrays(name: &str, kind: &Kind, mix: &Mix) -> Result<(DType, usize)> {
     let refuse = |what: String| Err(Error::usage("label", what));
     let Kind::Array(spec) = kind else {
@@ -145,11 +144,11 @@ fn of_arrays(name: &str, kind: &Kind, mix: &Mix) -> Result<(DType, usize)> {
         let what = format!("the label `{name}` has {n_elements} numbers; leave it out");
         return Err(Error::usage("num_classes", what));
     }
-    // The values of a batch are in memory side by side.
+    // The values of a batch are contiguous in memory.
     Ok((spec.dtype, usize::try_from(n_elements).unwrap_or(usize::MAX)))
 }
 
-/// Little-endian elements as single-precision numbers.
+/// Converts little-endian elements to single-precision numbers.
 fn widen(dtype: DType, bytes: &[u8], to: &mut [f32]) {
     fn each<const N: usize>(bytes: &[u8], to: &mut [f32], number: impl Fn([u8; N]) -> f32) {
         let (elements, _) = bytes.as_chunks::<N>();
@@ -168,7 +167,7 @@ fn widen(dtype: DType, bytes: &[u8], to: &mut [f32]) {
         DType::F16 => each(bytes, to, |bytes| f16::from_le_bytes(bytes).to_f32()),
         DType::F32 => each(bytes, to, f32::from_le_bytes),
         DType::F64 => each(bytes, to, |bytes| f64::from_le_bytes(bytes) as f32),
-        // Refused when the loader was made.
+        // Refused when the loader was created.
         DType::C64 | DType::C128 => {}
     }
 }

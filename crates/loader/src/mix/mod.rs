@@ -1,22 +1,22 @@
-//! MixUp and CutMix: rows of a complete batch are mixed with each other, and labels become soft.
+//! MixUp and CutMix: mixes the rows of a complete batch, which makes labels soft.
 //!
 //! ```text
-//! draw    (seed, epoch, step) -> what becomes of a batch, with one share for all its rows
+//! draw    (seed, epoch, step) -> the blend of a batch, with one share for all its rows
 //! blend   each row of images takes from the row before it, in place
-//! labels  a number for each class in every row, which take from each other as the images do
+//! labels  a number for each class in every row, mixed like the images
 //! ```
 //!
-//! The meaning is that of torchvision's `v2.MixUp` and `v2.CutMix`, whose images and labels are
-//! those of `blend` and `labels` for the same share and box. Mixing comes last, after crop, flip,
+//! The semantics are those of torchvision's `v2.MixUp` and `v2.CutMix`: for the same share and box,
+//! `blend` and `labels` give their images and labels. Mixing comes last, after crop, flip,
 //! augmentation and normalisation. A row takes from the row before it, and the first from the last,
-//! as when torchvision rolls a batch by one; rows that are not valid are left out of that: they
-//! neither give nor take. A batch with a single valid row stays as it is.
+//! as torchvision rolls a batch by one; rows that are not valid take no part. A batch with a single
+//! valid row is unchanged.
 //!
-//! What is drawn follows from seed, epoch and the number of the step alone, so it is the same on all
-//! ranks, for any number of threads, and after a resume. The thread that makes the last row of a
-//! batch mixes it, before the consumer sees it.
+//! The random choices follow from seed, epoch and the number of the step alone, so that they are
+//! the same on all ranks, for any number of threads, and after a resume. The thread that makes the
+//! last row of a batch mixes it, before the consumer sees it.
 //!
-//! Deliberately absent: label smoothing, which is the training's, and a share for each row.
+//! Deliberately absent: label smoothing, which belongs to the training, and a share per row.
 
 mod blend;
 mod draw;
@@ -34,37 +34,37 @@ use fdconvert_core::{Error, Result};
 /// Options for mixing rows of a batch, with the names that they have in timm and torchvision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mix {
-    /// The parameter, for both sides, of the beta distribution that the share of MixUp is drawn
-    /// from; usually 0.2 to 1. 0 for no MixUp. Zhang et al., "mixup: Beyond Empirical Risk
-    /// Minimization", 2018.
+    /// Parameter, for both sides, of the beta distribution of MixUp's share; usually 0.2 to 1. 0
+    /// for no MixUp. Zhang et al., "mixup: Beyond Empirical Risk Minimization", 2018.
     pub mixup: f64,
-    /// The same for CutMix, usually 1. 0 for no CutMix. Yun et al., "CutMix: Regularization Strategy
-    /// to Train Strong Classifiers with Localizable Features", 2019.
+    /// Parameter of the beta distribution of CutMix's share, usually 1. 0 for no CutMix. Yun et
+    /// al., "CutMix: Regularization Strategy to Train Strong Classifiers with Localizable
+    /// Features", 2019.
     pub cutmix: f64,
-    /// Probability with which a batch is mixed; the labels of the others are soft, too.
+    /// Probability of mixing a batch; the labels of the other batches are soft, too.
     pub mix_prob: f64,
-    /// Probability with which a batch that is mixed gets CutMix, where both are asked for.
+    /// Probability of CutMix for a mixed batch, if both methods are enabled.
     pub switch_prob: f64,
-    /// Numbers in each row of labels. `None` for as many as the label has names of classes, or its
-    /// arrays elements.
+    /// Length of each row of labels. `None` for the number of the label's class names, or of its
+    /// arrays' elements.
     pub num_classes: Option<u32>,
 }
 
 /// Mixing of the rows of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blend {
-    /// They stay as they are.
+    /// Rows are unchanged.
     None,
-    /// Each is `lambda` of itself and the rest of the row before it.
+    /// Each row is `lambda` of itself, and for the rest the row before it.
     MixUp {
-        /// The share that a row keeps, from 0 to 1.
+        /// Share that a row keeps, from 0 to 1.
         lambda: f64,
     },
-    /// Each has a rectangle of the row before it.
+    /// Each row has a rectangle of the row before it.
     CutMix {
-        /// The rectangle, which may be empty.
+        /// Rectangle, which may be empty.
         area: Area,
-        /// The share of the pixels that a row keeps, from 0 to 1.
+        /// Share of the pixels that a row keeps, from 0 to 1.
         lambda: f64,
     },
 }
@@ -79,7 +79,7 @@ impl Mix {
     /// Checks the numbers, once for a run.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     pub fn check(&self) -> Result<()> {
         let refuse = |option, what: String| Err(Error::usage(option, what));
         for (option, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
@@ -103,13 +103,13 @@ impl Mix {
         Ok(())
     }
 
-    /// The option by which batches are mixed, for what cannot be together with it.
+    /// Returns the option that enables mixing, for errors about conflicting options.
     pub(crate) fn option(&self) -> &'static str {
         if self.mixup > 0.0 { "mixup" } else { "cutmix" }
     }
 }
 
-/// Mixer of the batches of a loader.
+/// Mixer of a loader's batches.
 pub(crate) struct Mixing {
     mix: Mix,
     labels: labels::SoftLabels,
@@ -136,15 +136,15 @@ impl Mixing {
         self.mix.draw(self.seed, epoch, step, self.output.size)
     }
 
-    /// Mixes rows of images; those that are not valid are not among them.
+    /// Mixes the images of valid rows.
     pub(crate) fn mix_images<R: AsMut<[u8]>>(&self, blend: &Blend, rows: &mut [R]) {
         blend.mix_images(&self.output, rows);
     }
 
-    /// The mixed labels of all rows of a batch.
+    /// Returns the mixed labels of all rows of a batch.
     ///
     /// # Errors
-    /// `Usage`, naming sample and label, for a label that is not a class.
+    /// `Usage`, with sample and label, for a label that is not a class.
     pub(crate) fn labels<'a>(
         &self,
         blend: &Blend,

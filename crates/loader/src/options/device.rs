@@ -3,20 +3,20 @@ use std::path::PathBuf;
 /// Options for decoding images on a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// The number of the GPU, from 0.
+    /// Number of the GPU, from 0.
     pub ordinal: u32,
     /// Decoder of the images.
     pub decoder: DeviceDecoder,
-    /// Memory of the GPU for encoded images, in bytes. Images are kept there from their first use
-    /// on, as long as there is room, and are not read again: neither from storage nor over the
-    /// bus. Another 3 % of it is taken in the memory of the host, for where decoding may start.
-    /// 0 for none. Of formulas and the like, whose samples change with the epoch, none are kept.
+    /// GPU memory for encoded images, in bytes. Images are kept there from their first use on,
+    /// while there is room, and are not read again: neither from storage nor over the bus. Another
+    /// 3 % of it is used in host memory, for the places where decoding may start. 0 for none.
+    /// Datasets with samples that change with the epoch, such as formulas, keep none.
     pub device_cache_bytes: u64,
-    /// Batches that are on their way on the GPU at the same time; at least one.
+    /// Number of batches in flight on the GPU; at least one.
     pub in_flight: usize,
-    /// The library of the driver, if it is not the installed one.
+    /// Library of the driver, if not the installed one.
     pub driver: Option<PathBuf>,
-    /// The library of nvJPEG, if it is not the installed one.
+    /// Library of nvJPEG, if not the installed one.
     pub nvjpeg: Option<PathBuf>,
 }
 
@@ -33,23 +33,23 @@ impl Default for DeviceOptions {
     }
 }
 
-/// Decoder of the images of a batch that is made on a GPU. An image that one cannot decode is left
-/// to the next one: the last is always the CPU, whose rows are uploaded.
+/// Decoder of the images of a batch on a GPU. An image that one decoder cannot decode is left to
+/// the next one; the last is always the CPU, with uploaded rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeviceDecoder {
-    /// The kernels for JPEGs with entry points, nvJPEG for other JPEGs where it is installed.
+    /// The kernels for JPEGs with entry points; nvJPEG, if installed, for other JPEGs.
     #[default]
     Auto,
-    /// The kernels for JPEGs with entry points. Their pixels are those of libjpeg-turbo.
+    /// The kernels for JPEGs with entry points. Their pixels equal those of libjpeg-turbo.
     Index,
-    /// nvJPEG for all JPEGs; to compare, since its pixels depend on its version and the GPU.
+    /// nvJPEG for all JPEGs, for comparisons: its pixels depend on its version and the GPU.
     NvJpeg,
     /// The CPU for all images.
     Cpu,
 }
 
 impl DeviceDecoder {
-    /// Its name in options and reports.
+    /// Returns its name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,48 +1,48 @@
-//! Rows to the caches that have them already.
+//! Assigns rows to the caches that hold them already.
 //!
-//! Training sums the gradients of all rows of a global batch, so which rank computes which row is
-//! free as long as the global batch stays the same set of samples. When ranks keep parts of the
-//! dataset in caches, each row had best go where its sample is kept (Yang and Cong, "Accelerating
-//! Data Loading in Deep Neural Network Training", HiPC 2019).
+//! Training sums the gradients of all rows of a global batch, so that any rank may compute any row
+//! while the global batch stays the same set of samples. If ranks keep parts of the dataset in
+//! caches, each row should go where its sample is kept (Yang and Cong, "Accelerating Data Loading
+//! in Deep Neural Network Training", HiPC 2019).
 //!
 //! ```text
-//! each cache takes rows of its own, in order, as many as its share of the batch allows
-//! the rest is the pool: first rows that no cache owns, then those that caches own beyond their share
+//! each cache takes the rows that it owns, in order, up to its share of the batch
+//! the rest is the pool: first rows without an owner, then those beyond their owner's share
 //! caches below their share take from the pool, in their order
 //! ```
 //!
-//! Rows that no one owns come from storage wherever they go, so they even out the shares for free.
-//! What a cache owns beyond its share has to move in any case: no assignment moves less. If the
-//! owners of the rows are random and a cache has `b` of the `b p` rows, the number it owns varies by
-//! `sqrt(b (1 - 1/p))`, and the expected part of the batch that moves is
-//! `sqrt(1 - 1/p) / sqrt(2 pi b)`: 3.5 percent at 128 rows per cache, where dealing rows out
-//! without a look would move nearly all.
+//! Rows without an owner come from storage on any rank, so that they even out the shares for free.
+//! The rows that a cache owns beyond its share have to move in any case: no assignment moves less.
+//! If the owners of the rows are random and a cache has `b` of the `b p` rows, the number it owns
+//! varies by `sqrt(b (1 - 1/p))`, and the expected part of the batch that moves is `sqrt(1 - 1/p) /
+//! sqrt(2 pi b)`: 3.5 percent at 128 rows per cache, while an assignment without regard to owners
+//! would move nearly all.
 
-/// Which cache takes which rows of a global batch.
+/// Assignment of the rows of a global batch to caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// For each cache, the numbers of its rows in the batch, ascending.
+    /// Row numbers in the batch of each cache, ascending.
     pub rows: Vec<Vec<usize>>,
-    /// The rows that another cache owns than the one that takes them, by the taker, then by row.
+    /// Rows taken by another cache than their owner, by the taker, then by row.
     pub moved: Vec<Moved>,
 }
 
-/// A row that is taken by another than the owner of its sample.
+/// Row taken by another cache than the owner of its sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
     /// Number of the row in the batch.
     pub row: usize,
-    /// The cache that owns the sample.
+    /// Cache that owns the sample.
     pub from: u32,
-    /// The cache that takes the row.
+    /// Cache that takes the row.
     pub to: u32,
 }
 
 /// Assigns the rows of a global batch to caches, with as few moved rows as possible.
 ///
-/// `owners` are those of the rows; `None`, like one that has no share, means that the sample comes
-/// from storage. `shares` are how many rows each cache takes, and together all of them. All who ask
-/// with the same numbers get the same answer.
+/// `owners` are those of the rows; `None`, or an owner without a share, means that the sample comes
+/// from storage. `shares` are the numbers of rows for each cache, and add up to all rows. Equal
+/// arguments give equal results on all ranks.
 #[must_use]
 pub fn assign(owners: &[Option<u32>], shares: &[usize]) -> Assignment {
     let mut rows: Vec<Vec<usize>> =
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn caches_take_their_own_first_and_the_rest_evens_them_out() {
-        // Cache 0 owns six of ten rows, cache 1 one, no one the others.
+        // Cache 0 owns six of ten rows, cache 1 one; the others have no owner.
         let owners = [0, 0, 9, 0, 0, 9, 1, 0, 9, 0].map(Some);
         let assigned = assign(&owners, &shares(10, 3));
         assert_eq!(assigned.rows, [vec![0, 1, 3, 4], vec![2, 5, 6], vec![7, 8, 9]]);
@@ -124,7 +124,7 @@ mod tests {
     fn the_part_that_moves_is_as_expected() {
         for (n_caches, per_cache) in [(4_u32, 64_u64), (16, 32), (64, 128), (256, 32)] {
             let n_rows = u64::from(n_caches) * per_cache;
-            // So many that the spread of the mean is about 2 percent of it.
+            // Enough batches for a spread of the mean of about 2 percent.
             let n_batches = 4000 / u64::from(n_caches);
             let mut n_moved = 0;
             for batch in 0..n_batches {

@@ -1,25 +1,24 @@
-//! Going through the steps of an epoch, from its start or from where a run stopped.
+//! Walks through the steps of an epoch, from its start or from the point where a run stopped.
 //!
-//! A state counts the samples that the world has consumed. They are the positions below that
-//! number, whatever the batch and the world were, so a run that continues takes those from it on:
+//! A state counts the samples that the world has consumed. They are the positions below that number
+//! for any batch and world, so that a run that continues starts at that position:
 //!
 //! ```text
 //! batch 10    |0        |10       |20       | stopped, consumed = 30
 //! batch 8                                   30|32     |40     |48 ...
 //! ```
 //!
-//! With another global batch that does not divide what was consumed, the first step is short: it
-//! takes what is left of the batch the state lies in, and the steps after it are those that a run
-//! with this batch always had. Nothing is lost and nothing comes twice, and stopping once more
-//! makes no further short step. Where shapes must not change, [`Last::Pad`](super::Last::Pad) fills
-//! this step up too.
+//! With another global batch that does not divide the consumed number, the first step is short: it
+//! takes the rest of the batch that contains the state, and the steps after it are those of every
+//! run with this batch. Nothing is lost or repeated, and stopping again causes no further short
+//! step. If shapes must not change, [`Last::Pad`](super::Last::Pad) also fills up this step.
 use super::key::{Purpose, derive};
 use super::state::State;
 use super::steps::{Row, Steps};
 use fdconvert_core::{Error, Result};
 
-/// One of several worker processes of a rank that take its steps in turn, as those of PyTorch's
-/// `DataLoader` do.
+/// One of several worker processes of a rank that take its steps in turn, like those of PyTorch's
+/// `DataLoader`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Worker {
     /// Number of the worker, below `count`.
@@ -28,19 +27,19 @@ pub struct Worker {
     pub count: u32,
 }
 
-/// One step of a rank.
+/// Step of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Number of the step in the epoch.
     pub index: u64,
-    /// The rows of this rank.
+    /// Rows of this rank.
     pub rows: Vec<Row>,
-    /// The state once the step is done: what to save, on whichever rank, when its batch has been
-    /// given to the training.
+    /// State after the step: the one to save, on any rank, when the training has received its
+    /// batch.
     pub state: State,
 }
 
-/// The steps of an epoch that are still to come, one by one.
+/// Remaining steps of an epoch, one by one.
 ///
 /// ```
 /// use fdconvert_loader::{Last, Shuffle, State, World, parts::{Batching, Order, Steps, Stratum}};
@@ -64,27 +63,27 @@ pub struct Step {
 pub struct Cursor {
     steps: Steps,
     fingerprint: u64,
-    /// Position at which the next step of this worker begins.
+    /// Position of the first row of this worker's next step.
     start: u64,
-    /// Every how manyth step is this worker's.
+    /// Distance between the steps of this worker.
     stride: u64,
 }
 
 impl Steps {
-    /// All steps of the epoch. `dataset` is a hash of the dataset, for the states.
+    /// Returns all steps of the epoch. `dataset` is a hash of the dataset, for the states.
     #[must_use]
     pub fn start(self, dataset: u64) -> Cursor {
         let fingerprint = derive(self.fingerprint, Purpose::Fingerprint, [dataset, 0]);
         Cursor { fingerprint, start: 0, stride: 1, steps: self }
     }
 
-    /// The steps after a state: none when the epoch was complete.
+    /// Returns the steps after a state: none if the epoch was complete.
     ///
     /// The world, the threads and the policy for the last batch may have changed. So may the global
     /// batch; the first step is then short if the state lies within a batch.
     ///
     /// # Errors
-    /// When the state is of another dataset, order, seed or epoch, or lies behind the epoch's end.
+    /// If the state has another dataset, order, seed or epoch, or lies beyond the end of the epoch.
     pub fn resume(self, dataset: u64, state: &State) -> Result<Cursor> {
         let wrong = |what: String| Err(Error::usage("state", what));
         let cursor = self.start(dataset);
@@ -111,7 +110,7 @@ impl Steps {
 }
 
 impl Cursor {
-    /// Returns how many steps are still to come.
+    /// Returns the number of remaining steps.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         if self.start >= self.steps.end() {
@@ -120,19 +119,19 @@ impl Cursor {
         (self.steps.len() - self.index()).div_ceil(self.stride)
     }
 
-    /// The state before the next step.
+    /// Returns the state before the next step.
     #[must_use]
     pub fn state(&self) -> State {
         self.state_at(self.start)
     }
 
-    /// Only the steps of one worker: of the steps still to come, counted from zero, every
-    /// `count`-th one from number `id` on. Counting from the next step, not from the start of the
-    /// epoch, is what keeps the order: the one who collects from the workers in turn begins with
-    /// worker 0, after a resume as well.
+    /// Keeps only the steps of one worker: of the remaining steps, counted from zero, every
+    /// `count`-th one from number `id` on. Counting from the next step, and not from the start of
+    /// the epoch, preserves the order: a consumer that collects from the workers in turn begins
+    /// with worker 0, after a resume as well.
     ///
     /// # Errors
-    /// When the worker is not one of its count.
+    /// If the worker's number is not below its count.
     pub fn of_worker(mut self, worker: Worker) -> Result<Self> {
         let Worker { id, count } = worker;
         if id >= count {
@@ -144,7 +143,7 @@ impl Cursor {
         Ok(self)
     }
 
-    /// Number of the next step in the epoch.
+    /// Returns the number of the next step in the epoch.
     pub(crate) fn index(&self) -> u64 {
         self.start / self.steps.batch()
     }
@@ -210,7 +209,7 @@ mod tests {
             assert_eq!((step.index, step.rows.len()), (3, n_rows));
             assert_eq!(positions(&step), [30, 31]);
             assert_eq!((step.state.consumed, step.state.global_batch), (32, 8));
-            // From there on all is as though the batch had always been this one.
+            // From there on the steps are the same as if the batch had always been this one.
             assert!(resumed.eq(steps(50, 1, 8, last).start(9).skip(4)));
         }
     }

@@ -4,12 +4,12 @@ use super::merge::Merge;
 use super::strata::{Draws, Shuffle, Stratum};
 use fdconvert_core::{Error, Result};
 
-/// The most samples of an epoch, and the most of a stratum. Twice as many would overflow sums.
+/// Limit on the samples of an epoch, and of a stratum. Twice as many would overflow sums.
 const MAX_SAMPLES: u64 = 1 << 63;
 
-/// Which sample stands at which position of an epoch.
+/// The sample at each position of an epoch.
 ///
-/// It takes memory for the strata alone, and any position is found without those before it.
+/// It takes memory only for the strata, and finds any position without those before it.
 ///
 /// ```
 /// use fdconvert_loader::{Shuffle, parts::{Order, Stratum}};
@@ -27,7 +27,7 @@ const MAX_SAMPLES: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub struct Order {
     draws: Vec<Draws>,
-    /// Position of the first sample of each stratum when they follow one another.
+    /// Position of the first sample of each stratum, if strata follow one another.
     starts: Vec<u64>,
     n_samples: u64,
     shuffle: Shuffle,
@@ -35,21 +35,21 @@ pub struct Order {
     epoch: u64,
 }
 
-/// A sample, by its stratum.
+/// Sample, by its stratum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Number of the stratum, in the order they were given.
+    /// Number of the stratum, in the given order.
     pub stratum: u32,
-    /// Number of the sample within it.
+    /// Number of the sample within the stratum.
     pub id: u64,
 }
 
 impl Order {
-    /// The order of an epoch.
+    /// Creates the order of an epoch.
     ///
     /// # Errors
-    /// When a stratum has draws but no samples, when the strata are too large to count, or when a
-    /// chunk or window is empty.
+    /// If a stratum has draws but no samples, if the strata are too large to count, or if a chunk
+    /// or window is empty.
     pub fn new(strata: Vec<Stratum>, shuffle: Shuffle, seed: u64, epoch: u64) -> Result<Self> {
         if let Shuffle::Windowed { chunk, window } = shuffle {
             for (option, n) in [("chunk", chunk), ("window", window)] {
@@ -81,13 +81,13 @@ impl Order {
         Ok(Self { draws, starts, n_samples, shuffle, seed, epoch })
     }
 
-    /// The same with a part of each stratum spread as evenly over its draws as the strata are over
-    /// the epoch: the samples with ids below the number given for the stratum, such as those that
-    /// are kept in memory. What stratum stands at which position does not change.
+    /// Spreads a part of each stratum over its draws as evenly as the strata over the epoch: the
+    /// samples with ids below the number given for the stratum, such as those kept in memory. The
+    /// strata at the positions do not change.
     ///
     /// # Errors
-    /// When there is not a number for each stratum, when one is larger than the stratum, or when
-    /// the shuffle is not global.
+    /// If there is not one number per stratum, if one is larger than its stratum, or if the shuffle
+    /// is not global.
     pub fn with_residents(self, n_residents: &[u64]) -> Result<Self> {
         let wrong = |what: String| Err(Error::usage("residents", what));
         if self.shuffle != Shuffle::Global {
@@ -104,7 +104,7 @@ impl Order {
         Ok(Self { draws: draws.collect(), ..self })
     }
 
-    /// The order of another epoch of the same samples.
+    /// Returns the order of another epoch of the same samples.
     #[must_use]
     pub fn with_epoch(&self, epoch: u64) -> Self {
         let again = |(draws, at): (&Draws, u32)| {
@@ -118,7 +118,7 @@ impl Order {
         Self { draws, epoch, starts: self.starts.clone(), ..*self }
     }
 
-    /// Returns how many samples the epoch has.
+    /// Returns the number of samples in the epoch.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.n_samples
@@ -130,25 +130,25 @@ impl Order {
         self.n_samples == 0
     }
 
-    /// The seed.
+    /// Returns the seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The epoch.
+    /// Returns the epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Returns how samples are shuffled.
+    /// Returns the shuffle.
     #[must_use]
     pub fn shuffle(&self) -> Shuffle {
         self.shuffle
     }
 
-    /// The sample at a position; `None` from the end of the epoch on.
+    /// Returns the sample at a position; `None` from the end of the epoch on.
     #[inline]
     #[must_use]
     pub fn at(&self, position: u64) -> Option<Place> {
@@ -156,19 +156,19 @@ impl Order {
         self.place(stratum, index)
     }
 
-    /// Returns whether any sample comes several times in the epoch.
+    /// Returns whether any sample repeats in the epoch.
     pub(crate) fn repeats(&self) -> bool {
         let strata = self.draws.iter().map(Draws::stratum);
         strata.into_iter().any(|Stratum { len, count }| count > len)
     }
 
-    /// How often the sample at a position has come in the epoch before.
+    /// Returns the number of earlier occurrences in the epoch of the sample at a position.
     pub(crate) fn occurrence(&self, position: u64) -> u64 {
         let Some((stratum, index)) = self.draw(position) else { return 0 };
         self.draws.get(stratum as usize).map_or(0, |draws| draws.pass(index))
     }
 
-    /// The stratum at a position, and which of its draws that is.
+    /// Returns the stratum at a position, and the number of the draw from it.
     #[inline]
     pub(crate) fn draw(&self, position: u64) -> Option<(u32, u64)> {
         if position >= self.n_samples {
@@ -183,15 +183,15 @@ impl Order {
         }
     }
 
-    /// The samples from a position on, faster than asking for each.
+    /// Yields the samples from a position on, faster than a lookup of each.
     pub fn iter_from(&self, position: u64) -> Places<'_> {
         let merges = self.shuffle != Shuffle::None && position < self.n_samples;
         let merge = merges.then(|| self.merged(position));
         Places { order: self, position: position.min(self.n_samples), merge }
     }
 
-    /// A hash of all that decides which samples the positions of any epoch are, of a dataset with
-    /// this hash: two orders with the same fingerprint and seed are the same.
+    /// Returns a hash of everything that decides the samples at the positions of any epoch, for a
+    /// dataset with this hash: two orders with the same fingerprint and seed are the same.
     #[must_use]
     pub fn fingerprint(&self, dataset: u64) -> u64 {
         let shuffle = match self.shuffle {
@@ -202,7 +202,7 @@ impl Order {
         let [kind, chunk, window] = shuffle;
         let parts = [[kind, self.draws.len() as u64], [chunk, window]].into_iter();
         let strata = self.draws.iter().map(|draws| [draws.stratum().len, draws.stratum().count]);
-        // Nothing for orders without residents, whose states stay what they were.
+        // Empty for orders without residents, so that their states do not change.
         let residents = self.draws.iter().filter_map(Draws::n_residents).map(|n| [n, 1]);
         parts
             .chain(strata)
@@ -229,7 +229,7 @@ impl Order {
     }
 }
 
-/// The samples of an epoch from a position on, see [`Order::iter_from`].
+/// Samples of an epoch from a position on, see [`Order::iter_from`].
 #[derive(Debug, Clone)]
 pub struct Places<'a> {
     order: &'a Order,

@@ -1,7 +1,7 @@
-//! Keys: one number for every purpose, epoch and part of an order, all from one seed.
+//! Keys: one number for every purpose, epoch and part of an order, all derived from one seed.
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Purpose of a key. Two purposes never share a key, so that, say, the shuffle of a batch says
+/// Purpose of a key. Two purposes never share a key, so that, say, the shuffle of a batch reveals
 /// nothing about the order of a stratum. The numbers are part of the order: never reuse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -15,15 +15,15 @@ pub(crate) enum Purpose {
     Block = 4,
     /// The rows of a step.
     Batch = 5,
-    /// Properties on which a state must agree with the run that resumes it.
+    /// Properties that a state and the run that resumes it must share.
     Fingerprint = 6,
-    /// Which samples of a stratum are resident; and in an epoch, the order of one of the two parts.
+    /// The resident samples of a stratum; and in an epoch, the order of one of the two parts.
     Resident = 7,
-    /// Reads and draws of the two-region buffer that residents are compared with.
+    /// Reads and draws of the two-region buffer, the baseline for residents.
     Regions = 8,
 }
 
-/// The key for a purpose and two numbers that tell its uses apart.
+/// Derives the key for a purpose and two numbers that distinguish its uses.
 #[inline]
 pub(crate) fn derive(key: u64, purpose: Purpose, parts: [u64; 2]) -> u64 {
     let mut bytes = [0; 24];

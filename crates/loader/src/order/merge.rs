@@ -1,20 +1,20 @@
-//! One line from many strata: draw `j` of a stratum with `n` draws stands at the fraction
-//! `(2j + 1) / 2n` of the epoch, and all draws are sorted by that, ties by stratum.
+//! Merges many strata into one line: draw `j` of a stratum with `n` draws is at the fraction
+//! `(2j + 1) / 2n` of the epoch, and all draws are sorted by it, ties by stratum.
 //!
-//! Before the fraction `t` a stratum has `n t` draws, up or down by a half. So the draws of all
-//! `F` strata before `t` are `N t`, up or down by `F / 2`, and position `p` is found by starting at
-//! `t = (p - F / 2) / N`, where no more than `p` draws can have passed, and taking the at most `F`
-//! that are missing one by one. That is `O(F log F)` wherever the position is.
+//! Before the fraction `t` a stratum has `n t` draws, up or down by a half. So the draws of all `F`
+//! strata before `t` are `N t`, up or down by `F / 2`, and position `p` is found by starting at
+//! `t = (p - F / 2) / N`, where at most `p` draws can have passed, and taking the at most `F`
+//! missing ones one by one. That is `O(F log F)` for any position.
 //!
-//! It follows too how evenly strata are spread. Among the first `p` samples, the number from a
-//! stratum with the share `s` of the epoch differs from `s p` by at most `(1 + s (F - 2)) / 2`:
-//! by a half with two strata, by less than one with three, and among many by less than one as
-//! long as no stratum has more than the share `1 / (F - 2)`.
+//! This also bounds how evenly strata are spread. Among the first `p` samples, the number from a
+//! stratum with the share `s` of the epoch differs from `s p` by at most `(1 + s (F - 2)) / 2`: by
+//! a half with two strata, by less than one with three, and among many by less than one as long as
+//! no stratum has more than the share `1 / (F - 2)`.
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// The draws from some position on: number of the stratum and number of the draw in it.
+/// The draws from a position on: number of the stratum and number of the draw in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Merge {
     heads: BinaryHeap<Reverse<Head>>,
@@ -31,7 +31,7 @@ struct Head {
 impl Merge {
     /// Starts at a position below `total`, the sum of the counts and at most 2^63.
     pub(crate) fn at(counts: impl ExactSizeIterator<Item = u64>, total: u64, at: u64) -> Self {
-        // Twice N t, with t as above.
+        // Twice N t, with t from the module docs.
         let twice = (2 * u128::from(at)).saturating_sub(counts.len() as u128);
         let mut n_passed = 0;
         let mut heads = Vec::with_capacity(counts.len());
@@ -66,18 +66,18 @@ impl Iterator for Merge {
     }
 }
 
-/// Returns how many draws of a stratum stand before the fraction `twice / 2 total` of the epoch:
-/// those with `2j + 1 < count * twice / total`. The product fits, as counts are at most 2^63.
+/// Returns the number of draws of a stratum before the fraction `twice / 2 total` of the epoch:
+/// those with `2j + 1 < count * twice / total`. The product fits, because counts are at most 2^63.
 fn n_before(twice: u128, count: u64, total: u64) -> u64 {
     let total = u128::from(total);
     let Some(above) = (u128::from(count) * twice).checked_sub(total) else { return 0 };
-    // At most the count, as the fraction is below one.
+    // At most the count, because the fraction is below one.
     above.div_ceil(2 * total.max(1)) as u64
 }
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The fractions compared exactly, by cross-multiplication; 64 bits times 63.
+        // Exact comparison of the fractions by cross-multiplication; 64 bits times 63.
         let ours = (2 * u128::from(self.index) + 1) * u128::from(other.count);
         let theirs = (2 * u128::from(other.index) + 1) * u128::from(self.count);
         ours.cmp(&theirs).then(self.stratum.cmp(&other.stratum))
@@ -114,7 +114,7 @@ mod tests {
         &[97, 89, 83, 79, 73, 71, 67, 61, 59, 53],
     ];
 
-    /// The slow obvious way: all draws, sorted.
+    /// The slow, obvious way: all draws, sorted.
     fn sorted(counts: &[u64]) -> Vec<(u32, u64)> {
         let draws = counts.iter().zip(0..).flat_map(|(&count, stratum)| {
             (0..count).map(move |index| Head { index, count, stratum })

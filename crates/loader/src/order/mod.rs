@@ -1,15 +1,15 @@
-//! Which sample comes when, on which rank, and how to go on after a stop.
+//! The order of samples: the sample at each step on each rank, and resuming after a stop.
 //!
-//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept,
-//! nothing is read, and every rank, thread and worker process that is given the same few numbers computes the same
-//! order without a message. That is what makes a checkpoint of 40 bytes enough.
+//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept, nothing is read,
+//! and every rank, thread and worker process with the same few numbers computes the same order
+//! without a message. This is why a checkpoint of 40 bytes is enough.
 //!
-//! # The order, told once
+//! # Definition of the order
 //!
-//! A dataset is cut into **strata**: groups of samples that are alike in what they cost, such as
-//! "stored as JPEG" and "stored raw", or "cached" and "not cached". A stratum has `len` samples,
-//! named by their ids `0..len`, and gives `count` of them to an epoch. The `N` draws of all strata
-//! are put into one line, and a sample's **position** is its place in that line.
+//! A dataset is cut into **strata**: groups of samples with equal cost, such as "stored as JPEG"
+//! and "stored raw", or "cached" and "not cached". A stratum has `len` samples, with the ids
+//! `0..len`, and gives `count` of them to an epoch. The `N` draws of all strata form one line, and
+//! a sample's **position** is its place in that line.
 //!
 //! ```text
 //! hash(key, purpose, a, b) = XXH3-64 of the 24 bytes LE64(purpose) LE64(a) LE64(b), seed = key
@@ -22,7 +22,7 @@
 //!     repeat                                  # A Feistel network, walked until the value fits.
 //!         8 rounds, k in order: odd:  low  ^= scramble(high ^ k) mod 2^(bits of low)
 //!                               even: high ^= scramble(low  ^ k) mod 2^(bits of high)
-//!     until the value is below n; a value of one stays as it is
+//!     until the value is below n; a value of one is unchanged
 //!     scramble(x): x *= 0xff51afd7ed558ccd; x ^= x >> 32; x *= 0xc4ceb9fe1a85ec53; x >> 32
 //!
 //! stratum f of an epoch: element j = 0..count is the sample                      strata.rs
@@ -30,7 +30,7 @@
 //!     key   = hash(hash(seed, stratum, epoch, f), pass, number of the pass, 0)
 //!     global:   id = permutation(len, key)(i)
 //!     windowed: id = windowed(len, chunk, window, key)(i)                        windowed.rs
-//!     none:     id = i, or floor(j * len / count) when fewer are drawn than there are
+//!     none:     id = i, or floor(j * len / count) for fewer draws than samples
 //!
 //! residents of a stratum: the first S of permutation(len, hash(seed, resident, f, 0)), for the run
 //!     their ids are 0..S, those of the others S..len, in the order of that permutation
@@ -49,20 +49,20 @@
 //!     none:             stratum after stratum
 //!
 //! step g of global batch B takes the positions [gB, min((g + 1)B, N))            steps.rs
-//!     n = how many they are; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
+//!     n = their number; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
 //!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
 //! ```
 //!
-//! With `locality` the order is that without residents: no stratum is drawn in two parts. Instead
-//! resident samples have owners, and the last line above is another:
+//! With `locality` the order is the one without residents: no stratum is drawn in two parts.
+//! Instead resident samples have owners, and the last line above is another:
 //!
 //! ```text
 //! owners: C caches, of W / C consecutive ranks each                              owners.rs
 //!     resident k of stratum f: the sample permutation(len, hash(seed, resident, f, 0))(k)
 //!     g = k + residents of the strata before f; cache g mod C owns it, in its slot floor(g / C)
 //!     k = 0, 1, ... up to the first, exclusive, for which its cache has no room: a cache has room
-//!     for min(b, floor(cache_bytes * b / bytes of all strata)) bytes, where the stratum has b, and
-//!     for what the strata before it have left there
+//!     for min(b, floor(cache_bytes * b / bytes of all strata)) bytes of a stratum with b bytes,
+//!     and for the bytes that earlier strata have left there
 //!
 //! rank r of W takes of the n rows of a step                                      assign.rs
 //!     share of a cache = the rows that its ranks take together without locality
@@ -73,40 +73,39 @@
 //!     rows that fill up a last batch are those without locality
 //! ```
 //!
-//! # Why so
+//! # Reasons
 //!
 //! *Merging by key* spreads every stratum evenly along the epoch: each prefix holds each stratum's
-//! share almost exactly, so each batch costs the same. Drawing at random instead would make the
-//! number of slow samples in a batch vary like a coin, and the slowest batch sets the pace.
+//! share almost exactly, so that each batch costs the same. With random draws the number of slow
+//! samples in a batch would vary as in coin tosses, and the slowest batch sets the pace.
 //!
-//! That holds for strata of any cost, so "is kept in memory" is one more property to spread: a
-//! cache whose residents are chosen once, and spread evenly, has the same number of hits in every
-//! batch. No cache has more hits in an epoch than samples that are in memory when the epoch
-//! begins, whatever it does, so nothing is lost by never replacing one. A page cache in its place
-//! has fewer hits, and in bursts.
+//! This holds for strata of any cost, so that "is kept in memory" is one more property to spread: a
+//! cache with residents that are chosen once, and spread evenly, has the same number of hits in
+//! every batch. No cache can have more hits in an epoch than samples in memory at its start, so
+//! that nothing is lost by never replacing one. A page cache in its place has fewer hits, and in
+//! bursts.
 //!
 //! Residents are merged with the others of their stratum first, not as strata of the line: so the
 //! share of a stratum in a batch is as exact with a cache as without.
 //!
-//! How exact that is: with two strata, a batch has each one's share up or down by at most one
-//! sample, with `F` strata and the share `s` by at most `1 + s (F - 2)`; that is over 1.5 only
-//! where one stratum is more than `1 / (2 (F - 2))` of all, and reached only where small ones meet
-//! in a batch. Any stretch of a stratum's draws has its residents' share up or down by at most one.
+//! The bounds: with two strata, a batch has each one's share up or down by at most one sample; with
+//! `F` strata and the share `s`, by at most `1 + s (F - 2)`. That is over 1.5 only for a stratum of
+//! more than `1 / (2 (F - 2))` of all, and is reached only if small strata meet in a batch. Any
+//! stretch of a stratum's draws has its residents' share up or down by at most one.
 //!
-//! *A permutation that is computed* costs no memory for any number of samples, and position `p` is
-//! found without the positions before it: that is how a run is resumed.
+//! *A computed permutation* costs no memory for any number of samples, and finds position `p`
+//! without the positions before it: this makes resuming fast.
 //!
 //! *Counting global samples*, not batches of a rank, makes the state independent of the number of
 //! ranks, threads and processes. All of them may change between two runs of one epoch.
 //!
-//! *Owners are computed*, from seed, sample and the number of caches, so that no rank has to ask
-//! another one, and a run that resumes with other ranks has other owners and the same steps. That
-//! is also why the order knows nothing of residents then: how many there are depends on the ranks.
-//! In a global batch their number varies like a coin, which among the many rows of all ranks is
-//! little.
+//! *Owners are computed* from seed, sample and the number of caches, so that no rank has to ask
+//! another one, and a run that resumes with other ranks has other owners and the same steps. For
+//! this reason the order ignores residents then: their number depends on the ranks. In a global
+//! batch it varies as in coin tosses, which is little among the many rows of all ranks.
 //!
-//! *Rows are shuffled within a step* because neighbours in the line are of different strata in a
-//! regular pattern: uncut, rank 0 would always get the same mixture at the same rows.
+//! *Rows are shuffled within a step* because neighbours in the line come from different strata in a
+//! regular pattern: without the shuffle, rank 0 would always get the same mixture at the same rows.
 //!
 //! # Where to find what
 //!
@@ -115,13 +114,13 @@
 //! | `key.rs` | keys for every purpose from one seed |
 //! | `permutation.rs` | [`Permutation`] |
 //! | `windowed.rs` | a permutation that reads storage almost in order |
-//! | `strata.rs` | [`Stratum`], [`Shuffle`], and which sample a draw is |
+//! | `strata.rs` | [`Stratum`], [`Shuffle`], and the sample of each draw |
 //! | `merge.rs` | the line of all strata |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
-//! | `owners.rs` | [`Owners`]: which cache keeps which sample |
-//! | `assign.rs` | [`assign`]: the rows of a step, to the caches that own their samples |
-//! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
+//! | `owners.rs` | [`Owners`]: the cache of each sample |
+//! | `assign.rs` | [`assign`]: the rows of a step to the owners of their samples |
+//! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: resuming a stopped run |
 //! | `state.rs` | [`State`], the checkpoint |
 mod assign;
 mod cursor;

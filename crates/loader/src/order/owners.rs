@@ -1,4 +1,4 @@
-//! Which samples the caches of all ranks keep together, and which cache keeps which.
+//! The samples that the caches of all ranks keep together, and the cache of each.
 use super::{
     Permutation, Place,
     key::{Purpose, derive},
@@ -8,9 +8,8 @@ use fdconvert_core::{Error, Result};
 /// Owners of the samples: computed from seed, sample and the number of caches, so that every rank
 /// knows them without a list or a message.
 ///
-/// The resident samples of all strata are counted through in the order in which they become
-/// resident, and are dealt to the caches in turn: each cache owns as many as any other, up or down
-/// by one.
+/// The resident samples of all strata are numbered in the order in which they become resident, and
+/// are dealt to the caches in turn: each cache owns as many as any other, up or down by one.
 ///
 /// ```
 /// use fdconvert_loader::parts::{Owners, Place};
@@ -37,31 +36,30 @@ pub struct Owners {
     strata: Vec<Residents>,
 }
 
-/// The resident samples of a stratum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Residents {
     /// The order in which its samples become resident.
     residence: Permutation,
-    /// The first so many of that order are resident.
+    /// The first `n` of that order are resident.
     n: u64,
-    /// Residents of the strata before it.
+    /// Number of residents of the strata before it.
     before: u64,
 }
 
-/// Place in which a resident sample is kept.
+/// Place of a resident sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot {
-    /// The cache that owns it.
+    /// Cache that owns it.
     pub cache: u32,
     /// Its number among the samples of that cache.
     pub index: u64,
 }
 
 impl Owners {
-    /// Owners of samples of no stratum yet.
+    /// Creates owners without any strata.
     ///
     /// # Errors
-    /// When there is no cache.
+    /// If there is no cache.
     pub fn new(seed: u64, n_caches: u32) -> Result<Self> {
         if n_caches == 0 {
             return Err(Error::usage("world", "there is no cache to own samples"));
@@ -70,11 +68,11 @@ impl Owners {
     }
 
     /// Adds the next stratum, of `len` samples. They become resident in a random order that is the
-    /// same for the whole run, up to the first for which `keeps` says that its cache, the first
-    /// argument, has no room for the sample with that id.
+    /// same for the whole run, until `keeps` returns that the cache (the first argument) has no
+    /// room for the sample with that id.
     ///
     /// # Errors
-    /// Those of `keeps`.
+    /// The errors of `keeps`.
     pub fn add_stratum(
         &mut self,
         len: u64,
@@ -91,25 +89,25 @@ impl Owners {
         Ok(())
     }
 
-    /// Returns how many caches there are.
+    /// Returns the number of caches.
     #[must_use]
     pub fn n_caches(&self) -> u32 {
         self.n_caches
     }
 
-    /// For each stratum: how many of its samples are kept, in all caches together.
+    /// Returns the number of kept samples of each stratum, in all caches together.
     #[must_use]
     pub fn residents(&self) -> Vec<u64> {
         self.strata.iter().map(|stratum| stratum.n).collect()
     }
 
-    /// Returns how many samples a cache owns.
+    /// Returns the number of samples that a cache owns.
     #[must_use]
     pub fn n_slots(&self, cache: u32) -> u64 {
         self.n_residents().saturating_sub(cache.into()).div_ceil(self.n_caches.into())
     }
 
-    /// Returns where a sample is kept; `None` for those that no cache keeps.
+    /// Returns the slot of a sample; `None` if no cache keeps it.
     #[inline]
     #[must_use]
     pub fn of(&self, Place { stratum, id }: Place) -> Option<Slot> {
@@ -122,7 +120,7 @@ impl Owners {
         self.strata.last().map_or(0, |stratum| stratum.before + stratum.n)
     }
 
-    /// Returns where the resident of that number among those of all strata is kept.
+    /// Returns the slot of the resident with that number among those of all strata.
     fn slot(&self, number: u64) -> Slot {
         let n_caches = u64::from(self.n_caches).max(1);
         // A remainder is below the number of caches.
@@ -151,7 +149,7 @@ mod tests {
                 let due: Vec<u64> = lens.iter().map(|len| *len.min(&limit)).collect();
                 assert_eq!(owners.residents(), due);
                 let places = (0..).zip(&lens).flat_map(|(stratum, len)| {
-                    // An id that no sample has is of no owner.
+                    // An id without a sample has no owner.
                     (0..len + 1).map(move |id| Place { stratum, id })
                 });
                 let slots: Vec<Slot> = places.filter_map(|place| owners.of(place)).collect();

@@ -1,21 +1,22 @@
-//! A permutation of any number of values that is computed, not stored.
+//! A permutation of any number of values that is computed instead of stored.
 use fdconvert_core::{GOLDEN, mix};
 
 /// Pairs of rounds. Luby and Rackoff proved four rounds enough for large domains (1988). On domains
-/// of a few bits they are visibly not: some orders come up more often than others. Eight rounds are
-/// even from six bits on, and smaller domains are not used.
+/// of a few bits four are visibly too few: some orders come up more often than others. Eight rounds
+/// are even from six bits on, and smaller domains are not used.
 const N_PAIRS: usize = 4;
 const MIN_BITS: u32 = 6;
 
-/// A keyed bijection of `0..n` onto itself that takes as much memory for ten values as for 2^63.
+/// Keyed bijection of `0..n` onto itself that takes as much memory for ten values as for 2^63.
 ///
 /// A Feistel network permutes the smallest domain of a whole number of bits that holds `n` values;
-/// a result that is not below `n` is put through again until one is (cycle walking). The way from
-/// a value below `n` is a cycle and so leads back below `n`, if only to the value itself: the walk
-/// ends, and it hits each value once. Less than half of the domain misses, so the expected number
-/// of walks is below two; only below 32 values it is more, because the domain has at least 64.
+/// a result that is not below `n` is permuted again until one is (cycle walking). The path from a
+/// value below `n` is a cycle and so leads back below `n`, if only to the value itself: the walk
+/// ends, and it reaches each value once. Less than half of the domain misses, so that the expected
+/// number of walks is below two; only for fewer than 32 values it is more, because the domain has
+/// at least 64.
 ///
-/// This is not a cipher: it is even, not secret.
+/// It is not a cipher: it is even, not secret.
 ///
 /// ```
 /// let permutation = fdconvert_loader::parts::Permutation::new(10, 42);
@@ -30,18 +31,18 @@ pub struct Permutation {
     low_bits: u32,
     low_mask: u64,
     high_mask: u64,
-    /// For each pair of rounds, the key that changes the low half and the one for the high half.
+    /// For each pair of rounds, the keys for the low half and for the high half.
     keys: [[u64; 2]; N_PAIRS],
 }
 
 impl Permutation {
-    /// The permutation of `0..n` that belongs to `key`.
+    /// Creates the permutation of `0..n` for `key`.
     #[inline]
     #[must_use]
     pub fn new(n: u64, key: u64) -> Self {
         let n_bits = (u64::BITS - n.saturating_sub(1).leading_zeros()).max(MIN_BITS);
-        // The halves may differ by one bit. Two equal halves would make the domain of an odd number
-        // of bits twice as large, and the walks twice as many.
+        // The halves may differ by one bit. Two equal halves would double the domain of an odd
+        // number of bits, and the number of walks.
         let high_bits = n_bits / 2;
         let low_bits = n_bits - high_bits;
         let mut state = key;
@@ -58,14 +59,14 @@ impl Permutation {
         Self { n, low_bits, low_mask: mask(low_bits), high_mask: mask(high_bits), keys }
     }
 
-    /// Returns where `i` goes. Numbers that are not below `n` stay where they are.
+    /// Returns the value at `i`. Numbers that are not below `n` map to themselves.
     #[inline]
     #[must_use]
     pub fn at(&self, i: u64) -> u64 {
         self.walk(i, Self::forward)
     }
 
-    /// The inverse of [`at`](Self::at): which number goes to `value`.
+    /// Returns the inverse of [`at`](Self::at): the number that maps to `value`.
     #[inline]
     #[must_use]
     pub fn position_of(&self, value: u64) -> u64 {
@@ -106,7 +107,7 @@ impl Permutation {
 }
 
 /// The round function: 32 bits, each of which depends on all 64 of `bits`. The upper half of a
-/// product is its well mixed one, hence the shifts. The constants are those of MurmurHash3.
+/// product is the well-mixed one, hence the shifts. The constants are those of MurmurHash3.
 #[inline]
 fn scramble(bits: u64) -> u64 {
     let bits = bits.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -160,7 +161,8 @@ mod tests {
         }
     }
 
-    /// Chi-square divided by its degrees of freedom, and five standard deviations of it above 1.
+    /// Returns chi-square divided by its degrees of freedom, and its bound: five standard
+    /// deviations above 1.
     fn chi_square(counts: &[f64], expected: f64, degrees: f64) -> (f64, f64) {
         let sum: f64 = counts.iter().map(|count| (count - expected).powi(2) / expected).sum();
         (sum / degrees, 1.0 + 5.0 * (2.0 / degrees).sqrt())

@@ -1,4 +1,4 @@
-//! The checkpoint of a loader: 40 bytes that say where in which order a run stopped.
+//! The checkpoint of a loader: 40 bytes with the order of a run and the point where it stopped.
 //!
 //! ```text
 //! offset  bytes
@@ -24,26 +24,27 @@ const VERSION: u8 = 1;
 
 /// Point at which a run stopped, see [`Steps::resume`](super::Steps::resume).
 ///
-/// It is written as hexadecimal digits where text is wanted, and read back by `parse`.
+/// Its text form is hexadecimal digits, which `parse` reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
     /// Hash of the dataset, the strata and the shuffle.
     pub fingerprint: u64,
     /// Seed of the order.
     pub seed: u64,
-    /// Epoch the run was in.
+    /// Epoch of the run.
     pub epoch: u64,
-    /// Samples of the epoch that all ranks together have consumed: the positions below this one.
+    /// Number of samples of the epoch that all ranks together have consumed: the positions below
+    /// it.
     pub consumed: u64,
     /// Samples per step, over all ranks.
     pub global_batch: u32,
 }
 
 impl State {
-    /// Size of the written form.
+    /// Size of the binary form.
     pub const BYTES: usize = 40;
 
-    /// The written form.
+    /// Returns the binary form.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -59,10 +60,10 @@ impl State {
         bytes
     }
 
-    /// Reads the written form.
+    /// Parses the binary form.
     ///
     /// # Errors
-    /// When it is of another length or version, or when a byte of it has changed.
+    /// If it has another length or version, or if a byte of it has changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |what: String| Err(Error::usage("state", what));
         let Some((&[version, flags, low, high], body)) =

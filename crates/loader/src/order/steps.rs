@@ -1,4 +1,4 @@
-//! Steps: which positions of an epoch a rank takes at each step of the training.
+//! Steps: the positions of an epoch that a rank takes at each step of the training.
 use super::assign::assign;
 use super::epoch::Order;
 use super::key::{Purpose, derive};
@@ -18,24 +18,25 @@ pub struct World {
 }
 
 impl World {
-    /// A process that trains alone.
+    /// The world of a process that trains alone.
     pub const ALONE: Self = Self { rank: 0, size: 1 };
 }
 
 /// Treatment of the samples at the end of an epoch that do not fill a batch.
 ///
-/// In every case all ranks make the same number of steps: ranks wait for each other at each one.
+/// In every case all ranks make the same number of steps, because ranks wait for each other at each
+/// step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Last {
     /// They are left out of this epoch. For training.
     #[default]
     Drop,
-    /// They are a batch of their own, split over the ranks as evenly as it goes. A rank gets no
-    /// rows at all when there are fewer samples than ranks; its step comes nevertheless, empty.
+    /// They form a short batch, split over the ranks as evenly as possible. With fewer samples than
+    /// ranks, some ranks get no rows; their step comes nevertheless, empty.
     Short,
-    /// As `Short`, but every rank's rows are filled up, with the samples at positions 0, 1, ... of
-    /// the same epoch, which are marked as not valid. For evaluation: shapes never change, and
-    /// each sample counts once.
+    /// As `Short`, but every rank's rows are filled up with the samples at positions 0, 1, ... of
+    /// the same epoch, marked as not valid. For evaluation: shapes never change, and each sample
+    /// counts once.
     Pad,
 }
 
@@ -48,21 +49,21 @@ pub struct Batching {
     pub world: World,
     /// Treatment of the samples that do not fill a batch.
     pub last: Last,
-    /// Allows a batch that ranks cannot share equally: the first ones get one row more. Off by
-    /// default, because the mean over ranks of the mean over rows is then not the mean.
+    /// Whether the ranks may have unequal shares: the first ones get one row more. Off by default,
+    /// because the mean over ranks of the mean over rows is then not the mean.
     pub uneven: bool,
 }
 
-/// One row of a rank's batch.
+/// Row of a rank's batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Row {
     /// Position in the order of the epoch.
     pub position: u64,
-    /// True if the row counts; not if it only fills up the last batch.
+    /// True if the row counts, rather than fills up the last batch.
     pub valid: bool,
 }
 
-/// The steps of one epoch, as one rank sees them.
+/// Steps of one epoch on one rank.
 ///
 /// ```
 /// use fdconvert_loader::{Last, Shuffle, World, parts::{Batching, Order, Steps, Stratum}};
@@ -83,15 +84,15 @@ pub struct Steps {
     pub(crate) n_samples: u64,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
-    /// Hash of what a state has to agree on, the dataset aside.
+    /// Hash of everything that a state must match, except the dataset.
     pub(crate) fingerprint: u64,
-    /// True if rows are shuffled within a step; not when the dataset's own order is asked for.
+    /// True if rows are shuffled within a step; false in the dataset's order.
     shuffled: bool,
-    /// By whom rows are taken, where that is not the next rank in turn.
+    /// The locality of rows, if ranks do not take them in turn.
     locality: Option<Arc<Locality>>,
 }
 
-/// Order and owners, which together tell who owns a row.
+/// Order and owners, which together determine the owner of a row.
 #[derive(Debug)]
 struct Locality {
     order: Order,
@@ -99,11 +100,11 @@ struct Locality {
 }
 
 impl Steps {
-    /// The steps of an epoch.
+    /// Creates the steps of an epoch.
     ///
     /// # Errors
-    /// When the rank is not one of the world, when the batch has no row for each rank, or when the
-    /// ranks cannot share it equally and that is not allowed.
+    /// If the rank is not in the world, if the batch has no row for each rank, or if the ranks
+    /// cannot share it equally and `uneven` is off.
     pub fn new(order: &Order, batching: Batching) -> Result<Self> {
         let Batching { global_batch, world: World { rank, size }, uneven, .. } = batching;
         if rank >= size {
@@ -132,14 +133,14 @@ impl Steps {
         })
     }
 
-    /// The same steps, of whose rows each rank takes those that its cache owns, as far as its share
-    /// goes. Steps, the sizes of batches and states stay what they are.
+    /// Gives each rank the rows that its cache owns, as far as its share allows. Steps, the sizes
+    /// of batches and states do not change.
     ///
-    /// `order` is that of the steps. Where there are fewer caches than ranks, as many ranks as each
-    /// other share one: those that follow each other.
+    /// `order` is that of the steps. With fewer caches than ranks, equally many consecutive ranks
+    /// share each cache.
     ///
     /// # Errors
-    /// When the ranks cannot share the caches equally.
+    /// If the ranks cannot share the caches equally.
     pub fn with_owners(self, order: Order, owners: Arc<Owners>) -> Result<Self> {
         let (size, n_caches) = (self.batching.world.size, owners.n_caches());
         if size % n_caches != 0 {
@@ -149,19 +150,19 @@ impl Steps {
         Ok(Self { locality: Some(Arc::new(Locality { order, owners })), ..self })
     }
 
-    /// Returns how many steps the epoch has: the same on every rank, whatever fails.
+    /// Returns the number of steps in the epoch: the same on every rank, after any failures.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.end().div_ceil(self.batch())
     }
 
-    /// Returns whether the epoch has no step.
+    /// Returns whether the epoch has no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// This rank's rows of a step; none from the end of the epoch on.
+    /// Returns this rank's rows of a step; none from the end of the epoch on.
     #[must_use]
     pub fn rows(&self, step: u64) -> Vec<Row> {
         let Some(start) = step.checked_mul(self.batch()).filter(|start| *start < self.end()) else {
@@ -170,13 +171,13 @@ impl Steps {
         self.rows_from(start)
     }
 
-    /// Samples per step.
+    /// Returns the number of samples per step.
     pub(crate) fn batch(&self) -> u64 {
         // At least the size of the world, which is not empty.
         u64::from(self.batching.global_batch).max(1)
     }
 
-    /// The position after the last one that some step takes.
+    /// Returns the position after the last one of any step.
     pub(crate) fn end(&self) -> u64 {
         match self.batching.last {
             Last::Drop => self.n_samples - self.n_samples % self.batch(),
@@ -184,14 +185,14 @@ impl Steps {
         }
     }
 
-    /// The position after those of the step that `start` is in.
+    /// Returns the position after those of the step that contains `start`.
     pub(crate) fn end_of_step(&self, start: u64) -> u64 {
         let end = (start / self.batch()).saturating_add(1).saturating_mul(self.batch());
         end.min(self.n_samples)
     }
 
-    /// This rank's rows of the step that begins at `start`: at a multiple of the batch, or within
-    /// one where a run with another batch stopped.
+    /// Returns this rank's rows of the step that begins at `start`: at a multiple of the batch, or
+    /// within one at the point where a run with another batch stopped.
     pub(crate) fn rows_from(&self, start: u64) -> Vec<Row> {
         let n_valid = self.end_of_step(start).saturating_sub(start);
         let step = start / self.batch();
@@ -210,8 +211,8 @@ impl Steps {
             }
         };
         if self.batching.last == Last::Pad {
-            // A rank's share of a whole batch is never smaller than of a part of one, so the
-            // padding rows of all ranks number through from zero.
+            // A rank's share of a whole batch is never smaller than of a part of one, so that the
+            // padding rows of all ranks are numbered from zero.
             let whole = self.share(self.batch());
             let padding = whole.start - valid.start..whole.end - valid.end;
             let wrapped = |at: u64| at.checked_rem(self.n_samples).unwrap_or_default();
@@ -220,8 +221,8 @@ impl Steps {
         rows
     }
 
-    /// Those of all rows of the step that begins at `start` which this rank takes, by who owns
-    /// their samples: as many as are in `share`.
+    /// Returns this rank's rows of the step that begins at `start`, assigned by owner: as many as
+    /// are in `share`.
     fn owned(&self, locality: &Locality, start: u64, all: &[Row], share: &Range<u64>) -> Vec<Row> {
         let Locality { order, owners } = locality;
         let cache_of = |place| owners.of(place).map(|slot| slot.cache);
@@ -234,7 +235,7 @@ impl Steps {
         };
         let of_rows: Vec<Option<u32>> = all.iter().map(owner).collect();
         let World { rank, size } = self.batching.world;
-        // As many as each other: see `with_owners`.
+        // Equal for all caches: see `with_owners`.
         let ranks_per_cache = size.checked_div(owners.n_caches()).unwrap_or(1).max(1);
         let begin = |cache: u32| self::share(all.len() as u64, cache * ranks_per_cache, size).start;
         let shares: Vec<usize> = (0..owners.n_caches())
@@ -249,14 +250,15 @@ impl Steps {
         own.filter_map(|row| all.get(*row).copied()).collect()
     }
 
-    /// This rank's part of `n` rows.
+    /// Returns this rank's part of `n` rows.
     fn share(&self, n: u64) -> Range<u64> {
         let World { rank, size } = self.batching.world;
         share(n, rank, size)
     }
 }
 
-/// A rank's part of `n` rows: all get as many, and the first ranks one more of what is left.
+/// Returns a rank's part of `n` rows: equal parts, and one row more for the first ranks until none
+/// is left.
 pub(super) fn share(n: u64, rank: u32, size: u32) -> Range<u64> {
     let (rank, size) = (u64::from(rank), u64::from(size).max(1));
     let before = |rank: u64| n / size * rank + (n % size).min(rank);

@@ -1,52 +1,51 @@
-//! Strata, and which sample each draw from one of them is.
+//! Strata, and the sample of each draw from one of them.
 use super::key::{Purpose, derive};
 use super::merge::Merge;
 use super::permutation::Permutation;
 use super::windowed::Windowed;
 
-/// Samples that are alike, of which an epoch gets a fixed number.
+/// Similar samples, with a fixed number of draws per epoch.
 ///
-/// With `count == len` each sample comes exactly once per epoch. With more, they come in several
-/// passes, each in a fresh order and the last one incomplete: no sample comes twice more often than
-/// another. With fewer, each epoch gets a fresh random choice.
+/// With `count == len` each sample comes exactly once per epoch. With more draws, the samples come
+/// in several passes, each in a new order and the last one incomplete: no sample comes more than
+/// once more often than another. With fewer, each epoch gets a new random choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stratum {
     /// Number of samples; their ids are `0..len`.
     pub len: u64,
-    /// The number of draws an epoch makes.
+    /// Number of draws per epoch.
     pub count: u64,
 }
 
 impl Stratum {
-    /// A stratum of which each sample comes once per epoch.
+    /// Creates a stratum with each sample once per epoch.
     #[must_use]
     pub fn whole(len: u64) -> Self {
         Self { len, count: len }
     }
 }
 
-/// Method that puts samples into an order.
+/// Method of ordering samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shuffle {
     /// Every order of a whole stratum is as likely as any other; strata are spread evenly.
     #[default]
     Global,
     /// The order of the dataset, for evaluation: stratum after stratum, ids ascending, the same in
-    /// every epoch. A stratum with more draws than samples is repeated from its start; of one with
-    /// fewer, samples at even distances are taken, because the first ones are often of one class.
+    /// every epoch. A stratum with more draws than samples is repeated from its start; one with
+    /// fewer gives samples at even distances, because the first ones are often of one class.
     None,
-    /// For storage that reads in large pieces: chunks in a random order, samples displaced by less
-    /// than the window. Holds for each stratum by itself, so a reader needs room for one window per
-    /// stratum. Strata are spread evenly.
+    /// For storage with large reads: chunks in a random order, samples displaced by less than the
+    /// window. This holds for each stratum separately, so that a reader needs room for one window
+    /// per stratum. Strata are spread evenly.
     Windowed {
-        /// Consecutive samples that are read together.
+        /// Number of consecutive samples that are read together.
         chunk: u64,
-        /// Samples that a reader can hold.
+        /// Number of samples that a reader can hold.
         window: u64,
     },
 }
 
-/// The draws of one stratum in one epoch.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     stratum: Stratum,
@@ -56,11 +55,11 @@ pub(crate) struct Draws {
     split: Option<Box<Split>>,
 }
 
-/// A stratum of two parts, resident and not, which are merged as strata are: every stretch of the
-/// stratum's draws has its share of residents, up or down by one.
+/// A stratum of two parts, resident and not, merged like strata: every stretch of the stratum's
+/// draws has its share of residents, up or down by one.
 #[derive(Debug, Clone)]
 struct Split {
-    /// Resident samples are those with ids below this.
+    /// Resident samples have ids below this.
     n_residents: u64,
     parts: [Draws; 2],
 }
@@ -74,7 +73,7 @@ enum Pass {
 }
 
 impl Draws {
-    /// The draws of stratum number `at`, which has samples if it has draws.
+    /// Creates the draws of stratum number `at`, which has samples if it has draws.
     pub(crate) fn new(stratum: Stratum, shuffle: Shuffle, seed: u64, epoch: u64, at: u32) -> Self {
         let key = derive(seed, Purpose::Stratum, [epoch, u64::from(at)]);
         Self::of_key(stratum, shuffle, key)
@@ -85,8 +84,7 @@ impl Draws {
         Self { stratum, shuffle, key, first, split: None }
     }
 
-    /// The same stratum in two parts, of which the first has `n_residents` samples, at most as many
-    /// as there are.
+    /// Splits the stratum in two parts, the first with `n_residents` samples, at most all of them.
     pub(crate) fn split(self, n_residents: u64) -> Self {
         let Stratum { len, count } = self.stratum;
         // Rounded to the nearest; both parts then have no more draws than their samples if the
@@ -113,7 +111,8 @@ impl Draws {
         self.stratum
     }
 
-    /// How often the sample of draw number `index` was drawn before: each pass draws it once.
+    /// Returns the number of earlier draws of the sample of draw number `index`: each pass draws it
+    /// once.
     pub(crate) fn pass(&self, index: u64) -> u64 {
         match &self.split {
             Some(split) => split.pass(self.stratum.count, index),
@@ -121,7 +120,7 @@ impl Draws {
         }
     }
 
-    /// The id of draw number `index`, which is below `count`.
+    /// Returns the id of draw number `index`, which is below `count`.
     #[inline]
     pub(crate) fn id(&self, index: u64) -> u64 {
         let Stratum { len, count } = self.stratum;
@@ -141,7 +140,8 @@ impl Draws {
 }
 
 impl Split {
-    /// The part of a draw of the stratum, and which draw of the part it is; `None` beyond the last.
+    /// Returns the part of a draw of the stratum, and the number of the draw in the part; `None`
+    /// beyond the last.
     fn draw(&self, count: u64, index: u64) -> Option<(u32, u64)> {
         let counts = self.parts.iter().map(|part| part.stratum.count);
         Merge::at(counts, count, index).next()
@@ -185,11 +185,11 @@ impl Pass {
     }
 }
 
-/// Sample `index` of `count` that lie evenly among `len`: ascending and different, as there are at
-/// least as many samples as draws.
+/// Returns sample `index` of `count` samples spread evenly among `len`: ascending and different,
+/// because there are at least as many samples as draws.
 fn at_even_distance(index: u64, len: u64, count: u64) -> u64 {
     let product = u128::from(index) * u128::from(len);
-    // The quotient is below `len`, as the index is below the count.
+    // The quotient is below `len`, because the index is below the count.
     product.checked_div(u128::from(count)).unwrap_or_default() as u64
 }
 

@@ -1,11 +1,11 @@
-//! A shuffle for storage that is slow at random: whole chunks are read one after the other, and
-//! samples leave at most a window away from where they came in.
+//! A shuffle for storage with slow random reads: whole chunks are read one after the other, and
+//! samples leave at most a window away from the position where they came in.
 //!
-//! Chunks of consecutive ids are put into a random order. That alone leaves neighbours together,
-//! so each sample is moved by a random amount below the window. Drawing that amount for each sample
-//! and sorting by it (MosaicML's py1e) finds position `p` only after the samples before it. Here the
-//! line is cut into blocks of half a window and each block is shuffled, then it is cut again, half
-//! a block further, and those blocks are shuffled too:
+//! Chunks of consecutive ids are put into a random order. That alone leaves neighbours together, so
+//! that each sample is also moved by a random amount below the window. Drawing that amount for each
+//! sample and sorting by it (MosaicML's py1e) finds position `p` only after the samples before it.
+//! Here the line is cut into blocks of half a window and each block is shuffled, then it is cut
+//! again, half a block further, and those blocks are shuffled too:
 //!
 //! ```text
 //! chunk order |c4 . . . . |c1 . . . . |c7 . . . . |c2 ...
@@ -13,13 +13,13 @@
 //! pass 1      | 0  |   block 1   |   block 2   | ...
 //! ```
 //!
-//! Each pass is a bijection, so every sample comes once by construction; each moves a sample by
-//! less than a block, so both together by less than the window; each is computed for one position
-//! alone. One pass would keep samples of different blocks apart for ever; with two there is no
-//! border that nothing crosses.
+//! Each pass is a bijection, so that every sample comes once; each moves a sample by less than a
+//! block, so that both together move it by less than the window; each is computed for one position
+//! alone. One pass would separate samples of different blocks forever; with two, samples can cross
+//! every border.
 //!
-//! Memory: a sample read as number `q` leaves at a position above `q - window`. The one who reads
-//! along the chunks therefore never holds more than `window` samples that still have to wait.
+//! Memory: a sample with read number `q` leaves at a position above `q - window`. A reader along
+//! the chunks therefore never holds more than `window` waiting samples.
 use super::key::{Purpose, derive};
 use super::permutation::Permutation;
 
@@ -56,19 +56,19 @@ impl Windowed {
         Self { n, chunk, block, key, chunks, short }
     }
 
-    /// The id at a position below `n`.
+    /// Returns the id at a position below `n`.
     #[inline]
     pub(crate) fn at(&self, position: u64) -> u64 {
         self.in_chunk_order(self.displaced(position))
     }
 
-    /// Returns where the sample at a position stands in the order of the chunks.
+    /// Returns the place of the sample at a position in the order of the chunks.
     #[inline]
     fn displaced(&self, position: u64) -> u64 {
         self.in_block(self.in_block(position, 1, self.block / 2), 0, 0)
     }
 
-    /// One pass: shuffles within the block of the grid that begins `offset` before zero.
+    /// Makes one pass: shuffles within the block of the grid that begins `offset` before zero.
     #[inline]
     fn in_block(&self, position: u64, pass: u64, offset: u64) -> u64 {
         let number = (position + offset) / self.block;
@@ -85,7 +85,7 @@ impl Windowed {
         let position = match position.checked_sub(start) {
             None => position,
             Some(within) if within < len => return first_id + within,
-            // From here on all is counted as though the short chunk had been a whole one.
+            // From here on all counts treat the short chunk as a whole one.
             Some(_) => position + (self.chunk - len),
         };
         self.chunks.at(position / self.chunk) * self.chunk + position % self.chunk
@@ -140,7 +140,7 @@ mod tests {
     fn chunks_are_whole_and_in_another_order() {
         let windowed = Windowed::new(103, 10, 1, 3);
         let ids: Vec<u64> = (0..103).map(|position| windowed.at(position)).collect();
-        // With a window of one, nothing but the order of the chunks changes.
+        // With a window of one, only the order of the chunks changes.
         let starts: Vec<u64> = ids.iter().copied().filter(|id| id % 10 == 0).collect();
         assert_eq!(starts.len(), 11);
         assert!(!starts.is_sorted());
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn samples_meet_across_every_border() {
-        // How far samples move over many keys: from everywhere to both sides.
+        // Displacements over many keys: from everywhere to both sides.
         let (n, window) = (400, 80);
         for border in (20..n - 20).step_by(20) {
             let crosses = (0..40).any(|key| {

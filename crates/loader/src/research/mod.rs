@@ -1,4 +1,4 @@
-//! Methods of papers, kept to be compared with: no other module of this crate uses them.
+//! Methods from papers as baselines: no other module of this crate uses them.
 
 mod liquid;
 

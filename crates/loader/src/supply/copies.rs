@@ -1,5 +1,5 @@
-//! Resident samples as bytes, in files and for other ranks: each is a line of JSON, the image, the
-//! values of its other fields if any were asked for, and its entry points.
+//! Resident samples as bytes, in files and for other ranks: a line of JSON, the image, the values
+//! of the other requested fields, and the entry points.
 use crate::{
     dataset::Fetched,
     fields::{self, RowValues},
@@ -10,7 +10,7 @@ use fdconvert_storage::CacheFolder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A folder of samples of one choice of residents.
+/// A folder with the samples of one choice of residents.
 pub(super) struct Copies(CacheFolder);
 
 #[derive(Serialize, Deserialize)]
@@ -21,37 +21,34 @@ struct Head {
     width: u32,
     height: u32,
     n_bytes: usize,
-    /// Bytes of the values of other fields, which follow the image; what is left are its entry
-    /// points. Left out without fields, as it was before there were any.
+    /// Bytes of the values of other fields, which follow the image; the rest are its entry points.
+    /// Omitted without fields, so that the bytes stay those of copies without fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     n_field_bytes: Option<usize>,
     has_entry_points: bool,
 }
 
 impl Copies {
-    /// The samples that `identity` tells from those of other datasets and choices, in a folder of
-    /// `folder`.
+    /// Opens the samples of `identity`, which separates datasets and choices, within `folder`.
     ///
     /// # Errors
     /// `Io`.
     pub(super) fn open(folder: &Path, identity: u64) -> Result<Self> {
-        // Both, so that `cache_folder` need not be there.
+        // Both, so that `cache_folder` need not exist.
         CacheFolder::open(folder)?;
         Ok(Self(CacheFolder::open(&folder.join(format!("{identity:016x}")))?))
     }
 
-    /// A sample, if its copy is there and whole.
+    /// Returns a sample if it has an undamaged copy.
     pub(super) fn get(&self, name: &str) -> Option<Fetched> {
         parse(self.0.get(name)?)
     }
 
-    /// Returns whether there is a copy, whole or not.
+    /// Returns whether there is a copy, damaged or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.has(name)
     }
 
-    /// Keeps a sample.
-    ///
     /// # Errors
     /// `Io`.
     pub(super) fn put(&self, name: &str, fetched: &Fetched) -> Result<()> {
@@ -59,7 +56,7 @@ impl Copies {
     }
 }
 
-/// Hands over a sample as bytes, in four parts.
+/// Calls `take` with the bytes of a sample, in four parts.
 pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> T) -> T {
     let image = &fetched.image;
     let entry_points = image.entry_points.as_ref();
@@ -74,14 +71,14 @@ pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> 
         n_field_bytes: fields.as_ref().map(Vec::len),
         has_entry_points: entry_points.is_some(),
     };
-    // Strings and numbers become JSON without fail.
+    // Strings and numbers always convert to JSON.
     let mut line = serde_json::to_vec(&head).unwrap_or_default();
     line.push(b'\n');
     let fields = fields.as_deref().unwrap_or_default();
     take([&line, &image.bytes, fields, entry_points.map_or(&[], Bytes::as_ref)])
 }
 
-/// The sample of these bytes, if they are whole.
+/// Parses a sample if its bytes are complete.
 pub(crate) fn parse(copy: Bytes) -> Option<Fetched> {
     let head_len = copy.iter().position(|&byte| byte == b'\n')?;
     let head: Head = serde_json::from_slice(copy.get(..head_len)?).ok()?;

@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// As many as most systems let a process have open beside all else. More are open only while as
-/// many threads read from different ones.
+/// Small enough for the limits of most systems. More files are open only while more threads read
+/// from different ones.
 const MAX_OPEN: usize = 64;
 
-/// The files that were used last.
+/// The most recently used files.
 #[derive(Default)]
 pub(super) struct Files {
     slots: Mutex<Slots>,
@@ -22,15 +22,15 @@ struct Slots {
     cached_because: Option<String>,
 }
 
-/// A file that the first who needs it opens, while others who need it wait, and no one else.
+/// A file that the first thread opens, while other threads that need it wait and all others go on.
 #[derive(Default)]
 struct Opening(Mutex<Option<Arc<DirectFile>>>);
 
 impl Files {
-    /// The file at a path, opened if it is not open.
+    /// Returns the file at a path, and opens it if needed.
     ///
     /// # Errors
-    /// Those of [`DirectFile::open`]; the next one who asks tries again.
+    /// The errors of [`DirectFile::open`]; the next call tries again.
     pub(super) fn get(&self, path: &Arc<Path>) -> Result<Arc<DirectFile>> {
         let opening = self.lock().opening(path);
         let mut opened = opening.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,8 +46,8 @@ impl Files {
         Ok(file)
     }
 
-    /// Why direct reads come from the page cache or from memory, for the first file for which they
-    /// do.
+    /// Returns the reason why direct reads come from the page cache or from memory, for the first
+    /// such file.
     pub(super) fn cached_because(&self) -> Option<String> {
         self.lock().cached_because.clone()
     }

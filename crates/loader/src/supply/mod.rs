@@ -1,16 +1,16 @@
-//! The samples of an epoch: which one stands at each position, and where its bytes come from,
-//! memory if they are there, else storage.
+//! The samples of an epoch: the one at each position, and the source of its bytes: memory if
+//! possible, else storage.
 //!
 //! ```text
 //! Cache::samples   an epoch's order  ->  Samples: position -> sample -> bytes
 //!     Uncached     every sample is read
-//!     Filling      a slot for each resident sample, filled by its first use; with `locality` for
-//!         |        each that this rank owns
+//!     Filling      a slot for each resident sample, filled at its first use; with `locality` only
+//!         |        for those that this rank owns
 //!         |
 //!       Store      the reader's map, or direct reads
 //! ```
 //!
-//! What is in memory never decides which sample comes when, so a cold cache is only slower.
+//! The contents of memory never affect the order, so that a cold cache is only slower.
 
 pub(crate) mod copies;
 mod files;
@@ -33,7 +33,6 @@ use std::{path::Path, sync::atomic::AtomicBool};
 pub use store::Access;
 pub(crate) use store::Store;
 
-/// How samples are read and kept.
 pub(crate) struct SupplyOptions<'a> {
     pub(crate) access: Access,
     pub(crate) verify: bool,
@@ -42,7 +41,7 @@ pub(crate) struct SupplyOptions<'a> {
     pub(crate) label: &'a Label,
     pub(crate) cache_bytes: u64,
     pub(crate) cache_folder: Option<&'a Path>,
-    /// Number of the cache that this rank has a part in.
+    /// Number of the cache that this rank shares.
     pub(crate) cache: u32,
 }
 
@@ -50,17 +49,17 @@ pub(crate) struct SupplyOptions<'a> {
 pub(crate) struct Supply {
     pub(crate) store: Store,
     cache: Box<dyn Cache>,
-    /// Tells what is kept, and of what, from anything else.
+    /// Differs between any two loads that must not share kept samples.
     identity: u64,
 }
 
 /// Samples in memory, for all epochs.
 pub(crate) trait Cache: Send + Sync {
-    /// The samples of the epoch of an order, of which `consumed` were drawn already.
+    /// Returns the samples of the epoch of an order, after `consumed` draws.
     fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples>;
 
-    /// A sample that this rank owns, for another one: from memory, or read and kept from then on.
-    /// `None` of samples that others own, or no one.
+    /// Returns a sample that this rank owns, for another rank: from memory, or read and kept from
+    /// then on. `None` for samples that another rank or none owns.
     fn own(&self, _place: Place, _own: &Own<'_>) -> Option<Result<Fetched>> {
         None
     }
@@ -71,7 +70,6 @@ pub(crate) trait Cache: Send + Sync {
     }
 }
 
-/// Context for reading a sample for another rank.
 pub(crate) struct Own<'a> {
     pub(crate) counters: &'a Counters,
     pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
@@ -79,40 +77,38 @@ pub(crate) struct Own<'a> {
 
 /// The samples of one epoch.
 pub(crate) trait Samples: Send + Sync {
-    /// The sample at a position; `None` from the end of the epoch on.
+    /// Returns the sample at a position; `None` from the end of the epoch on.
     fn at(&self, position: u64) -> Option<Place>;
 
-    /// Returns whether a sample need not be read from storage, as far as that is known now: others
-    /// are read ahead.
+    /// Returns whether a sample need not be read from storage, as far as is known now: others are
+    /// read ahead.
     fn is_kept(&self, _place: Place) -> bool {
         false
     }
 
-    /// A sample, from memory or from storage.
+    /// Returns a sample, from memory or from storage.
     ///
     /// # Errors
-    /// Those of reading it.
+    /// The errors of reading it.
     fn fetch(&self, request: Request<'_>) -> Result<Fetched>;
 }
 
-/// A sample that a row needs.
 pub(crate) struct Request<'a> {
     pub(crate) place: Place,
-    /// The position whose draw it is; `None` for rows that only repeat or replace another.
+    /// Position that draws it; `None` for rows that only repeat or replace another.
     pub(crate) drawn_at: Option<u64>,
     pub(crate) counters: &'a Counters,
     pub(crate) stopped: &'a AtomicBool,
     pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
-    /// The sample of the row at a position that other ranks own, where its owner sends it.
+    /// Returns the sample of a row at a position that other ranks own, if its owner sends it.
     pub(crate) exchanged: &'a dyn Fn(u64) -> Result<Option<Fetched>>,
 }
 
 impl Supply {
-    /// A supply without open files.
+    /// Creates a supply without open files.
     ///
     /// # Errors
-    /// `Usage` for datasets that cannot be read directly, if that is asked for; `Io` for the folder
-    /// of the cache.
+    /// `Usage` if datasets must be read directly and cannot be; `Io` for the folder of the cache.
     pub(crate) fn new(
         datasets: &Datasets,
         groups: &Groups,
@@ -123,8 +119,8 @@ impl Supply {
             slots: &slots,
             seed: options.seed,
             n_ranks: options.n_ranks,
-            // Which label and which fields are asked for is part of what is kept.
-            // Labels and fields are kept as they are numbered.
+            // The identity includes the choice of label and fields. Labels and fields are kept with
+            // their numbers in batches.
             fingerprint: groups.fingerprint(datasets)?
                 ^ datasets.numbering()
                 ^ options.label.fingerprint()
@@ -141,12 +137,13 @@ impl Supply {
         Ok(Self { store, cache, identity: slotted.identity() })
     }
 
-    /// Tells what is kept, and of what, from anything else: the same on all ranks.
+    /// Returns the identity of the kept samples and datasets: the same on all ranks.
     pub(crate) fn identity(&self) -> u64 {
         self.identity
     }
 
-    /// A sample that this rank owns, for another one; `None` of samples that others own, or no one.
+    /// Returns a sample that this rank owns, for another rank; `None` for samples that another rank
+    /// or none owns.
     pub(crate) fn own(
         &self,
         place: Place,
@@ -161,13 +158,12 @@ impl Supply {
         self.cache.has(place)
     }
 
-    /// The samples of the epoch of an order, of which `consumed` were drawn already.
+    /// Returns the samples of the epoch of an order, after `consumed` draws.
     pub(crate) fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples> {
         self.cache.samples(order, consumed)
     }
 }
 
-/// Keeps nothing.
 struct Uncached;
 
 impl Cache for Uncached {

@@ -1,11 +1,11 @@
-//! How many samples fit into the caches of all ranks together, where each has one owner.
+//! Counts the samples that fit into the caches of all ranks together, if each has one owner.
 
 use super::Candidates;
 use crate::order::Owners;
 use fdconvert_core::Result;
 use std::sync::Arc;
 
-/// Owners in the making, stratum by stratum.
+/// Builds the owners, stratum by stratum.
 pub(crate) struct Owned {
     owners: Owners,
     left: Vec<u64>,
@@ -13,10 +13,10 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Caches that own nothing yet.
+    /// Creates caches that own nothing yet.
     ///
     /// # Errors
-    /// `Usage` when there is none.
+    /// `Usage` without caches.
     pub(crate) fn new(seed: u64, n_caches: u32) -> Result<Self> {
         Ok(Self {
             owners: Owners::new(seed, n_caches)?,
@@ -25,12 +25,12 @@ impl Owned {
         })
     }
 
-    /// Chooses as many samples of the next group as fit, and returns how many. Each cache has the
-    /// share of its budget that the group is of all, and what the groups before it have left: of a
-    /// group smaller than the number of caches, no share would hold a sample.
+    /// Chooses the samples of the next group that fit, and returns their number. Each cache uses
+    /// the group's share of its budget, and the rest of earlier groups: for a group smaller than
+    /// the number of caches, no share would hold a sample.
     ///
     /// # Errors
-    /// Those of asking for the sizes of images.
+    /// The errors of reading the sizes of images.
     pub(crate) fn choose(&mut self, candidates: &Candidates<'_>) -> Result<u64> {
         let Self { owners, left, n_bytes } = self;
         let share = candidates.share_of(candidates.n_bytes);
@@ -46,7 +46,7 @@ impl Owned {
         Ok(owners.residents().last().copied().unwrap_or_default())
     }
 
-    /// The owners of the samples of all groups, and the bytes of what they own.
+    /// Returns the owners of the samples of all groups, and the bytes of all owned samples.
     pub(crate) fn done(self) -> (Arc<Owners>, u64) {
         (Arc::new(self.owners), self.n_bytes)
     }

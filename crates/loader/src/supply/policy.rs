@@ -1,4 +1,4 @@
-//! Which samples are kept in memory: the seam between the loader and a method of keeping them.
+//! The interface between the loader and a method of keeping samples in memory.
 
 use super::Cache;
 use crate::{
@@ -9,26 +9,25 @@ use fdconvert_core::Result;
 use std::{fmt, path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Which images are kept in memory.
+/// Choice of the images kept in memory.
 ///
-/// [`RESIDENT`](Self::RESIDENT) is what to use; others are kept in
-/// [`research`](crate::research) to be compared with it.
+/// Use [`RESIDENT`](Self::RESIDENT); the others in [`research`](crate::research) are baselines.
 #[derive(Clone, Copy)]
 pub struct CachePolicy(&'static dyn Method);
 
 impl CachePolicy {
-    /// Those of a choice that the seed makes once, from their first use on, spread evenly over
-    /// every epoch: each batch has the same number of them, the shuffle is that of the whole
-    /// dataset, and a state is all that a run needs to resume. With several ranks, each keeps what
-    /// comes to it, up to `cache_bytes` on each; with [`Options::locality`](crate::Options::locality)
-    /// what it owns.
+    /// Keeps the images of a choice that the seed makes once, from their first use on, spread
+    /// evenly over every epoch: each batch has the same number of them, the shuffle is that of the
+    /// whole dataset, and a state is enough for a run to resume. With several ranks, each keeps the
+    /// samples that come to it, up to `cache_bytes` on each; with
+    /// [`Options::locality`](crate::Options::locality) the ones it owns.
     pub const RESIDENT: Self = Self::of(&resident::Method);
 
     pub(crate) const fn of(method: &'static dyn Method) -> Self {
         Self(method)
     }
 
-    /// Its name in options and reports.
+    /// Returns its name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name()
@@ -59,43 +58,42 @@ impl fmt::Debug for CachePolicy {
     }
 }
 
-/// A way to choose what is kept, and to keep it.
+/// A method of choosing samples and keeping them.
 pub(crate) trait Method: Sync {
     fn name(&self) -> &'static str;
 
-    /// Refuses groups of which it cannot keep samples.
+    /// Refuses groups with samples that it cannot keep.
     ///
     /// # Errors
-    /// `Usage`, naming the option.
+    /// `Usage`, with the name of the option.
     fn check(&self, _groups: &[Stratum]) -> Result<()> {
         Ok(())
     }
 
-    /// Chooses how many samples of a group are kept, and which.
+    /// Chooses the kept samples of a group, and their number.
     ///
     /// # Errors
-    /// Those of asking for the sizes of images.
+    /// The errors of reading the sizes of images.
     fn choose(&self, candidates: &Candidates<'_>) -> Result<Choice>;
 
-    /// Changes with all that decides the order of the samples and is not in the order itself.
-    /// `slots` are the samples of each group, and how many of them are kept.
+    /// Returns a fingerprint of everything outside the order that decides the order of the samples.
+    /// `slots` are, for each group, the numbers of samples and of kept samples.
     fn fingerprint(&self, datasets: u64, _slots: &[(u64, u64)]) -> u64 {
         datasets
     }
 
-    /// A cache with these slots, which is empty, or in a folder.
+    /// Creates a cache with these slots: an empty one, or one in a folder.
     ///
     /// # Errors
-    /// `Usage` where a folder is named and not used; `Io`.
+    /// `Usage` for a folder that the method does not use; `Io`.
     fn cache(&self, slots: &Slotted<'_>) -> Result<Box<dyn Cache>>;
 
-    /// Why images cannot be kept in the memory of a GPU besides, if they cannot.
+    /// Returns the reason if images cannot also be kept in GPU memory.
     fn excludes_device_cache(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// A group of samples to choose from.
 pub(crate) struct Candidates<'a> {
     pub(crate) group: u64,
     pub(crate) len: u64,
@@ -108,7 +106,7 @@ pub(crate) struct Candidates<'a> {
 }
 
 impl Candidates<'_> {
-    /// The share of `n` that the budget is of all groups, and at most all of it.
+    /// Returns the share of `n` that the budget is of all groups, and at most `n`.
     pub(crate) fn share_of(&self, n: u64) -> u64 {
         let product = u128::from(self.budget) * u128::from(n);
         u64::try_from(product.checked_div(self.all_bytes).unwrap_or(u128::from(n)))
@@ -116,24 +114,23 @@ impl Candidates<'_> {
     }
 }
 
-/// Parameters of a cache.
 pub(crate) struct Slotted<'a> {
     pub(crate) slots: &'a [(u64, u64)],
     pub(crate) seed: u64,
-    /// With several ranks a sample that is read ahead of its draw may be drawn by another one.
+    /// With several ranks, another rank may draw a sample that this one has read ahead.
     pub(crate) n_ranks: u32,
-    /// Tells the datasets, and what is drawn of them, from others.
+    /// Fingerprint of the datasets and of the draws from them.
     pub(crate) fingerprint: u64,
     /// Folder of the cache, if it is not in memory.
     pub(crate) folder: Option<&'a Path>,
-    /// Which cache keeps which sample, and the number of this one, where each sample has an owner.
+    /// Owner of each sample, and the number of this cache, if samples have owners.
     pub(crate) owners: Option<(&'a Arc<Owners>, u32)>,
-    /// True if what all caches own would fit into this one.
+    /// True if this cache could hold the samples of all caches.
     pub(crate) owned_fit: bool,
 }
 
 impl Slotted<'_> {
-    /// Tells a choice of samples that are kept from others.
+    /// Returns a value that differs between choices of kept samples.
     pub(crate) fn identity(&self) -> u64 {
         let Self { slots, seed, fingerprint, owners, .. } = self;
         let mut identity = Xxh3::new();
@@ -146,10 +143,9 @@ impl Slotted<'_> {
     }
 }
 
-/// Choice of the samples of a group that are kept.
 pub(crate) struct Choice {
     pub(crate) n_slots: u64,
     /// The order in which samples are chosen, for the whole run: those with slots come first and
-    /// are spread evenly over every epoch. `None` where it is not always the same samples.
+    /// are spread evenly over every epoch. `None` if the samples change.
     pub(crate) residence: Option<Permutation>,
 }

@@ -11,7 +11,7 @@ use crate::{
 use fdconvert_core::Result;
 use std::sync::{Arc, OnceLock};
 
-/// The same samples for the whole run.
+/// Keeps the same samples for the whole run.
 pub(super) struct Method;
 
 impl policy::Method for Method {
@@ -45,22 +45,19 @@ impl policy::Method for Method {
     }
 }
 
-/// Which samples are resident.
 enum Residents {
-    /// Of each stratum those with ids below the second number; the first is how many there are in
-    /// the strata before it.
+    /// The samples of each stratum with ids below the second number; the first is the number of
+    /// residents in the strata before it.
     All(Vec<(u64, u64)>),
-    /// Those that this cache owns.
+    /// The samples that this cache owns.
     Owned { owners: Arc<Owners>, cache: u32 },
 }
 
-/// Place in which a sample is kept.
 enum Home {
-    /// In the slot of that number.
+    /// The slot of that number.
     Here(u64),
-    /// In the cache of other ranks.
+    /// The cache of other ranks.
     Elsewhere,
-    /// Nowhere.
     Storage,
 }
 
@@ -109,13 +106,12 @@ struct Slots {
 enum Kept {
     /// By number of the slot.
     Memory(Vec<OnceLock<Box<Fetched>>>),
-    /// With room for what other ranks own, too, or not.
+    /// `of_all`: it also has room for samples of other ranks.
     Folder { copies: Copies, of_all: bool },
 }
 
 impl Slots {
-    /// A sample that is kept already. In a folder that may also be one that other ranks own, where
-    /// they share it.
+    /// Returns a kept sample. A shared folder may also have one that other ranks own.
     fn get(&self, place: Place, home: &Home) -> Option<Fetched> {
         match (&self.kept, home) {
             (_, Home::Storage) | (Kept::Memory(_), Home::Elsewhere) => None,
@@ -128,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// Returns whether a sample is kept; a copy that is there may turn out to be damaged.
+    /// Returns whether a sample is kept; its copy may turn out to be damaged.
     fn has(&self, place: Place) -> bool {
         match (&self.kept, self.residents.home(place)) {
             (_, Home::Storage) | (Kept::Memory(_), Home::Elsewhere) => false,
@@ -141,7 +137,7 @@ impl Slots {
         }
     }
 
-    /// Keeps a sample that is to be kept, and counts one that cannot be.
+    /// Keeps a resident sample, and counts it if that fails.
     fn keep(&self, place: Place, home: &Home, fetched: Fetched, counters: &Counters) -> Fetched {
         let (fetched, is_kept) = self.put(place, home, fetched);
         if !is_kept {
@@ -150,7 +146,7 @@ impl Slots {
         fetched
     }
 
-    /// Keeps a sample that is to be kept; of one that cannot be it says so.
+    /// Keeps a resident sample; returns false if that fails.
     fn put(&self, place: Place, home: &Home, fetched: Fetched) -> (Fetched, bool) {
         match (&self.kept, home) {
             (Kept::Memory(slots), Home::Here(slot)) => {
@@ -174,7 +170,6 @@ fn slot_of(slots: &[OnceLock<Box<Fetched>>], slot: u64) -> Option<&OnceLock<Box<
     slots.get(usize::try_from(slot).ok()?)
 }
 
-/// The name of a sample's copy.
 fn name(Place { stratum, id }: Place) -> String {
     format!("{stratum}-{id}")
 }
@@ -203,7 +198,6 @@ impl Cache for Filling {
     }
 }
 
-/// An epoch with residents.
 struct Epoch {
     order: Order,
     slots: Arc<Slots>,

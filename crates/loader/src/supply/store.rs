@@ -8,24 +8,23 @@ use fdconvert_core::{Error, Extent, Reader, Result};
 use fdconvert_storage::{place::is_url, sigbus};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number of samples whose places are asked for before a dataset is taken for one that knows them.
+/// Number of samples to check before a dataset counts as one that knows the places of its images.
 const PROBED: u64 = 1024;
 
 /// Access to stored images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
-    /// the page cache of the system.
+    /// Through the reader of the dataset, which is mostly a memory map: recent reads are in the
+    /// page cache of the system.
     #[default]
     Mapped,
-    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
-    /// that is better used otherwise. [`Options::fetch_threads`](crate::Options::fetch_threads) is the number of reads in flight.
-    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
-    /// files are open, and those that threads read from.
+    /// Past the page cache, one image at a time, for datasets larger than the memory and for memory
+    /// with better uses. [`Options::fetch_threads`](crate::Options::fetch_threads) is the number of
+    /// reads in flight. For betons, and for WebDataset and MDS shards with indexes, including mixed
+    /// sets. At most 64 files are open, plus those that threads read from.
     Direct,
 }
 
-/// Reads samples from storage.
 pub(crate) struct Store {
     access: Access,
     verify: bool,
@@ -35,11 +34,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A store without open files.
+    /// Creates a store without open files.
     ///
     /// # Errors
-    /// `Usage`, naming the dataset, when it is to be read directly and does not say where images
-    /// lie.
+    /// `Usage`, with the name of the dataset, if it must be read directly and does not know the
+    /// places of its images.
     pub(crate) fn new(datasets: &Datasets, access: Access, verify: bool) -> Result<Self> {
         if access == Access::Direct {
             let readers = datasets.readers().zip(0..);
@@ -58,10 +57,10 @@ impl Store {
         Ok(Self { access, verify, files: Files::default(), away: away.collect::<Result<_>>()? })
     }
 
-    /// Reads a sample and checks its checksum if that is asked for.
+    /// Reads a sample and checks its checksum if the options verify.
     ///
     /// # Errors
-    /// Those of the reader and the file; `Sample` when the checksum is another one.
+    /// The errors of the reader and the file; `Sample` for a wrong checksum.
     pub(crate) fn read(
         &self,
         datasets: &Datasets,
@@ -74,7 +73,7 @@ impl Store {
             }
             Access::Mapped => sigbus::caught(|| {
                 let fetched = datasets.fetch(located, self.verify)?;
-                // Here, where it can be tried again, and not while it is decoded.
+                // Here it can be retried, unlike during the decode.
                 sigbus::populate(&fetched.image.bytes)?;
                 Ok(if sigbus::happened() { fetched.owned() } else { fetched })
             })?,
@@ -84,14 +83,14 @@ impl Store {
         Ok(fetched)
     }
 
-    /// Why direct reads come from the page cache or from memory, for the first file for which they
-    /// do.
+    /// Returns the reason why direct reads come from the page cache or from memory, for the first
+    /// such file.
     pub(crate) fn cached_because(&self) -> Option<String> {
         self.files.cached_because()
     }
 
-    /// Returns whether a sample that another rank has read is the one that is stored, by length and
-    /// checksum, where the dataset tells them without reading.
+    /// Returns whether a sample from another rank equals the stored one, by length and checksum, if
+    /// the dataset knows them without reading.
     pub(crate) fn is_as_stored(
         &self,
         datasets: &Datasets,
@@ -109,8 +108,8 @@ impl Store {
         }
     }
 
-    /// Of a dataset in a store each sample is a request, so its checksum is compared with what came
-    /// and not with what comes again.
+    /// In a store each sample is a request, so that the received bytes are compared with their
+    /// checksum, rather than requested again.
     fn read_away(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
         if self.verify {
             datasets.verify_row(located)?;
@@ -123,8 +122,8 @@ impl Store {
         Ok(Fetched { is_owned: true, ..fetched })
     }
 
-    /// Fetches a sample whose image is to be compared with its checksum later, and compares the
-    /// values of the fields that lie beside the image.
+    /// Fetches a sample and compares the values of the fields next to the image with their
+    /// checksums. The image is compared later.
     fn fetch_with_fields(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
         if self.verify && datasets.fields().lie_beside_images() {
             datasets.fetch_compared(located)
@@ -134,8 +133,8 @@ impl Store {
     }
 
     fn read_direct(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
-        // Key, label and codec are in the dataset's tables; the image that comes with them is a
-        // piece of a map that no one looks at.
+        // Key, label and codec are in the dataset's tables; the image with them is a part of a map
+        // that is not touched.
         let mut fetched = sigbus::caught(|| {
             if self.verify {
                 datasets.verify_row(located)?;
@@ -158,7 +157,7 @@ impl Store {
     }
 }
 
-/// Compares the checksum of a sample's bytes with the stored one, where there is one.
+/// Compares the checksum of a sample's bytes with the stored one, if there is one.
 fn check(fetched: &Fetched, extent: &Extent, bytes: &[u8]) -> Result<()> {
     if extent.xxh3.is_none_or(|xxh3| xxh3 == xxh3_64(bytes)) {
         return Ok(());
@@ -172,7 +171,7 @@ fn check(fetched: &Fetched, extent: &Extent, bytes: &[u8]) -> Result<()> {
     Err(Error::sample(fetched.key.clone(), what))
 }
 
-/// Returns whether the images of a dataset lie in a store.
+/// Returns whether the images of a dataset are in a store.
 fn is_away(reader: &dyn Reader) -> Result<bool> {
     let extent = sigbus::caught(|| reader.image_extent(0))?;
     Ok(extent.is_some_and(|extent| is_url(&extent.path)))

@@ -1,24 +1,24 @@
-//! Which part of an image becomes the output.
+//! The part of an image that becomes the output.
 //!
-//! Resize and crop are told as one rectangle of the encoded image, in fractions of its pixels.
-//! The decoder then needs to produce no other pixels, and one resize does the work of two.
+//! Resize and crop form one rectangle of the encoded image, in fractions of its pixels. The decoder
+//! then needs to produce no other pixels, and one resize does the work of two.
 
 use super::keyed::{Key, Purpose};
 use fdconvert_core::{Error, Result};
 
-/// Choice of the rectangle of an image that is shown.
+/// Choice of the shown rectangle of an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Crop {
-    /// torchvision's `Resize(resize)` and `CenterCrop(size)`, as usual for evaluation.
+    /// torchvision's `Resize(resize)` and `CenterCrop(size)`, usual for evaluation.
     ///
-    /// Where the resized image is smaller than the output, torchvision fills with black; here the
+    /// If the resized image is smaller than the output, torchvision fills with black; here the
     /// largest centred rectangle of the output's shape is enlarged.
     Center {
         /// Short side after the resize, in pixels.
         resize: u32,
     },
-    /// torchvision's `RandomResizedCrop(size, scale, ratio)`, as usual for training; Szegedy et
-    /// al., "Going Deeper with Convolutions", 2015.
+    /// torchvision's `RandomResizedCrop(size, scale, ratio)`, usual for training; Szegedy et al.,
+    /// "Going Deeper with Convolutions", 2015.
     Random {
         /// Smallest and largest part of the area; usually 0.08 to 1.
         scale: (f64, f64),
@@ -27,10 +27,10 @@ pub enum Crop {
     },
     /// The whole image, squeezed to the output size.
     None,
-    /// The whole image in its shape, as large as fits into the output, in the middle of it;
-    /// torchvision's `Resize(None, max_size=...)` and `Pad`.
+    /// The whole image in its shape, as large as fits into the output, and centred; torchvision's
+    /// `Resize(None, max_size=...)` and `Pad`.
     Letterbox {
-        /// Red, green and blue of what is left.
+        /// Red, green and blue around the image.
         fill: [u8; 3],
     },
 }
@@ -55,9 +55,9 @@ pub struct Area {
     pub x: u32,
     /// Upper row.
     pub y: u32,
-    /// Columns.
+    /// Number of columns.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
 }
 
@@ -66,22 +66,22 @@ pub struct Area {
 pub struct Geometry {
     /// Rectangle that is stretched over the output, in pixels of the encoded image at full size.
     pub rect: Rect,
-    /// All pixels that the resize reads: `rect`, and for [`Crop::Center`] the neighbours that the
-    /// filter reaches, since torchvision resizes before it crops. A decoder may produce more; it
-    /// changes nothing.
+    /// All pixels that the resize reads: `rect`, and for [`Crop::Center`] the neighbours within the
+    /// filter's reach, because torchvision resizes before it crops. A decoder may produce more
+    /// without effect.
     pub needed: Area,
-    /// Left and right are exchanged at the end.
+    /// Whether left and right are exchanged at the end.
     pub flip: bool,
     /// Part of the output that the rectangle is stretched over; `None` for all of it.
     pub inset: Option<Inset>,
 }
 
-/// A part of the output, in one colour around it.
+/// Part of the output, with one colour around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inset {
-    /// Before left and right are exchanged.
+    /// Position before left and right are exchanged.
     pub area: Area,
-    /// Red, green and blue of what is left.
+    /// Red, green and blue around the part.
     pub fill: [u8; 3],
 }
 
@@ -89,7 +89,7 @@ impl Crop {
     /// Checks the numbers, once for a run.
     ///
     /// # Errors
-    /// `Usage` when a range is empty, not finite or not positive.
+    /// `Usage` if a range is empty, not finite or not positive.
     pub fn check(&self) -> Result<()> {
         let usage = |option, what: String| Err(Error::usage(option, what));
         match *self {
@@ -116,8 +116,8 @@ impl Crop {
 }
 
 impl Geometry {
-    /// The geometry of one sample: `size` is that of the output, `source` that of the encoded
-    /// image, each (width, height). Sides of 0 are taken as 1.
+    /// Returns the geometry of one sample: `size` is that of the output, `source` that of the
+    /// encoded image, each (width, height). Sides of 0 are treated as 1.
     ///
     /// The numbers of torchvision's crops come from single-precision random numbers, these from
     /// double precision: the distribution is the same, the sequence is not.
@@ -151,13 +151,13 @@ impl Geometry {
 }
 
 impl Geometry {
-    /// The part of an output of that size that the rectangle is stretched over.
+    /// Returns the part of an output of that size that the rectangle is stretched over.
     pub(crate) fn area(&self, size: (u32, u32)) -> Area {
         let all = Area { x: 0, y: 0, width: size.0, height: size.1 };
         self.inset.map_or(all, |inset| inset.area)
     }
 
-    /// The corner of the rectangle, where its pixels become the output as they are: it has the
+    /// Returns the corner of the rectangle if its pixels become the output unchanged: it has the
     /// output's size, begins at a pixel, and lies in an image of that size.
     pub(crate) fn as_is(&self, size: (u32, u32), source: (u32, u32)) -> Option<(u32, u32)> {
         let Rect { x, y, width, height } = self.rect;
@@ -179,8 +179,8 @@ impl From<Area> for Rect {
     }
 }
 
-/// The largest denominator of 1, 2, 4 and 8 by which a JPEG can be decoded smaller, such that
-/// `rect` still has at least as many pixels as the output on both axes.
+/// Returns the largest denominator of 1, 2, 4 and 8 for decoding a JPEG at a smaller size, such
+/// that `rect` still has at least as many pixels as the output on both axes.
 #[must_use]
 pub fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
     let fits = |denominator: &u32| {
@@ -191,7 +191,7 @@ pub fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-/// The size that `Resize(resize)` gives an image.
+/// Returns the size that `Resize(resize)` gives an image.
 pub(crate) fn resized(resize: u32, source: (u32, u32)) -> (f64, f64) {
     let (width, height) = (f64::from(source.0), f64::from(source.1));
     // Only the long side is rounded, downwards, after a division in double precision.
@@ -203,8 +203,8 @@ pub(crate) fn resized(resize: u32, source: (u32, u32)) -> (f64, f64) {
     }
 }
 
-/// The largest area of an output, in its middle, in the shape of the source. The side that does not
-/// fill it is rounded downwards, and of two pixels the second is left where one is too many.
+/// Returns the largest centred area of an output in the shape of the source. The side that does not
+/// fill the output is rounded downwards, and an odd pixel remains at the far end.
 fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
     let side = |filled: u32, other: u32, this: u32| {
         (u64::from(filled) * u64::from(this) / u64::from(other)).max(1) as u32
@@ -219,7 +219,7 @@ fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
     Area { x: (size.0 - width) / 2, y: (size.1 - height) / 2, width, height }
 }
 
-/// `Resize(resize)` and `CenterCrop(size)` as a rectangle of the source.
+/// Returns `Resize(resize)` and `CenterCrop(size)` as a rectangle of the source.
 fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
     let (width, height) = (f64::from(source.0), f64::from(source.1));
     let resized = resized(resize, source);
@@ -240,10 +240,11 @@ fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
     Rect { x, y, width: rect_width, height: rect_height }
 }
 
-/// First pixel and number of pixels that the triangle filter reads for `out` pixels.
+/// Returns the first pixel and the number of pixels that the triangle filter reads for `out`
+/// pixels.
 fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
-    // The triangle is two output pixels wide, or two source pixels when the image grows; its
-    // outermost centres lie half an output pixel inside. One more pixel covers the rounding.
+    // The triangle is two output pixels wide, or two source pixels if the image grows; its
+    // outermost centres are half an output pixel inside. One more pixel covers the rounding.
     let step = length / f64::from(out);
     let margin = step.max(1.0) - step / 2.0 + 1.0;
     let from = (at - margin).floor().max(0.0) as u32;
@@ -251,7 +252,7 @@ fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
     (from.min(source - 1), to.saturating_sub(from).max(1))
 }
 
-/// Random number that a random crop asks for.
+/// Random number for a random crop.
 #[derive(Debug, Clone, Copy)]
 enum Draw {
     /// A number from 0 to below 1.
@@ -260,8 +261,8 @@ enum Draw {
     Below(u32),
 }
 
-/// `RandomResizedCrop.get_params`: ten tries at a box of random area and shape, of which the
-/// first that fits is placed at random; else the largest central box of an allowed shape.
+/// `RandomResizedCrop.get_params`: makes ten tries at a box of random area and shape, and places
+/// the first that fits at random; else returns the largest central box of an allowed shape.
 fn random(
     scale: (f64, f64),
     ratio: (f64, f64),
@@ -273,7 +274,7 @@ fn random(
     for _ in 0..10 {
         let area = float_width * float_height * (scale.0 + (scale.1 - scale.0) * draw(Draw::Unit));
         let shape = (logs.0 + (logs.1 - logs.0) * draw(Draw::Unit)).exp();
-        // A number of this size fits; one that is not a number becomes 0 and is refused.
+        // A number of this size fits; NaN becomes 0 and is refused.
         let box_width = (area * shape).sqrt().round_ties_even() as u32;
         let box_height = (area / shape).sqrt().round_ties_even() as u32;
         if (1..=width).contains(&box_width) && (1..=height).contains(&box_height) {
@@ -283,7 +284,7 @@ fn random(
         }
     }
     let shape = float_width / float_height;
-    // torchvision lets a side of a very long image be rounded to 0 and then fails.
+    // torchvision lets a side of a very long image round to 0 and then fails.
     let side = |side: f64, most: u32| (side.round_ties_even() as u32).clamp(1, most);
     let (box_width, box_height) = if shape < ratio.0 {
         (width, side(float_width / ratio.0, height))

@@ -1,50 +1,50 @@
-//! Random numbers that depend on what is drawn for, and on nothing else.
+//! Random numbers that depend on their purpose, and on nothing else.
 //!
 //! A generator that threads share, or one per thread, would make the pixels of a sample depend on
-//! which thread took it and after how many others. Here every sample has its own streams, found
-//! by hashing (seed, epoch, sample, purpose), and the number of its occurrence if it comes again: an image can be made again alone, in any order, on
-//! any rank and after any resume.
+//! the thread that took it and the number of samples before it. Here every sample has its own
+//! streams, found by hashing (seed, epoch, sample, purpose), and the number of its occurrence if it
+//! repeats: an image can be made again alone, in any order, on any rank and after any resume.
 use fdconvert_core::KeyedRandom;
 
-/// Purpose of random numbers. Each purpose has its own stream, so that switching the flip off
+/// Purpose of random numbers. Each purpose has a separate stream, so that disabling the flip
 /// changes no crop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Place and shape of the crop.
     Crop,
-    /// Flipped or not.
+    /// Decision to flip.
     Flip,
-    /// Which augmentations, and how strong.
+    /// Augmentations and their strengths.
     Augment,
 }
 
-/// Names all random choices of one sample in one epoch.
+/// Key of all random choices for one sample in one epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// Seed of the run.
     pub seed: u64,
     /// Epoch, from 0.
     pub epoch: u64,
-    /// Number of the sample in the dataset; not its place in the epoch.
+    /// Number of the sample in the dataset, not its place in the epoch.
     pub sample: u64,
-    /// How often the sample has come in this epoch before: 0 but for datasets whose weight makes
-    /// their samples come several times.
+    /// Number of earlier occurrences of the sample in this epoch: 0 except for datasets with a
+    /// weight that makes their samples repeat.
     pub occurrence: u64,
 }
 
 impl Key {
-    /// The random numbers for one purpose.
+    /// Returns the random numbers for one purpose.
     #[must_use]
     pub fn stream(self, purpose: Purpose) -> KeyedRandom {
-        // Constants for ever: other numbers would change every run that is resumed.
+        // Must never change: other numbers would change every run that is resumed.
         let purpose = match purpose {
             Purpose::Crop => 1,
             Purpose::Flip => 2,
             Purpose::Augment => 3,
-            // 4 is drawn for batches, by `mix`.
+            // `mix` uses 4 to draw for batches.
         };
         let key = [self.seed, self.epoch, self.sample, purpose, self.occurrence];
-        // The first one has the numbers that it had before there were others.
+        // The first occurrence has the same numbers as a sample without repetitions.
         let n_parts = if self.occurrence == 0 { 4 } else { 5 };
         KeyedRandom::new(key.get(..n_parts).unwrap_or(&key))
     }

@@ -1,24 +1,23 @@
 //! Pixels on their way into a batch.
 //!
-//! One sample passes through these files in this order:
+//! A sample passes through these files in this order:
 //!
 //! ```text
 //! keyed      (seed, epoch, sample, purpose) -> random numbers, the same on any thread and rank
-//! geometry   size of the encoded image -> which rectangle of it becomes the output, and flipped?
+//! geometry   size of the encoded image -> the rectangle that becomes the output, and the flip
 //! (decoder)  the pixels of at least `Geometry::needed`, perhaps at 1/2, 1/4 or 1/8 (`scale_for`)
 //! render     that rectangle, resized to the output size; gray becomes three channels
 //! augment    AutoAugment, RandAugment or TrivialAugment on the small 8-bit image
 //! output     flip, layout, normalisation and number type in one pass into the row of the batch
 //! ```
 //!
-//! Bytes for channels-last batches that are neither flipped nor augmented are resized straight
-//! into their row. Everything else makes one stop in a buffer of the [`Renderer`], of which each
-//! thread has its own.
+//! Bytes for channels-last batches that are neither flipped nor augmented are resized directly into
+//! their row. Everything else makes one stop in a buffer of a thread's [`Renderer`].
 //!
-//! The meaning of each step is torchvision's, so that a model trained with one can be continued
-//! with the other; where a result is not equal bit for bit, its documentation says so. The order
-//! differs in one place that cannot be seen without augmentation: the flip comes last, where it
-//! costs nothing, and augmentations are drawn for the image that is not yet flipped.
+//! The semantics of each step are torchvision's, so that training can switch between the two; where
+//! a result is not equal bit for bit, its documentation says so. The order differs in one place
+//! that has no effect without augmentation: the flip comes last, where it costs nothing, and
+//! augmentations are drawn for the image before the flip.
 //!
 //! Deliberately absent: files, threads, decoders, and interpolations other than antialiased
 //! bilinear for the resize and nearest for the augmentations.

@@ -1,6 +1,6 @@
-//! What a row of a batch looks like, and the pass that writes it.
+//! The form of a batch's rows, and the pass that writes them.
 //!
-//! An 8-bit channel has 256 values, so whatever becomes of it is a table of 256 entries per
+//! An 8-bit channel has 256 values, so that any conversion of it is a table of 256 entries per
 //! channel. The tables are computed with the operations of torchvision in its order, and a lookup
 //! rounds nothing: the bits are the same on every machine, and equal to torchvision's. Computing
 //! `v * a + b` would be no faster and would differ in the last bit.
@@ -21,7 +21,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// Bytes per number.
+    /// Returns the bytes per number.
     #[must_use]
     pub fn n_bytes(self) -> usize {
         match self {
@@ -35,7 +35,7 @@ impl DType {
 /// Order of the numbers of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Channels last: the three numbers of a pixel lie side by side.
+    /// Channels last: the three numbers of a pixel are adjacent.
     #[default]
     Nhwc,
     /// Channels first: three planes.
@@ -45,9 +45,9 @@ pub enum Layout {
 /// torchvision's `Normalize`, for images from 0 to 1: `(v / 255 - mean) / std`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Normalise {
-    /// Per channel, on the scale of 0 to 1.
+    /// Means per channel, on the scale of 0 to 1.
     pub mean: [f32; 3],
-    /// Per channel, on the scale of 0 to 1; not 0.
+    /// Standard deviations per channel, on the scale of 0 to 1; not 0.
     pub std: [f32; 3],
 }
 
@@ -59,21 +59,22 @@ impl Normalise {
 /// One row of a batch: an RGB image of fixed size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Output {
-    /// Pixels per row, and rows.
+    /// Width and height in pixels.
     pub size: (u32, u32),
-    /// Type of its numbers.
+    /// Type of the numbers.
     pub dtype: DType,
-    /// Their order.
+    /// Order of the numbers.
     pub layout: Layout,
-    /// Floats only. Without it floats are `v / 255`, as from torchvision's `ToTensor`.
+    /// Normalisation of floats. Without it floats are `v / 255`, as from torchvision's `ToTensor`.
     pub normalise: Option<Normalise>,
 }
 
 impl Output {
-    /// Largest side: far more than any model takes, and products of two fit anywhere.
+    /// Largest side: far larger than for any model, and small enough that products of two fit
+    /// anywhere.
     pub const MAX_SIDE: u32 = 16_384;
 
-    /// Bytes per row of the batch.
+    /// Returns the bytes per row of the batch.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.size.0 as usize * self.size.1 as usize * 3 * self.dtype.n_bytes()
@@ -83,8 +84,8 @@ impl Output {
     ///
     /// # Errors
     /// `Usage` for a side of 0 or over [`Self::MAX_SIDE`], for normalised bytes, and for a
-    /// normalisation that divides by 0, holds something that is not a number, makes numbers that the
-    /// type cannot hold, or is for values up to 255.
+    /// normalisation that divides by 0, contains NaN, gives numbers outside the type's range, or is
+    /// for values up to 255.
     pub fn check(&self) -> Result<()> {
         let (width, height) = self.size;
         if !(1..=Self::MAX_SIDE).contains(&width) || !(1..=Self::MAX_SIDE).contains(&height) {
@@ -120,7 +121,7 @@ impl Output {
         Ok(())
     }
 
-    /// The number that a byte of this channel becomes; for bytes its use is the caller's affair.
+    /// Returns the number for a byte of this channel; for bytes, the caller decides on its use.
     pub(super) fn value(&self, channel: usize, byte: u8) -> f32 {
         let value = f32::from(byte) / 255.0;
         match self.normalise {
@@ -154,8 +155,8 @@ impl Tables {
         }
     }
 
-    /// Writes `rgb` into `dst` in this layout, mirrored when `flip`. Both have been measured to be
-    /// of the same number of pixels; of a longer one the rest is left alone.
+    /// Writes `rgb` into `dst` in this layout, mirrored if `flip`. The caller has checked that both
+    /// have the same number of pixels; the excess of a longer one is ignored.
     pub(super) fn write(
         &self,
         rgb: &[u8],
@@ -167,7 +168,7 @@ impl Tables {
         match (self, layout) {
             (Self::Bytes, Layout::Nhwc) => copy(rgb, width, flip, dst),
             (Self::Bytes, Layout::Nchw) => {
-                // The identity, by way of a table: one byte is read and written either way.
+                // The identity through a table: one byte is read and written either way.
                 planes(rgb, width, flip, dst, |_, byte| [byte]);
             }
             (Self::Halves(tables), Layout::Nhwc) => interleaved(rgb, width, flip, dst, tables),
@@ -207,13 +208,13 @@ fn copy(rgb: &[u8], width: usize, flip: bool, dst: &mut [u8]) {
     }
 }
 
-/// One row, mirrored, five pixels at a time. Four bytes are moved for each pixel, and the next
-/// one overwrites the one that is too many: half the time of moving three.
+/// Mirrors one row, five pixels at a time. Each pixel moves four bytes, and the next one overwrites
+/// the surplus byte: half the time of moving three.
 fn mirror(from: &[u8], to: &mut [u8]) {
     let (mut from, mut to) = (from, to);
     while let (Some(source), Some(target)) = (from.last_chunk::<16>(), to.first_chunk_mut::<16>()) {
-        // The five pixels are the last fifteen bytes. Behind the very last there is no byte to
-        // move along, so it is moved with the one before it.
+        // The five pixels are the last fifteen bytes. No byte follows the very last pixel, so that
+        // it moves with the one before it.
         let [.., a, b, c, d] = *source;
         let last = u32::from_le_bytes([a, b, c, d]) >> 8;
         target[..4].copy_from_slice(&last.to_le_bytes());

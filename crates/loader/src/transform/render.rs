@@ -10,20 +10,20 @@ use fdconvert_resize::{Source, Stretcher};
 /// Decoded pixels of a part of an image, possibly at a fraction of its size.
 #[derive(Debug, Clone, Copy)]
 pub struct Region<'a> {
-    /// Rows without padding, channels side by side.
+    /// Rows without padding, interleaved channels.
     pub pixels: &'a [u8],
-    /// Which pixels of the image these are. When `denominator` is not 1, in the smaller pixels:
-    /// column `x` stands for the columns from `x * denominator` of the full image.
+    /// Place of these pixels in the image. If `denominator` is not 1, in the smaller pixels: column
+    /// `x` covers the columns from `x * denominator` of the full image.
     pub area: Area,
-    /// 1 for gray, 3 for RGB.
+    /// Number of channels: 1 for gray, 3 for RGB.
     pub channels: u8,
-    /// 1, or 2, 4 or 8 for a JPEG decoded smaller.
+    /// Denominator of the scale: 1, or 2, 4 or 8 for a JPEG decoded at a smaller size.
     pub denominator: u32,
 }
 
 /// Makes rows of a batch; one per thread, for its tables and buffers.
 ///
-/// The buffers grow to the largest output and stay. Only the tables of filter weights are
+/// The buffers grow to the largest output and are kept. Only the tables of filter weights are
 /// allocated per image, inside `fast_image_resize`.
 pub struct Renderer {
     output: Output,
@@ -37,10 +37,10 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer for batches of this kind.
+    /// Creates a renderer for batches of this form.
     ///
     /// # Errors
-    /// `Usage` when the output or the augmentation makes no sense.
+    /// `Usage` for an invalid output or augmentation.
     pub fn new(output: Output, augment: Option<Augment>) -> Result<Self> {
         output.check()?;
         if let Some(augment) = &augment {
@@ -58,7 +58,7 @@ impl Renderer {
         })
     }
 
-    /// Returns what the rows look like.
+    /// Returns the form of the rows.
     #[must_use]
     pub fn output(&self) -> &Output {
         &self.output
@@ -66,13 +66,13 @@ impl Renderer {
 
     /// Fills `dst`, the row of one sample. `name` is for messages, `key` for the augmentations.
     ///
-    /// The result depends on the pixels of `geometry.needed` alone, not on how many more the
-    /// decoder has produced around them. It is the antialiased bilinear resize of torchvision and
-    /// Pillow to within one level: the weights have fewer bits here.
+    /// The result depends on the pixels of `geometry.needed` alone, not on any further pixels from
+    /// the decoder. It is the antialiased bilinear resize of torchvision and Pillow to within one
+    /// level: the weights have fewer bits here.
     ///
     /// # Errors
-    /// `Usage` when `dst` has not the size of a row; `Sample` when the region does not hold what
-    /// the geometry needs. On an error the contents of `dst` are unspecified.
+    /// `Usage` if `dst` does not have the size of a row; `Sample` if the region does not contain
+    /// the pixels that the geometry needs. After an error the contents of `dst` are unspecified.
     pub fn render(
         &mut self,
         name: &str,
@@ -123,7 +123,7 @@ impl Renderer {
     }
 }
 
-/// Puts an image into a larger one, of that width and colour.
+/// Places an image into a larger one, of that width and colour.
 fn paste(inner: &[u8], area: Area, fill: [u8; 3], width: u32, rgb: &mut [u8]) {
     let (pixels, _) = rgb.as_chunks_mut::<3>();
     pixels.fill(fill);
@@ -137,7 +137,7 @@ fn paste(inner: &[u8], area: Area, fill: [u8; 3], width: u32, rgb: &mut [u8]) {
     }
 }
 
-/// Gray as RGB.
+/// Converts gray to RGB.
 fn spread(gray: &[u8], rgb: &mut [u8]) {
     let (pixels, _) = rgb.as_chunks_mut::<3>();
     pixels.iter_mut().zip(gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
@@ -146,14 +146,14 @@ fn spread(gray: &[u8], rgb: &mut [u8]) {
 /// One resize, in the pixels of a region.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// The part of the region that is read, from its own corner.
+    /// The part of the region that is read, relative to its corner.
     view: Area,
-    /// Rectangle that is stretched over the output, from the corner of the view.
+    /// Rectangle that is stretched over the output, relative to the corner of the view.
     rect: Rect,
 }
 
 impl Plan {
-    /// Refuses everything that does not fit, so that the resize has no reason to fail.
+    /// Refuses everything that does not fit, so that the resize cannot fail.
     fn of(region: &Region<'_>, geometry: &Geometry) -> Result<Self, String> {
         let Region { pixels, area, channels, denominator } = *region;
         if !matches!(channels, 1 | 3) {
@@ -168,7 +168,7 @@ impl Plan {
             return Err(format!("{} bytes are not {width}x{height}x{channels}", pixels.len()));
         }
         let Geometry { rect, needed, .. } = *geometry;
-        // First pixel and number of the view, then the rectangle in it.
+        // First pixel and length of the view, then the rectangle in it.
         let axis = |needed: (u32, u32), have: (u32, u32), rect: (f64, f64)| {
             if !rect.0.is_finite() || !rect.1.is_finite() {
                 return None;
@@ -180,7 +180,7 @@ impl Plan {
                 return None;
             }
             let (scale, n_pixels) = (f64::from(denominator), f64::from(end - from));
-            // What rounding puts outside by a hair is put back.
+            // Undoes a rounding that is slightly outside.
             let at = (rect.0 / scale - f64::from(from)).max(0.0);
             let length = (rect.1 / scale).min(n_pixels - at);
             (length > 0.0).then_some((offset, end - from, at, length))
@@ -197,7 +197,6 @@ impl Plan {
         Ok(Self { view, rect: Rect { x, y, width, height } })
     }
 
-    /// Fills `rgb`, an image of that size.
     fn resize(
         &self,
         region: &Region<'_>,
@@ -219,15 +218,15 @@ impl Plan {
         }
     }
 
-    /// Returns whether the resize would give each pixel back as it is: the rectangle has the size of
-    /// the output and begins at a pixel.
+    /// Returns whether the resize would give each pixel back unchanged: the rectangle has the size
+    /// of the output and begins at a pixel.
     fn changes_nothing(&self, size: (u32, u32)) -> bool {
         let Rect { x, y, width, height } = self.rect;
         let is_whole = |at: f64| at == at.round();
         (width, height) == (f64::from(size.0), f64::from(size.1)) && is_whole(x) && is_whole(y)
     }
 
-    /// The pixels of such a rectangle, as RGB.
+    /// Copies the pixels of such a rectangle as RGB.
     fn copy(&self, region: &Region<'_>, rgb: &mut [u8]) {
         let Self { view, rect } = *self;
         let (channels, width) = (usize::from(region.channels), rect.width as usize);

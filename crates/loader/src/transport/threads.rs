@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Ranks that are loaders of one process, on a thread each: those that feed a GPU each, and tests.
+/// Exchange between ranks that are loaders of one process, each on a thread: loaders that feed a
+/// GPU each, and tests.
 ///
 /// ```
 /// use fdconvert_loader::{Exchange, ThreadExchange};
@@ -27,7 +28,7 @@ pub struct ThreadExchange {
     meeting: Arc<Meeting>,
 }
 
-/// Meeting point of all ranks.
+/// The meeting point of all ranks.
 #[derive(Debug, Default)]
 struct Meeting {
     calls: Mutex<Calls>,
@@ -36,17 +37,17 @@ struct Meeting {
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// Counts calls in which all took part.
+    /// Counts calls in which all ranks took part.
     n_done: u64,
-    /// Messages that each rank brings to the next one.
+    /// Messages from each rank for the next call.
     brought: Vec<Option<Vec<Vec<u8>>>>,
-    /// Messages that each rank is to get of the last one.
+    /// Messages to each rank from the last call.
     due: Vec<Vec<Vec<u8>>>,
     gone: Option<usize>,
 }
 
 impl ThreadExchange {
-    /// One for each of so many ranks.
+    /// Creates one exchange for each rank.
     #[must_use]
     pub fn of_ranks(n_ranks: u32) -> Vec<Self> {
         let meeting = Arc::new(Meeting::default());
@@ -77,7 +78,7 @@ impl Exchange for ThreadExchange {
             }
             calls = self.meeting.changed.wait(calls).unwrap_or_else(PoisonError::into_inner);
         }
-        // No one is at the next call before this rank is.
+        // No rank enters the next call before this rank does.
         Ok(calls.due.get_mut(self.rank).map(std::mem::take).unwrap_or_default())
     }
 }
@@ -96,7 +97,7 @@ impl Meeting {
 }
 
 impl Calls {
-    /// Hands every message to the rank that it is for.
+    /// Delivers every message to its rank.
     fn deal(&mut self) {
         let mut due: Vec<Vec<Vec<u8>>> = self.brought.iter().map(|_| Vec::new()).collect();
         for messages in self.brought.iter_mut().filter_map(Option::take) {

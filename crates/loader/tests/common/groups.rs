@@ -1,4 +1,4 @@
-//! A dataset of single pixels in groups, that remembers what was read of it.
+//! A dataset of single pixels in groups that records its reads.
 use bytes::Bytes;
 use fdconvert_core::{
     Amount, Codec, Drawn, Encoded, Error, FieldSpec, Generated, Image, Kind, LanesImage, Look,
@@ -7,7 +7,7 @@ use fdconvert_core::{
 use fdconvert_loader::Loader;
 use std::sync::{Arc, Mutex};
 
-/// Samples of the groups lie in the dataset in no order.
+/// Samples of the groups, shuffled in the dataset.
 pub(crate) struct Groups {
     facts: SourceFacts,
     samples: Vec<Vec<u64>>,
@@ -29,7 +29,7 @@ impl Groups {
             knows_sizes: true,
             new_every_epoch: false,
         };
-        // In turn, as long as there are some left.
+        // In turn, until none is left.
         while left.iter().any(|left| *left > 0) {
             for (group, left) in left.iter_mut().enumerate().filter(|(_, left)| **left > 0) {
                 *left -= 1;
@@ -58,7 +58,7 @@ impl Groups {
         self.group_of[sample as usize]
     }
 
-    /// Bytes that the image is said to have.
+    /// Returns the claimed bytes of the image.
     pub(crate) fn size(&self, sample: u64) -> u64 {
         1 + sample % 5
     }
@@ -72,13 +72,13 @@ impl Groups {
     }
 }
 
-/// A share of the bytes of all images.
+/// Returns a share of the bytes of all images.
 pub(crate) fn budget(reader: &Groups, share: f64) -> u64 {
     let all: u64 = (0..reader.n_samples()).map(|sample| reader.size(sample)).sum();
     (all as f64 * share) as u64
 }
 
-/// The samples of every batch up to the end of the epoch.
+/// Returns the samples of every batch up to the end of the epoch.
 pub(crate) fn samples(loader: &mut Loader) -> Vec<Vec<u64>> {
     let mut batches = Vec::new();
     while let Some(batch) = loader.next_batch() {

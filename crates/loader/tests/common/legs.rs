@@ -1,7 +1,7 @@
 //! A run of training in pieces.
 use proptest::prelude::*;
 
-/// A stretch of training between two stops.
+/// Part of a training between two stops.
 #[derive(Debug, Clone)]
 pub(crate) struct Leg {
     pub(crate) world: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Leg {
     pub(crate) steps: usize,
 }
 
-/// Legs of batches and steps below these numbers.
+/// Generates legs with batches and steps below these numbers.
 pub(crate) fn leg(batch: u32, steps: usize) -> impl Strategy<Value = Leg> {
     (1..4u32, 1..batch, 1..4usize, 0..3usize, 1..4usize, 1..steps).prop_map(
         |(world, batch, threads, fetch_threads, prefetch, steps)| Leg {

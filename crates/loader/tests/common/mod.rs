@@ -1,4 +1,4 @@
-//! A dataset in memory that can be slow, broken or worse.
+//! A dataset in memory that can be slow or broken.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "each test file uses its part")]
 
 pub(crate) mod groups;
@@ -27,7 +27,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Options for small images.
+/// Returns options for small images.
 pub(crate) fn options(batch_size: u32, size: u32) -> Options {
     let output =
         Output { size: (size, size), dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
@@ -35,13 +35,13 @@ pub(crate) fn options(batch_size: u32, size: u32) -> Options {
     Options { batch_size, output, threads: 2, crop, ..Options::default() }
 }
 
-/// The same with everything that is drawn at random.
+/// Returns options with all random choices.
 pub(crate) fn random_crop() -> Options {
     let crop = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.3333) };
     Options { crop, flip: 0.5, ..options(8, 16) }
 }
 
-/// A dataset of one shard, opened.
+/// Packs and opens a dataset of one shard.
 pub(crate) fn packed(
     format: &dyn Format,
     out: &Path,
@@ -74,7 +74,6 @@ pub(crate) fn loader(reader: &Arc<Memory>, options: Options) -> Loader {
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
 }
 
-/// What identifies a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) samples: Vec<u64>,
@@ -92,7 +91,7 @@ pub(crate) fn seen(batch: &Batch) -> Seen {
     }
 }
 
-/// All batches up to the end of the epoch.
+/// Returns all batches up to the end of the epoch.
 pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
     let mut batches = Vec::new();
     while let Some(batch) = loader.next_batch() {
@@ -101,7 +100,7 @@ pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
     batches
 }
 
-/// Different little images, labelled by their number modulo 7, or as many classes as it has.
+/// Different small images, labelled by their number modulo 7, or modulo the number of classes.
 pub(crate) struct Memory {
     facts: SourceFacts,
     images: Vec<Encoded>,
@@ -114,7 +113,7 @@ pub(crate) struct Memory {
     reads: AtomicU64,
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
-    /// What each sample has beside the image, if that is not the label.
+    /// Values of each sample besides the image, if that is not the label.
     others: Option<Vec<Value<Encoded>>>,
 }
 
@@ -145,7 +144,7 @@ impl Memory {
         })
     }
 
-    /// The classes of the labels, which have names or only numbers.
+    /// Sets the classes of the labels, with names or only numbers.
     pub(crate) fn with_classes(self: Arc<Self>, n_classes: u64, names: &[&str]) -> Arc<Self> {
         self.change(|this| {
             let names: Arc<[String]> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -159,7 +158,7 @@ impl Memory {
         })
     }
 
-    /// JPEGs so large that parts of them are worth a look at their entry points.
+    /// Creates JPEGs large enough for entry points to pay off.
     pub(crate) fn large(len: u64) -> Arc<Self> {
         Self::new(len).change(|this| {
             let mut encoder = Encoder::new();
@@ -171,7 +170,7 @@ impl Memory {
         })
     }
 
-    /// Each sample has these values beside its image, and no other label.
+    /// Gives each sample these values besides its image, and no other label.
     pub(crate) fn with_fields(self: Arc<Self>, others: &[(&str, Value<Encoded>)]) -> Arc<Self> {
         let kind = |value: &Value<Encoded>| match value {
             Value::Int(_) => Kind::Int,
@@ -195,12 +194,12 @@ impl Memory {
         Arc::new(this)
     }
 
-    /// The images of these samples are cut off.
+    /// Truncates the images of these samples.
     pub(crate) fn broken(self: Arc<Self>, samples: &[u64]) -> Arc<Self> {
         self.change(|this| this.broken = samples.iter().copied().collect())
     }
 
-    /// The entry points of JPEGs are stored with them.
+    /// Stores the entry points of JPEGs with them.
     pub(crate) fn with_entry_points(self: Arc<Self>) -> Arc<Self> {
         self.change(|this| {
             let entry_points = |image: &Encoded| stored_entry_points(&image.bytes, 512).ok();
@@ -209,17 +208,17 @@ impl Memory {
         })
     }
 
-    /// Reading this sample panics.
+    /// Makes reads of this sample panic.
     pub(crate) fn panicking(self: Arc<Self>, sample: u64) -> Arc<Self> {
         self.change(|this| this.panicking = Some(sample))
     }
 
-    /// The first reads time out.
+    /// Makes the first reads time out.
     pub(crate) fn flaky(self: Arc<Self>, n_reads: i64) -> Arc<Self> {
         self.change(|this| this.flaky = AtomicI64::new(n_reads))
     }
 
-    /// Every read takes that long.
+    /// Makes every read take that long.
     pub(crate) fn slow(self: Arc<Self>, latency: Duration) -> Arc<Self> {
         self.change(|this| this.latency = latency)
     }
@@ -228,7 +227,7 @@ impl Memory {
         self.reads.load(SeqCst)
     }
 
-    /// The most reads that were being waited for at a time.
+    /// Returns the largest number of concurrent reads.
     pub(crate) fn most_in_flight(&self) -> u64 {
         self.most_in_flight.load(SeqCst)
     }

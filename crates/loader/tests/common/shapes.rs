@@ -1,4 +1,4 @@
-//! Samples with masks, further images and objects, and what is stored of them.
+//! Samples with masks, further images and objects, and their stored values.
 use fdconvert_core::{Codec, Encoded, FieldSpec, Kind, Reader, Sample, Schema, Value};
 use fdconvert_formats::wds::Wds;
 use fdconvert_testkit::fixtures::{self, Random};
@@ -13,7 +13,7 @@ fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth, data: &[u8
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // Colours that tell nothing of the indices.
+        // The colours do not reveal the indices.
         encoder.set_palette((0..256 * 3).map(|at| (at * 37 % 251) as u8).collect::<Vec<_>>());
     }
     let mut writer = encoder.write_header().unwrap();
@@ -22,7 +22,7 @@ fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth, data: &[u8
     Encoded::new(Codec::Png, width, height, bytes.into())
 }
 
-/// Values of one channel, packed as PNG does it.
+/// Encodes values of one channel, packed like PNG.
 pub(crate) fn levels(
     size: (u32, u32),
     color: ColorType,
@@ -43,7 +43,7 @@ pub(crate) fn levels(
     encode(size.0, size.1, color, depth, &data)
 }
 
-/// What is stored of a sample, kept for comparison.
+/// Stored values of a sample, for comparison.
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub(crate) size: (u32, u32),
@@ -82,7 +82,7 @@ pub(crate) fn stored(number: u64) -> (Stored, Vec<Value<Encoded>>) {
     (Stored { size, mask, depth, view, objects }, values)
 }
 
-/// A document of a few objects, of which each third is of an image of another size.
+/// Returns a document of a few objects; a third of the documents are for an image of another size.
 fn objects(random: &mut Random, size: (u32, u32), number: u64) -> String {
     let n_objects = random.below(5);
     let mut lists: [Vec<String>; 5] = Default::default();

@@ -1,4 +1,5 @@
-//! The steps of torchvision, one after the other and pixel by pixel, for what follows an image.
+//! The steps of torchvision, one after the other and pixel by pixel, for fields that follow an
+//! image.
 use super::shapes::Stored;
 use fdconvert_core::DType;
 use fdconvert_loader::{
@@ -6,7 +7,7 @@ use fdconvert_loader::{
     parts::{Area, Rect},
 };
 
-/// Values in rows, as torchvision changes masks.
+/// Values in rows, for torchvision's operations on masks.
 #[derive(Clone)]
 struct Plane {
     width: usize,
@@ -57,13 +58,13 @@ impl Plane {
     }
 }
 
-/// The size that `Resize(side)` gives.
+/// Returns the size after `Resize(side)`.
 fn resized(side: u32, (width, height): (u32, u32)) -> (u32, u32) {
     let long = |long: u32, short: u32| side * long / short;
     if width <= height { (side, long(height, width)) } else { (long(width, height), side) }
 }
 
-/// Where a letterbox puts the image.
+/// Returns the area of the image in a letterbox.
 fn inner((width, height): (u32, u32), size: (u32, u32)) -> Area {
     let (inner_width, inner_height) = if width * size.1 >= height * size.0 {
         (size.0, (size.0 * height / width).max(1))
@@ -74,7 +75,7 @@ fn inner((width, height): (u32, u32), size: (u32, u32)) -> Area {
     Area { x, y, width: inner_width, height: inner_height }
 }
 
-/// The steps that lead to a row, for a mask and for a point.
+/// Applies the steps that lead to a row to a mask, and returns those for a point.
 fn steps(crop: Crop, row: &RowGeometry, plane: &Plane) -> (Plane, impl Fn([f64; 2]) -> [f64; 2]) {
     let RowGeometry { source, size, crop: Rect { x, y, width, height }, .. } = *row;
     let (scale, offset, plane) = match crop {
@@ -110,7 +111,7 @@ fn steps(crop: Crop, row: &RowGeometry, plane: &Plane) -> (Plane, impl Fn([f64; 
     (plane, move |[x, y]: [f64; 2]| [x * scale[0] + offset[0], y * scale[1] + offset[1]])
 }
 
-/// The values of a row.
+/// Returns the values of a row.
 pub(crate) fn row_of(column: &Column, row: usize) -> Vec<u16> {
     let Column::Array { spec, bytes } = column else { panic!("{column:?}") };
     let n_bytes = bytes.len() / column.len();
@@ -144,7 +145,7 @@ fn is_near(found: &[f32], expected: &[f64]) -> bool {
         && found.iter().zip(expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-3)
 }
 
-/// Compares the objects of a row; returns how many there were.
+/// Compares the objects of a row; returns their number.
 fn check_objects(
     objects: &Objects,
     row: usize,
@@ -177,7 +178,7 @@ fn check_objects(
             bottom.clamp(0.0, height),
         ];
         let smallest = (clipped[2] - clipped[0]).min(clipped[3] - clipped[1]);
-        // On the border rounding decides, which is not what this is about.
+        // Rounding decides on the border, which is not tested here.
         let is_border = (smallest - 1.0).abs() < 1e-5;
         let is_next = || objects.boxes.get(at).is_some_and(|found| is_near(found, &clipped));
         if smallest < 1.0 - 1e-5 || is_border && !is_next() {
@@ -213,8 +214,7 @@ fn check_objects(
     boxes.len()
 }
 
-/// Compares all that follows in a batch; returns how many rows were flipped, and how many objects
-/// there were.
+/// Compares all fields that follow in a batch; returns the number of flipped rows and of objects.
 pub(crate) fn check(batch: &Batch, crop: Crop, stored: &[Stored]) -> (usize, usize) {
     let geometry = batch.geometry().unwrap();
     assert_eq!(geometry.len(), batch.len());

@@ -1,25 +1,25 @@
-//! Which field of the one dataset is which of the other.
+//! Matches the fields of two datasets.
 use super::values::{self, Difference};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Encoded, FieldSpec, Limits, Schema, Value};
 use std::sync::Arc;
 
-/// A field of both datasets.
 #[derive(Debug)]
 pub(super) struct FieldPair {
-    /// Its position in the one and in the other.
+    /// Its position in each dataset.
     pub(super) at: [usize; 2],
-    /// Its name in the one and in the other.
+    /// Its name in each dataset.
     pub(super) names: [String; 2],
-    /// Names of classes, where both have them and they are not the same.
+    /// Class names, if both datasets have them and they differ.
     classes: Option<[Arc<[String]>; 2]>,
 }
 
-/// The fields of both, in the order of the first, and the names of those of one alone.
+/// Matches fields in the order of the first dataset, and returns the names of the fields of one
+/// alone.
 pub(super) fn matched(a: &Schema, b: &Schema) -> (Vec<FieldPair>, [Vec<String>; 2]) {
     let mut partner: Vec<Option<usize>> = vec![None; a.fields.len()];
     let is_free = |partner: &[Option<usize>], at: usize| !partner.contains(&Some(at));
-    // By name first: what is left must not take away a field that has its own.
+    // By name first: an unmatched field must not take one that has the same name as another.
     for by_name in [true, false] {
         for (one, field) in a.fields.iter().enumerate() {
             if partner.get(one) != Some(&None) {
@@ -56,8 +56,8 @@ pub(super) fn matched(a: &Schema, b: &Schema) -> (Vec<FieldPair>, [Vec<String>; 
 }
 
 impl FieldPair {
-    /// The difference of two values of the field; nothing where they are the same. With a decoder
-    /// images are told apart by what they show, too.
+    /// Returns the difference of two values of the field; `None` if they are equal. With a decoder,
+    /// images are also compared by their pixels.
     pub(super) fn difference(
         &self,
         one: &Value<Encoded>,
@@ -94,7 +94,7 @@ mod tests {
             ("label", Kind::Int),
             ("caption", Kind::Text),
         ]);
-        // The mask keeps its name, so the image is what is left.
+        // The mask keeps its name, so that the image is what remains.
         let b = schema(&[
             ("cls", Kind::Int),
             ("mask", Kind::Image),
@@ -113,7 +113,7 @@ mod tests {
             ]
         );
         assert_eq!(alone, [vec!["caption".to_owned()], vec!["score".to_owned()]]);
-        // A name of another kind is another field.
+        // The same name with another kind is another field.
         let (pairs, alone) = matched(&schema(&[("x", Kind::Int)]), &schema(&[("x", Kind::Text)]));
         assert!(pairs.is_empty());
         assert_eq!(alone, [vec!["x".to_owned()], vec!["x".to_owned()]]);

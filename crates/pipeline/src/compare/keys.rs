@@ -1,25 +1,25 @@
-//! Which sample of the one dataset is which of the other.
+//! Matches the samples of two datasets.
 use crate::Cancel;
 use fdconvert_core::{Error, Reader, Result};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Samples between two looks at the cancel switch.
+/// Number of samples between two checks of the cancel switch.
 const CHUNK: u64 = 1 << 16;
 
-/// Samples of both datasets, by their numbers, and of one alone.
+/// Samples of both datasets, by number, and samples of one alone.
 #[derive(Debug, Default)]
 pub struct Matched {
-    /// Those of both, in the order of the first.
+    /// Samples of both, in the order of the first.
     pub both: Vec<[u64; 2]>,
-    /// Those of the first alone, in its order.
+    /// Samples of the first alone, in its order.
     pub only_a: Vec<u64>,
-    /// Those of the second alone, in its order.
+    /// Samples of the second alone, in its order.
     pub only_b: Vec<u64>,
 }
 
-/// Matches samples by key: those that stand in the same place without looking further, the others
-/// by a sorted list of the hashes of their keys, 16 bytes each.
+/// Matches samples by key: equal keys at the same position directly, the others by a sorted list of
+/// the hashes of their keys, 16 bytes each.
 pub(super) fn matched(a: &dyn Reader, b: &dyn Reader, cancel: &Cancel) -> Result<Matched> {
     let len = a.len().max(b.len());
     let mut in_place = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn matched(a: &dyn Reader, b: &dyn Reader, cancel: &Cancel) -> Result
     for (hash, index) in rest_a {
         let first = rest_b.partition_point(|(other, _)| *other < hash);
         let candidates = rest_b.iter().enumerate().skip(first);
-        // Equal hashes of other keys are possible, and so are equal keys.
+        // Different keys may have equal hashes, and keys may repeat.
         let partner = candidates
             .take_while(|(_, (other, _))| *other == hash)
             .find(|(at, (_, other))| {

@@ -1,9 +1,9 @@
 //! Two datasets compared, sample by sample.
 //!
-//! Samples are matched by their keys, wherever they stand; those with the same key are matched in
-//! their order. Fields are matched by their names, and those that are left by kind and order: what
-//! a beton calls `image` is `jpg` in tar shards. Values are compared as they are stored, byte for
-//! byte, and labels by the names of their classes where both datasets have them.
+//! Samples are matched by their keys at any position; samples with the same key are matched in
+//! order. Fields are matched by name, and the rest by kind and order: a beton's `image` is `jpg` in
+//! tar shards. Values are compared as stored, byte for byte, and labels by class name if both
+//! datasets have names.
 mod fields;
 mod keys;
 mod tables;
@@ -18,27 +18,27 @@ use fdconvert_core::{Ahead, Class, Error, Limits, Reader, Remark, Result};
 use fields::FieldPair;
 use rayon::prelude::*;
 
-/// Pairs between two looks at the cancel switch.
+/// Number of pairs between two checks of the cancel switch.
 const PIECE: usize = 1024;
-/// About how many bytes of datasets in stores are fetched at a time.
+/// Approximate bytes that are fetched at a time from datasets in stores.
 const PIECE_BYTES: u64 = 16 << 20;
 
-/// A sample that both datasets have, and not with the same content.
+/// Sample of both datasets with different contents.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Changed {
     /// Key of the sample in both.
     pub key: String,
-    /// Its number in the one and in the other.
+    /// Number of the sample in each dataset.
     pub indices: [u64; 2],
-    /// Fields that differ, by their name in the first dataset; none where checksums say that
-    /// something does.
+    /// Fields that differ, by their name in the first dataset; empty if only checksums show a
+    /// difference.
     pub fields: Vec<(String, Difference)>,
-    /// Why it cannot be compared, where one of the two cannot be read.
+    /// The reason why it cannot be compared, if one of the two cannot be read.
     pub unreadable: Option<Remark>,
 }
 
-/// Two datasets that are compared.
+/// Comparison of two datasets.
 pub struct Comparison<'a> {
     readers: [&'a dyn Reader; 2],
     pairs: Vec<FieldPair>,
@@ -55,42 +55,42 @@ impl<'a> Comparison<'a> {
         Self { readers: [a, b], pairs, fields_of_one, pixels: None, trusts_checksums: false }
     }
 
-    /// Decodes images whose bytes differ, within these limits: they are the same when they show the
-    /// same.
+    /// Decodes images with different bytes, within these limits: they are equal if their pixels
+    /// are.
     #[must_use]
     pub fn pixels(mut self, limits: Limits) -> Self {
         self.pixels = Some(limits);
         self
     }
 
-    /// Takes images for equal whose recorded lengths and checksums are. Where images and labels are
-    /// all there is, nothing else is read.
+    /// Treats images as equal if their recorded lengths and checksums are. If there are only images
+    /// and labels, nothing else is read.
     #[must_use]
     pub fn trusting_checksums(mut self) -> Self {
         self.trusts_checksums = true;
         self
     }
 
-    /// Returns whether there is no field that both have.
+    /// Returns whether the datasets have no field in common.
     #[must_use]
     pub fn has_no_fields(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Pairs of fields that have other names, and are compared all the same.
+    /// Returns the pairs of fields that are compared despite different names.
     #[must_use]
     pub fn renamed(&self) -> Vec<[String; 2]> {
         let renamed = self.pairs.iter().filter(|pair| pair.names[0] != pair.names[1]);
         renamed.map(|pair| pair.names.clone()).collect()
     }
 
-    /// Names of the fields of one dataset alone.
+    /// Returns the names of the fields of one dataset alone.
     #[must_use]
     pub fn fields_of_one(&self) -> &[Vec<String>; 2] {
         &self.fields_of_one
     }
 
-    /// Matches the samples of both.
+    /// Matches the samples of the datasets.
     ///
     /// # Errors
     /// `Cancelled`.
@@ -98,11 +98,11 @@ impl<'a> Comparison<'a> {
         keys::matched(self.readers[0], self.readers[1], cancel)
     }
 
-    /// Compares pairs of samples on the threads of the pool at hand with `compare`, which mostly is
-    /// [`compare`](Self::compare), and hands the results to `found` in the order of the pairs.
+    /// Compares pairs of samples on the threads of the current pool with `compare`, usually
+    /// [`compare`](Self::compare), and passes the results to `found` in the order of the pairs.
     ///
     /// # Errors
-    /// `Cancelled`; the first of `compare`.
+    /// `Cancelled`; the first error of `compare`.
     pub fn each<T: Send>(
         &self,
         both: &[[u64; 2]],
@@ -113,7 +113,7 @@ impl<'a> Comparison<'a> {
         let (mut piece, mut rest) = self.piece(both);
         let mut ahead = self.announce(piece);
         while !piece.is_empty() {
-            // On its way while this one is compared.
+            // Fetched while this one is compared.
             let (next, behind) = self.piece(rest);
             let announced = self.announce(next);
             if cancel.is_cancelled() {
@@ -131,10 +131,10 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Compares one pair of samples; `None` where they are the same.
+    /// Compares one pair of samples; `None` if they are equal.
     ///
     /// # Errors
-    /// Those of reading that are about more than these samples.
+    /// Errors of reading that concern more than these samples.
     pub fn compare(&self, indices: [u64; 2], decoder: &mut Decoder) -> Result<Option<Changed>> {
         let [a, b] = self.readers;
         let changed =
@@ -162,8 +162,8 @@ impl<'a> Comparison<'a> {
         Ok((!fields.is_empty()).then(|| changed(fields, None)))
     }
 
-    /// The pairs that are compared next, and the others. Of datasets in stores as many as take about
-    /// so many bytes as are fetched at a time.
+    /// Splits off the pairs to compare next. Pairs of datasets in stores are limited by the bytes
+    /// to fetch at a time.
     fn piece<'b>(&self, both: &'b [[u64; 2]]) -> (&'b [[u64; 2]], &'b [[u64; 2]]) {
         let mut left = PIECE_BYTES;
         let fits = |pair: &&[u64; 2]| {

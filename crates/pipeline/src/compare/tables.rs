@@ -1,9 +1,9 @@
-//! What the tables of two datasets say about a pair, without its images.
+//! Compares a pair by the tables of its datasets, without its images.
 use super::Comparison;
 use fdconvert_core::{Result, Value};
 
 impl Comparison<'_> {
-    /// Returns whether two samples hold the same; `None` where they have to be read.
+    /// Returns whether two samples are equal; `None` if they have to be read.
     pub(super) fn compare_tables(&self, indices: [u64; 2]) -> Result<Option<bool>> {
         let Some(is_same_image) = self.image_in_tables(indices) else { return Ok(None) };
         if !is_same_image {
@@ -23,13 +23,13 @@ impl Comparison<'_> {
         }))
     }
 
-    /// Returns whether tables have all that is compared of a pair.
+    /// Returns whether the tables have everything that is compared of a pair.
     pub(super) fn is_in_tables(&self, indices: [u64; 2]) -> bool {
         self.image_in_tables(indices).is_some()
     }
 
-    /// Returns whether the images have the same recorded lengths and checksums; `None` where they
-    /// are not recorded, or there is more than one image and a label.
+    /// Returns whether the images have the same recorded lengths and checksums; `None` if these are
+    /// not recorded, or there is more than one image and a label.
     fn image_in_tables(&self, indices: [u64; 2]) -> Option<bool> {
         if !self.trusts_checksums {
             return None;

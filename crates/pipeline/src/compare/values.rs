@@ -1,4 +1,4 @@
-//! Two values of a field, compared.
+//! Compares two values of a field.
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Encoded, Limits, Pixels, Value};
 use serde_json::{Map, Value as Json, json};
@@ -8,37 +8,37 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// Numbers, or the names of classes, as texts.
+    /// Numbers, or the names of classes, as text.
     Value([String; 2]),
-    /// Bytes, of an image or of anything else.
+    /// Bytes of an image or another value.
     Bytes {
-        /// Of each.
+        /// Lengths.
         len: [u64; 2],
-        /// The first byte that is another one, or the end of the shorter value.
+        /// Position of the first different byte, or the end of the shorter value.
         first: u64,
-        /// Difference of what the images show, where that was asked for.
+        /// Difference of the pixels, if they were compared.
         pixels: Option<PixelDifference>,
     },
 }
 
-/// Difference of two images that are not the same bytes.
+/// Difference of two images with different bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PixelDifference {
-    /// Width and height of each.
+    /// Different sizes: width and height of each.
     Size([(u32, u32); 2]),
-    /// Channels that differ, and by how much at most.
+    /// Different channel values.
     Levels {
-        /// Of all channels of all pixels.
+        /// Number of different channel values in all pixels.
         n_differ: u64,
-        /// The largest difference, of 255.
+        /// Largest difference, of 255.
         most: u8,
     },
-    /// One of them cannot be decoded, or has other channels.
+    /// Unknown: one of them cannot be decoded, or has other channels.
     Unknown(String),
 }
 
-/// Compares what is stored; with a decoder what images show as well.
+/// Compares stored values; with a decoder also the pixels of images.
 pub(super) fn difference(
     one: &Value<Encoded>,
     other: &Value<Encoded>,
@@ -62,7 +62,7 @@ pub(super) fn difference(
         (Value::Int(one), Value::Int(other)) if one != other => {
             shown(one.to_string(), other.to_string())
         }
-        // By bits: what is not a number is equal to itself here.
+        // By bits, so that NaN equals itself.
         (Value::Float(one), Value::Float(other)) if one.to_bits() != other.to_bits() => {
             shown(one.to_string(), other.to_string())
         }
@@ -74,7 +74,8 @@ pub(super) fn difference(
     }
 }
 
-/// Returns where two values part; `differ` says that they do all the same.
+/// Returns the position of the first difference; `differ` marks values that are different in any
+/// case.
 fn bytes(one: &[u8], other: &[u8], differ: bool) -> Option<Difference> {
     if one == other && !differ {
         return None;
@@ -83,7 +84,7 @@ fn bytes(one: &[u8], other: &[u8], differ: bool) -> Option<Difference> {
     Some(Difference::Bytes { len: [one.len() as u64, other.len() as u64], first, pixels: None })
 }
 
-/// The difference of what two images show; nothing where they show the same.
+/// Returns the difference of the pixels of two images; `None` if they are equal.
 fn shown_by(
     decoder: &mut Decoder,
     limits: &Limits,
@@ -114,7 +115,7 @@ fn shown_by(
     (most > 0).then_some(PixelDifference::Levels { n_differ, most })
 }
 
-/// Three channels of gray are gray.
+/// Three equal channels are gray.
 fn rgb(pixels: Pixels) -> Result<Vec<u8>, Vec<u8>> {
     match pixels.channels {
         1 => Ok(pixels.data.iter().flat_map(|level| [*level; 3]).collect()),
@@ -124,7 +125,7 @@ fn rgb(pixels: Pixels) -> Result<Vec<u8>, Vec<u8>> {
 }
 
 impl Difference {
-    /// Returns it as part of a document.
+    /// Returns the difference as part of a document.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Json> {
         let json = match self {

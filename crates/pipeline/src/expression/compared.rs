@@ -1,4 +1,4 @@
-//! The texts that a name is compared with, also before it is known what names there are.
+//! The texts that an expression compares with a name, even before the names are known.
 use crate::expression::{
     Expression, Node, Operator, Scalar, Type,
     tokens::{Token, tokens},
@@ -6,8 +6,8 @@ use crate::expression::{
 use fdconvert_core::{Error, Result, option};
 use std::{collections::BTreeSet, slice};
 
-/// The splits that an expression confines samples to; empty where it does not. A folder needs them
-/// before it is opened: images without a class are no error in other splits.
+/// Returns the splits to which an expression confines samples; empty if it does not. A folder needs
+/// them before it is opened: images without a class are no error in other splits.
 ///
 /// ```
 /// use fdconvert_pipeline::splits_of;
@@ -18,15 +18,15 @@ use std::{collections::BTreeSet, slice};
 /// ```
 ///
 /// # Errors
-/// `Usage` for what is no expression, whatever names there are.
+/// `Usage` for text that is not an expression for any names.
 pub fn splits_of(expression: &str) -> Result<Vec<String>> {
     let (sketch, split) = sketch(expression)?;
     let splits = split.and_then(|split| sketch.root.splits(split)).unwrap_or_default();
     Ok(splits.into_iter().map(str::to_owned).collect())
 }
 
-/// An expression whose names may be anything, for want of a source, and the place of `split` among
-/// them.
+/// Parses an expression with arbitrary names, because there is no source yet, and returns the place
+/// of `split` among them.
 pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
     let words = tokens(text).unwrap_or_default();
     let named = words.into_iter().filter_map(|(_, word)| match word {
@@ -40,7 +40,7 @@ pub(super) fn sketch(text: &str) -> Result<(Expression, Option<usize>)> {
 }
 
 impl Expression {
-    /// Every text that is compared with a name, as equal or not.
+    /// Returns every text that is compared with a name for equality or inequality.
     pub(super) fn compared_with(&self, name: usize) -> Vec<&str> {
         self.root.all_compared_with(name)
     }
@@ -60,7 +60,7 @@ impl Node {
         found
     }
 
-    /// `None` unless comparing the name with texts is all that this part does.
+    /// `None` unless this part only compares the name with texts.
     fn compared_with(&self, name: usize) -> Option<Vec<&str>> {
         let values = match self {
             Self::Both(Operator::Equal | Operator::Unequal, left, right) => {
@@ -83,7 +83,7 @@ impl Node {
         Some(texts.collect())
     }
 
-    /// `None` where samples of any split may be taken.
+    /// `None` if samples of any split may be taken.
     fn splits(&self, split: usize) -> Option<BTreeSet<&str>> {
         match self {
             Self::Both(Operator::And, left, right) => {

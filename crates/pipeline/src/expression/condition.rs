@@ -12,11 +12,11 @@ use fdconvert_core::{
 use rayon::prelude::*;
 use std::cell::{Cell, OnceCell};
 
-/// An expression over what the samples of one source are.
+/// Expression over the properties of one source's samples.
 ///
-/// Looking is as cheap as the names in it allow: positions, keys, splits and labels are known,
-/// codecs go by the names of files and bytes by their sizes, and only width, height and the fields
-/// of packed datasets take the sample itself.
+/// Evaluation is as cheap as its names allow: positions, keys, splits and labels are known; codecs
+/// follow from the names of files, and bytes from their sizes; only width, height and the fields of
+/// packed datasets require reading the sample.
 pub struct Condition<'a> {
     expression: Expression,
     source: &'a dyn Source,
@@ -31,11 +31,11 @@ pub enum Meaning {
     Width,
     /// Height of the first image.
     Height,
-    /// Bytes of all images.
+    /// Total bytes of all images.
     Bytes,
     /// Extension of the codec of the first image.
     Codec,
-    /// Name of the class, or its number where classes have no names.
+    /// Class name, or the number for classes without names.
     Label,
     /// Key of the sample.
     Key,
@@ -47,11 +47,11 @@ pub enum Meaning {
     Field(usize),
 }
 
-/// Splits or classes that an error shows.
+/// Number of splits or classes that an error shows.
 const SHOWN: usize = 8;
 
 impl Meaning {
-    /// Every name of the samples of a schema, with its type.
+    /// Returns every name for the samples of a schema, with its type.
     #[must_use]
     pub fn names(schema: &Schema) -> Vec<(String, Type, Self)> {
         names(schema)
@@ -59,10 +59,10 @@ impl Meaning {
 }
 
 impl<'a> Condition<'a> {
-    /// Parses an expression over the names that the source has.
+    /// Parses an expression over the source's names.
     ///
     /// # Errors
-    /// `Usage`, naming the column, and for an unknown name, split or class those that there are.
+    /// `Usage` with the column, and for an unknown name, split or class with the known ones.
     pub fn parse(text: &str, source: &'a dyn Source) -> Result<Self> {
         let splits = source.splits().to_vec();
         if let (sketch, Some(split)) = sketch(text)? {
@@ -81,12 +81,12 @@ impl<'a> Condition<'a> {
         Ok(Self { expression, source, splits, names })
     }
 
-    /// The samples of which it holds, in the same order. One that cannot be looked at stays among
-    /// them where samples are skipped or that is left to the runs, which will say why.
+    /// Returns the samples that match, in the same order. A sample that cannot be evaluated is kept
+    /// if samples are skipped or the runs handle them, which report the reason.
     ///
     /// # Errors
-    /// `Cancelled` when `step`, called with how many more were looked at, says so; the first sample
-    /// that cannot be looked at under [`OnError::Fail`].
+    /// `Cancelled` if `step`, called with the number of newly evaluated samples, requests it; the
+    /// first sample that cannot be evaluated under [`OnError::Fail`].
     pub fn filter(
         &self,
         indices: &[u64],
@@ -95,7 +95,8 @@ impl<'a> Condition<'a> {
     ) -> Result<Vec<u64>> {
         let mut kept = Vec::new();
         for chunk in indices.chunks(PIECE) {
-            // Only what has to be read is announced: `label == "cat" && width > 9` reads cats.
+            // Only samples that must be read are announced: `label == "cat" && width > 9` reads
+            // cats.
             let mut looked: Vec<Option<Result<bool>>> = match self.source.facts().reads_ahead {
                 true => chunk.par_iter().map(|&index| self.known(index)).collect(),
                 false => chunk.iter().map(|_| None).collect(),
@@ -125,17 +126,17 @@ impl<'a> Condition<'a> {
         Ok(kept)
     }
 
-    /// Decides the condition for a sample without reading it; `None` where it has to be read.
+    /// Evaluates the condition for a sample without reading it; `None` if it has to be read.
     fn known(&self, index: u64) -> Option<Result<bool>> {
         let is_missing = Cell::new(false);
         let holds = self.look(index, Some(&is_missing));
         (!is_missing.get()).then_some(holds)
     }
 
-    /// Returns whether it holds of a sample. Where that cannot be told without reading it, and
-    /// `is_missing` is given, that is set, and the result means nothing.
+    /// Returns whether the condition holds for a sample. If that requires a read, and `is_missing`
+    /// is given, that is set, and the result has no meaning.
     fn look(&self, index: u64, is_missing: Option<&Cell<bool>>) -> Result<bool> {
-        // Read once, whatever asks for it first.
+        // Read at most once, for any of the names.
         let read = OnceCell::new();
         let sample = || -> Result<&Sample<Image>> {
             match (read.get(), is_missing) {
@@ -197,7 +198,7 @@ impl<'a> Condition<'a> {
         })
     }
 
-    /// A class by its name where classes have names.
+    /// Returns the class by name if classes have names.
     fn label(&self, index: u64) -> Result<Option<Scalar>> {
         let Some(number) = self.source.label(index)? else { return Ok(None) };
         Ok(match class_names(self.source.schema()) {
@@ -225,7 +226,7 @@ fn check(texts: &[&str], there: &[&str], what: &str) -> Result<()> {
     Err(Error::usage(option::WHERE, what))
 }
 
-/// Every name with its type. A field that is called as something else is `field.NAME`.
+/// Returns every name with its type. A field with the name of something else is `field.NAME`.
 fn names(schema: &Schema) -> Vec<(String, Type, Meaning)> {
     let mut names = Vec::new();
     let mut name = |name: &str, kind, meaning| names.push((name.to_owned(), kind, meaning));
@@ -259,7 +260,7 @@ fn names(schema: &Schema) -> Vec<(String, Type, Meaning)> {
     names
 }
 
-/// Returns what was found out of a sample; `None` for one that is left to the run.
+/// Returns the result for a sample; `None` for one that is left to the run.
 pub(crate) fn spared<T>(looked: Result<T>, on_error: Option<OnError>) -> Result<Option<T>> {
     match (looked, on_error) {
         (Ok(found), _) => Ok(Some(found)),

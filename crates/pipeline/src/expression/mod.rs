@@ -1,4 +1,4 @@
-//! Expressions over what samples are, such as `width >= 256 && label == "cat"`.
+//! Expressions over the properties of samples, such as `width >= 256 && label == "cat"`.
 //!
 //! ```text
 //! or      := and { "||" and }              compare := sum [ operator sum | "in" "[" values "]" ]
@@ -6,10 +6,10 @@
 //! product := unary { ("*" | "/") unary }   unary   := { "!" | "-" } value | name | "(" or ")"
 //! ```
 //!
-//! Types are checked when an expression is parsed, so that a run of hours does not end at a text that
-//! is compared with a number. Division is that of real numbers; whole numbers that become too large
-//! go on as real ones. What a sample does not have, such as a label, equals nothing, and every other
-//! comparison with it is false.
+//! Types are checked when an expression is parsed, so that a run of hours does not fail because a
+//! text is compared with a number. Division is real; integers that become too large continue as
+//! real numbers. A missing value, such as a label, equals nothing, and every other comparison with
+//! it is false.
 
 mod compared;
 mod condition;
@@ -23,16 +23,16 @@ pub use condition::{Condition, Meaning};
 use fdconvert_core::Result;
 use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
 
-/// The type of a name or of a part of an expression.
+/// Type of a name or of a part of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// Whole or real.
+    /// Number: whole or real.
     Number,
-    /// In UTF-8.
+    /// UTF-8 text.
     Text,
-    /// True or false: what an expression as a whole is.
+    /// Truth value: the type of a whole expression.
     Truth,
-    /// Unknown: it fits everywhere.
+    /// Unknown type, which fits everywhere.
     Any,
 }
 
@@ -54,11 +54,11 @@ pub enum Scalar {
     Int(i64),
     /// A real number.
     Float(f64),
-    /// A text.
+    /// Text.
     Text(String),
 }
 
-/// An expression that was checked against the names there are.
+/// Expression, checked against the known names.
 ///
 /// ```
 /// use fdconvert_pipeline::{Expression, Scalar, Type};
@@ -97,7 +97,7 @@ enum Operator {
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
     Value(Scalar),
-    /// By its position among the names.
+    /// A name, by position.
     Name(usize),
     Not(Box<Self>),
     Negative(Box<Self>),
@@ -118,22 +118,22 @@ impl Expression {
     /// Parses and checks an expression over these names.
     ///
     /// # Errors
-    /// A text that names the column and shows the expression with a `^` in front of it.
+    /// A text with the column and the expression, marked with a `^`.
     pub fn parse(text: &str, names: &[(String, Type)]) -> Result<Self, String> {
         let parsed = parse::parse(text, names);
         parsed.map(|root| Self { root }).map_err(|problem| problem.shown(text))
     }
 
-    /// Returns whether it holds for a sample, whose names `value` tells. Names are asked for when they
-    /// are needed: not behind an `&&` whose left side is false.
+    /// Returns whether the expression holds for a sample with the names' values from `value`. Names
+    /// are looked up when needed: not after an `&&` with a false left side.
     ///
     /// # Errors
-    /// The first of `value`.
+    /// The first error of `value`.
     pub fn holds(&self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<bool> {
         Ok(matches!(self.root.find(value)?, Found::Truth(true)))
     }
 
-    /// Takes it apart at every `&&` that is not inside another operator.
+    /// Splits the expression at every `&&` outside other operators.
     #[must_use]
     pub fn conjuncts(self) -> Vec<Self> {
         match self.root {
@@ -145,7 +145,7 @@ impl Expression {
         }
     }
 
-    /// Positions of the names in it.
+    /// Returns the positions of the names in it.
     #[must_use]
     pub fn names(&self) -> BTreeSet<usize> {
         let mut names = BTreeSet::new();
@@ -244,7 +244,7 @@ impl Found<'_> {
         }
     }
 
-    /// `None` where one of them is missing, or not a number.
+    /// `None` if one of them is missing, or not a number.
     fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(left), Self::Int(right)) => Some(left.cmp(right)),
@@ -253,7 +253,7 @@ impl Found<'_> {
         }
     }
 
-    /// Whole numbers as long as they stay so.
+    /// Adds integers while the result fits, else real numbers.
     fn sum(
         &self,
         other: &Self,

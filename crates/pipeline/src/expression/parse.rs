@@ -1,12 +1,12 @@
-//! From words to a tree, by the powers with which operators bind, and the check of types.
+//! Parses tokens to a tree by operator precedence, and checks types.
 use crate::expression::{
     Node, Operator, Scalar, Type,
     tokens::{Problem, Token, tokens},
 };
 
-/// Parentheses and signs inside one another.
+/// Depth of nested parentheses and signs.
 const MAX_DEPTH: usize = 64;
-/// Operators of one expression: each lies inside the next, and a stack is finite.
+/// Number of operators in one expression: each nests inside the next, and a stack is finite.
 const MAX_OPERATORS: usize = 256;
 
 pub(super) fn parse(text: &str, names: &[(String, Type)]) -> Result<Node, Problem> {
@@ -20,7 +20,6 @@ pub(super) fn parse(text: &str, names: &[(String, Type)]) -> Result<Node, Proble
     }
 }
 
-/// A part of the tree with its type and place.
 struct Part {
     node: Node,
     kind: Type,
@@ -39,7 +38,7 @@ impl Part {
 }
 
 impl Operator {
-    /// Which of two operators takes the part between them.
+    /// Returns the precedence of an operator.
     fn power(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -50,7 +49,7 @@ impl Operator {
         }
     }
 
-    /// Returns what both sides have to be; `None` for the same of either.
+    /// Returns the required type of both sides; `None` for any type that both share.
     fn operands(self) -> Option<Type> {
         match self {
             Self::Or | Self::And => Some(Type::Truth),
@@ -68,7 +67,7 @@ impl Operator {
     }
 }
 
-/// The power of comparisons, and of `in`.
+/// Precedence of comparisons, and of `in`.
 const COMPARISON: u8 = 3;
 
 struct Parser<'a> {
@@ -91,7 +90,7 @@ impl Parser<'_> {
         token
     }
 
-    /// A part whose operators bind with more than `least`.
+    /// Parses a part with operators of higher precedence than `least`.
     fn part(&mut self, least: u8) -> Result<Part, Problem> {
         let mut left = self.operand()?;
         loop {
@@ -174,7 +173,7 @@ impl Parser<'_> {
         Err(Problem { at, what })
     }
 
-    /// `[1, 2, 3]`, all of the type of what is looked for.
+    /// Parses `[1, 2, 3]`, with all elements of the type of `wanted`.
     fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
         let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
         let (Type::Number | Type::Text | Type::Any) = wanted.kind else {

@@ -1,19 +1,20 @@
-//! The words of an expression.
+//! The tokens of an expression.
 use crate::expression::{Operator, Scalar};
 
 /// Bytes of the longest expression.
 const MAX_BYTES: usize = 1 << 16;
 
-/// Why a text is not an expression.
+/// The reason why a text is not an expression.
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// The byte that it is about.
+    /// Byte offset of the problem.
     pub(super) at: usize,
     pub(super) what: String,
 }
 
 impl Problem {
-    /// On one line, as messages are: the column, what is wrong there, and the text around it.
+    /// Formats the problem on one line, like all messages: the column, the error, and the text
+    /// around it.
     pub(super) fn shown(&self, text: &str) -> String {
         let (before, behind) = text.split_at_checked(self.at).unwrap_or((text, ""));
         let column = before.chars().count() + 1;
@@ -36,7 +37,7 @@ pub(super) enum Token {
     End,
 }
 
-/// Signs, the longer of those with the same beginning first.
+/// Signs, with longer ones before their prefixes.
 const SIGNS: [(&str, Token); 18] = [
     ("&&", Token::Operator(Operator::And)),
     ("||", Token::Operator(Operator::Or)),
@@ -58,7 +59,7 @@ const SIGNS: [(&str, Token); 18] = [
     (",", Token::Comma),
 ];
 
-/// Every word with its place, and the end behind them.
+/// Returns every token with its place, and the end after them.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
     if text.len() > MAX_BYTES {
         let what = format!("an expression has at most {MAX_BYTES} bytes");
@@ -117,7 +118,7 @@ fn word(rest: &str) -> (usize, Token) {
     (len, token)
 }
 
-/// A name with blanks or signs in it.
+/// Parses a name with blanks or signs in it.
 fn backticked(rest: &str, at: usize) -> Result<(usize, Token), Problem> {
     let name = rest.get(1..).and_then(|rest| rest.split_once('`')).map(|(name, _)| name);
     let name = name.ok_or_else(|| Problem { at, what: "its closing ` is missing".to_owned() })?;
@@ -143,7 +144,7 @@ fn number(rest: &str, at: usize) -> Result<(usize, Token), Problem> {
     Ok((len, Token::Value(scalar)))
 }
 
-/// A text up to its closing quote; a backslash takes the quote or backslash behind it as it is.
+/// Parses a text up to its closing quote; a backslash escapes a quote or backslash.
 fn quoted(rest: &str, quote: char, at: usize) -> Result<(usize, Token), Problem> {
     let mut text = String::new();
     let mut is_escaped = false;

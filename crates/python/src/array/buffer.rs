@@ -7,7 +7,7 @@ use std::{
     ptr,
 };
 
-/// Fills a view of the array as `flags` ask.
+/// Fills a view of the array according to `flags`.
 ///
 /// # Safety
 /// `view` is null or valid for writing a `Py_buffer`.
@@ -16,8 +16,8 @@ pub(super) unsafe fn fill(
     view: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {
-    // SAFETY: null, or valid as the caller promises. What is there need not be initialised as a
-    // whole, so fields are written one by one below and none is read.
+    // SAFETY: null, or valid as the caller promises. The struct need not be initialised as a whole,
+    // so that fields are written one by one below and none is read.
     if view.is_null() {
         return Err(PyBufferError::new_err("there is no view to fill"));
     }
@@ -33,16 +33,16 @@ pub(super) unsafe fn fill(
     } else {
         ptr::null_mut()
     };
-    // The protocol's pointers are mutable, but consumers must not change what these point to.
+    // The protocol's pointers are mutable, but consumers must not change what they point to.
     let shape = this.shape.as_ptr().cast_mut();
     let strides = this.strides.as_ptr().cast_mut();
     let buf = this.memory.pointer().as_ptr().cast();
     let len = isize::try_from(this.memory.len())?;
     let itemsize = isize::try_from(this.dtype.size())?;
     let ndim = c_int::try_from(this.shape.len())?;
-    // SAFETY: `view` is valid for writing, by the caller's promise. The pointers that are put there
-    // lead into the array (its class is frozen: shape and strides are never replaced) or to
-    // constants, and the reference in `obj` keeps the array alive until the view is released.
+    // SAFETY: `view` is valid for writing, by the caller's promise. Its pointers lead into the
+    // array (its class is frozen: shape and strides are never replaced) or to constants, and the
+    // reference in `obj` keeps the array alive until the view is released.
     unsafe {
         (&raw mut (*view).buf).write(buf);
         (&raw mut (*view).len).write(len);
@@ -63,7 +63,7 @@ pub(super) unsafe fn fill(
     Ok(())
 }
 
-/// The type in the language of the `struct` module, with NumPy's additions.
+/// Returns the type in the syntax of the `struct` module, with NumPy's additions.
 fn format(dtype: DType) -> &'static CStr {
     match dtype {
         DType::Bool => c"?",

@@ -1,4 +1,4 @@
-//! Arrays in the memory of a GPU, handed over by DLPack.
+//! Arrays in GPU memory, exported by DLPack.
 use super::{Array, dlpack, extents, images_spec};
 use crate::error::raise;
 use fdconvert_core::ArraySpec;
@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-/// Streams of the GPU that the protocol has numbers for.
+/// Streams of the GPU with numbers in the protocol.
 const LEGACY_STREAM: usize = 1;
 
 /// Images of a batch in the memory of a GPU: for `torch.from_dlpack` and the like.
@@ -36,7 +36,7 @@ pub(crate) struct DeviceArray {
 }
 
 impl DeviceArray {
-    /// Takes the images of a batch over; `lent` counts the batches whose memory is in use.
+    /// Takes over the images of a batch; `lent` counts the batches with memory in use.
     pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
         let spec = images_spec(batch.shape());
         let (shape, strides) = extents(&spec)?;
@@ -140,7 +140,7 @@ impl DeviceArray {
             return Err(PyBufferError::new_err("copy: the consumer has to copy it"));
         }
         let stream = match stream {
-            // The images are complete, so there is nothing to wait for, on whatever stream.
+            // The images are complete, so that no stream has to wait.
             None | Some(-1) => LEGACY_STREAM,
             Some(0) => return Err(PyValueError::new_err("stream: 0 is ambiguous; 1 or 2")),
             Some(stream) => usize::try_from(stream)
@@ -153,7 +153,7 @@ impl DeviceArray {
         drop(streams);
         let parts = dlpack::Parts {
             owner: slf.clone().into_any(),
-            // An address of the GPU, at which no one here looks.
+            // An address of the GPU, which the host never reads.
             data: std::ptr::without_provenance_mut(this.images()?.address() as usize),
             device,
             dtype: this.spec.dtype,
@@ -173,16 +173,16 @@ impl Drop for DeviceArray {
         self.lent.fetch_sub(1, Ordering::Relaxed);
         let Some(mut batch) = self.batch.take() else { return };
         if self.process != process::id() {
-            // After a fork: nothing here is this process's to give back.
+            // After a fork the memory does not belong to this process.
             std::mem::forget(batch);
             return;
         }
         let streams = self.streams.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(images) = batch.device_images_mut().and_then(DeviceImages::decoded_mut) {
             for stream in streams.drain(..) {
-                // SAFETY: the one who asked for the array by DLPack named a stream of its own, which
-                // is one of the primary context, as the protocol demands.
-                // Should it fail, the context is lost, and with it whatever reads the images.
+                // SAFETY: the consumer of the array named a stream of its own by DLPack, which is
+                // one of the primary context, as the protocol demands. If the call fails, the
+                // context is lost, and with it everything that reads the images.
                 let _ = unsafe { images.used_on(stream) };
             }
         }

@@ -1,4 +1,4 @@
-//! DLPack: tensors in a capsule, as <https://dmlc.github.io/dlpack/latest/> lays them out.
+//! DLPack: tensors in a capsule, as specified at <https://dmlc.github.io/dlpack/latest/>.
 use fdconvert_core::DType;
 use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyCapsule};
 use std::{
@@ -6,10 +6,10 @@ use std::{
     ptr::NonNull,
 };
 
-/// Main memory, of which there is one.
+/// The device of main memory, which is unique.
 pub(super) const CPU: (i32, i32) = (1, 0);
 
-/// The memory of a GPU, by its number.
+/// Returns the device of a GPU by its number.
 pub(super) const fn cuda(ordinal: i32) -> (i32, i32) {
     (2, ordinal)
 }
@@ -59,34 +59,34 @@ struct ManagedVersioned {
     tensor: Tensor,
 }
 
-/// Parts of a tensor.
 pub(super) struct Parts<'py, 'a> {
-    /// Keeps the data in its place; referred to until the consumer is done with the tensor.
+    /// Keeps the data in place; referenced until the consumer has released the tensor.
     pub(super) owner: Bound<'py, PyAny>,
     pub(super) data: *mut c_void,
     pub(super) device: (i32, i32),
     pub(super) dtype: DType,
     pub(super) shape: &'a [isize],
-    /// In bytes.
+    /// Strides in bytes.
     pub(super) strides: &'a [isize],
 }
 
-/// Target of the context: everything that a tensor points to.
+/// Target of the context: owns everything that a tensor points to.
 struct Held {
     owner: Py<PyAny>,
     shape: Box<[i64]>,
     strides: Box<[i64]>,
 }
 
-/// A capsule as of DLPack 0, for consumers that do not know better.
+/// Creates a capsule of DLPack 0, for older consumers.
 pub(super) fn unversioned<'py>(parts: Parts<'py, '_>) -> PyResult<Bound<'py, PyCapsule>> {
     let py = parts.owner.py();
     let (tensor, held) = tensor(parts)?;
     let context = Box::into_raw(held).cast();
     let managed = Managed { tensor, context, deleter: Some(delete) };
     let pointer = NonNull::from(Box::leak(Box::new(managed))).cast();
-    // SAFETY: the pointer is what a capsule of that name holds: a managed tensor, which owns what
-    // it points to and lives until its deleter is called, by its one consumer or by `destroy`.
+    // SAFETY: the pointer matches the contents of a capsule with that name: a managed tensor, which
+    // owns what it points to and lives until its deleter is called, by its one consumer or by
+    // `destroy`.
     let capsule = unsafe {
         PyCapsule::new_with_pointer_and_destructor(py, pointer, UNVERSIONED, Some(destroy))
     };
@@ -97,7 +97,7 @@ pub(super) fn unversioned<'py>(parts: Parts<'py, '_>) -> PyResult<Bound<'py, PyC
     capsule
 }
 
-/// A capsule as of DLPack 1.
+/// Creates a capsule of DLPack 1.
 pub(super) fn versioned<'py>(
     parts: Parts<'py, '_>,
     copied: bool,
@@ -123,7 +123,7 @@ pub(super) fn versioned<'py>(
     capsule
 }
 
-/// The tensor, and what has to live as long.
+/// Returns the tensor, and the data that must live as long.
 fn tensor(parts: Parts<'_, '_>) -> PyResult<(Tensor, Box<Held>)> {
     let Parts { owner, data, device: (device_type, device_id), dtype, shape, strides } = parts;
     let itemsize = dtype.size() as i64;
@@ -184,14 +184,14 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
 unsafe fn release(context: *mut c_void) {
     // SAFETY: it was made from a box of this type.
     let held = unsafe { Box::from_raw(context.cast::<Held>()) };
-    // Python calls this without PyO3's knowledge, so PyO3 would put the release off until it is
+    // Python calls this without PyO3's knowledge, so that PyO3 would delay the release until it is
     // next entered. At the end of the process nothing can be entered, and nothing need be freed.
     let owner = held.owner;
     let _ = Python::try_attach(|_| drop(owner));
 }
 
-/// Frees the tensor of a capsule that no one has consumed. A consumer takes the tensor over and
-/// renames the capsule.
+/// Frees the tensor of a capsule without a consumer. A consumer takes the tensor over and renames
+/// the capsule.
 ///
 /// # Safety
 /// As Python calls it: `capsule` is one made by [`unversioned`], about to be freed.

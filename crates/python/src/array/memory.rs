@@ -1,4 +1,4 @@
-//! Memory whose address is given away.
+//! Memory with an address that other libraries receive.
 use fdconvert_loader::Batch;
 use pyo3::buffer::PyUntypedBuffer;
 use std::{
@@ -10,27 +10,27 @@ use std::{
     },
 };
 
-/// Memory that stays where it is until this is dropped, and that anybody who was given its
-/// address may read and write meanwhile. So no reference into it is ever made.
+/// Memory that stays in place until this is dropped, and that anybody with its address may read and
+/// write meanwhile. So no reference into it is ever made.
 pub(super) struct Memory {
     pointer: NonNull<u8>,
     len: usize,
-    /// Frees it. Not to be looked into: others may be writing.
+    /// Frees the memory. Must not be read: others may be writing.
     _owner: Owner,
 }
 
 #[allow(dead_code, reason = "only dropped")]
 enum Owner {
     Bytes(Vec<u8>),
-    /// Memory for elements of up to eight bytes that have to be aligned.
+    /// Memory for elements of up to eight bytes that must be aligned.
     Words(Vec<u64>),
     /// The images of a batch, aligned by the loader.
     Batch(Box<Lent>),
-    /// Memory of another object, which keeps it in place as long as this view of it exists.
+    /// Memory of another object, which keeps it in place while this view of it exists.
     Foreign(PyUntypedBuffer),
 }
 
-/// A batch whose memory the loader wants back.
+/// A batch with memory that must return to the loader.
 struct Lent {
     batch: Option<Batch>,
     process: u32,
@@ -44,18 +44,18 @@ impl Drop for Lent {
         if self.process == process::id() {
             drop(batch);
         } else {
-            // After a fork this is a copy. The loader's lock may have been held by a thread that
-            // the child does not have, so nothing can be given back there.
+            // After a fork this is a copy. A thread that the child does not have may have held the
+            // loader's lock, so that nothing can be returned there.
             std::mem::forget(batch);
         }
     }
 }
 
-// SAFETY: `Memory` owns its allocation, or a batch or a buffer view that keeps it where it is. Any
-// thread may drop each of these; the view enters the interpreter for it. `Memory` gives no access
-// to the bytes but by raw pointer. Those who use the pointers, here `to_vec` and `write` and
-// elsewhere other libraries, answer for races as Python's buffer protocol and DLPack say: the one who
-// writes while others read does so at the level of the Python program, as with NumPy's arrays.
+// SAFETY: `Memory` owns its allocation, or a batch or a buffer view that keeps it in place. Any
+// thread may drop each of these; the view enters the interpreter for it. `Memory` gives access to
+// the bytes only by raw pointer. The users of the pointers, here `to_vec` and `write` and elsewhere
+// other libraries, are responsible for races as Python's buffer protocol and DLPack define: a write
+// during another's read is a race at the level of the Python program, as with NumPy's arrays.
 unsafe impl Send for Memory {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Memory {}
@@ -67,29 +67,29 @@ impl Memory {
         Self { pointer, len, _owner: Owner::Bytes(bytes) }
     }
 
-    /// The same bytes, aligned for elements of any type.
+    /// Copies bytes to memory that is aligned for elements of any type.
     pub(super) fn copy_of(bytes: &[u8]) -> Self {
         let mut words = vec![0u64; bytes.len().div_ceil(size_of::<u64>())];
         let pointer: NonNull<u8> = NonNull::from(words.as_mut_slice()).cast();
-        // SAFETY: `words` has been allocated just now, apart from `bytes`, with room for at least
+        // SAFETY: `words` was allocated just now, separate from `bytes`, with room for at least
         // `bytes.len()` bytes.
         unsafe { pointer.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
         Self { pointer, len: bytes.len(), _owner: Owner::Words(words) }
     }
 
-    /// The images of a batch, which goes back to its loader when this is dropped; `count` is how
-    /// many batches have not yet.
+    /// Takes the images of a batch, which returns to its loader when this is dropped; `count` is
+    /// the number of batches that have not returned.
     pub(super) fn of_batch(mut batch: Batch, count: &Arc<AtomicUsize>) -> Self {
         let images = batch.images_mut();
         let len = images.len();
         let pointer = NonNull::from(images).cast();
         count.fetch_add(1, Ordering::Relaxed);
-        // The images are on the heap and stay there when the batch is moved.
+        // The images are on the heap and stay in place when the batch is moved.
         let lent = Lent { batch: Some(batch), process: process::id(), count: count.clone() };
         Self { pointer, len, _owner: Owner::Batch(Box::new(lent)) }
     }
 
-    /// The first `len` bytes of a buffer. `None` if they cannot be written, one after the other, as
+    /// Takes the first `len` bytes of a buffer. `None` unless they are writable and contiguous, for
     /// elements of `itemsize`.
     pub(super) fn of_buffer(buffer: PyUntypedBuffer, len: usize, itemsize: usize) -> Option<Self> {
         let pointer = NonNull::new(buffer.buf_ptr().cast::<u8>())?;
@@ -100,24 +100,25 @@ impl Memory {
         Some(Self { pointer, len, _owner: Owner::Foreign(buffer) })
     }
 
-    /// The same with fewer bytes.
+    /// Reduces the length.
     pub(super) fn shortened(mut self, len: usize) -> Self {
         self.len = self.len.min(len);
         self
     }
 
-    /// Copies the images of a batch to the start of it, as many bytes as there is room for.
+    /// Copies the images of a batch to the start of the memory, as far as there is room.
     pub(super) fn write(&self, batch: &Batch) {
         let images = batch.images();
         let len = self.len.min(images.len());
-        // SAFETY: `pointer` is valid for writing `len` bytes. They lie outside of the images: the
-        // address of a batch is only given away by `of_batch`, which consumes it.
+        // SAFETY: `pointer` is valid for writing `len` bytes. They are outside the images: only
+        // `of_batch` gives away the address of a batch, and it consumes the batch.
         unsafe {
             self.pointer.copy_from_nonoverlapping(NonNull::from(images).cast(), len);
         }
     }
 
-    /// Its address, valid for reading and writing [`len`](Self::len) bytes until this is dropped.
+    /// Returns its address, valid for reading and writing [`len`](Self::len) bytes until this is
+    /// dropped.
     pub(super) fn pointer(&self) -> NonNull<u8> {
         self.pointer
     }
@@ -128,8 +129,8 @@ impl Memory {
 
     pub(super) fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len);
-        // SAFETY: `pointer` is valid for `len` bytes, all of which are initialised and lie outside
-        // of the fresh allocation, which has room for them.
+        // SAFETY: `pointer` is valid for `len` bytes, all of which are initialised and outside the
+        // fresh allocation, which has room for them.
         unsafe {
             std::ptr::copy_nonoverlapping(self.pointer.as_ptr(), bytes.as_mut_ptr(), self.len);
             bytes.set_len(self.len);

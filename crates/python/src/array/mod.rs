@@ -1,10 +1,10 @@
-//! Arrays that other libraries look at without copying: the buffer protocol, NumPy's array
-//! interface and DLPack, none of which needs NumPy to be there.
+//! Arrays that other libraries use without copying: the buffer protocol, NumPy's array interface
+//! and DLPack, none of which requires NumPy.
 //!
-//! All unsafe code of the crate is in this module, because handing out addresses is what these
-//! protocols are. They rest on one fact: the memory of an [`Array`] is there when it is made,
-//! never moved, resized or looked at by reference again, and given up when the object is freed.
-//! Every protocol makes its consumer hold the object.
+//! All unsafe code of the crate is in this module, because these protocols consist of handing out
+//! addresses. They rest on one fact: the memory of an [`Array`] exists from its creation, is never
+//! moved, resized or accessed by reference again, and is released when the object is freed. Every
+//! protocol makes its consumer hold the object.
 #![allow(unsafe_code)]
 
 mod buffer;
@@ -30,10 +30,10 @@ use std::{
     sync::{Arc, atomic::AtomicUsize},
 };
 
-/// Returns whether an object's type has the buffer protocol: asking for a buffer makes an exception of
-/// a "no", which takes a fifth of what a small tensor takes in all.
+/// Returns whether an object's type has the buffer protocol: requesting a buffer raises an
+/// exception for a "no", which takes a fifth of the total time for a small tensor.
 pub(crate) fn lends_buffers(object: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: the object is alive as long as it is borrowed, and only its type is looked at.
+    // SAFETY: the object is alive while it is borrowed, and only its type is read.
     unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn lends_buffers(object: &Bound<'_, PyAny>) -> bool {
 pub(crate) struct Array {
     memory: Memory,
     dtype: DType,
-    /// Kept in the forms in which the protocols point to them.
+    /// Kept in the forms that the protocols point to.
     shape: Box<[isize]>,
     strides: Box<[isize]>,
 }
@@ -173,28 +173,28 @@ impl Array {
     /// Takes bytes over without copying them; for elements of one byte.
     pub(crate) fn from_vec(data: Vec<u8>, spec: &ArraySpec) -> PyResult<Self> {
         if spec.dtype.size() != 1 {
-            // Bytes may lie anywhere, larger elements may not.
+            // Bytes have any alignment, larger elements do not.
             return Self::from_slice(&data, spec);
         }
         check_len(data.len(), spec)?;
         Self::with(Memory::from_bytes(data), spec)
     }
 
-    /// Copies bytes, to where elements of any type may lie.
+    /// Copies bytes to memory that is aligned for elements of any type.
     pub(crate) fn from_slice(data: &[u8], spec: &ArraySpec) -> PyResult<Self> {
         check_len(data.len(), spec)?;
         Self::with(Memory::copy_of(data), spec)
     }
 
-    /// Takes the images of a batch over. Their memory goes back to the loader with the array;
-    /// `lent` counts the batches of which it has not.
+    /// Takes over the images of a batch. Their memory returns to the loader with the array; `lent`
+    /// counts the batches that have not returned.
     pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
         let spec = images_spec(batch.shape());
         check_len(batch.images().len(), &spec)?;
         Self::with(Memory::of_batch(batch, lent), &spec)
     }
 
-    /// Copies the images of a batch to where the caller wants them.
+    /// Copies the images of a batch to the caller's buffer.
     pub(crate) fn copy_of_batch(py: Python<'_>, batch: &Batch, target: Target) -> PyResult<Self> {
         let spec = images_spec(batch.shape());
         let memory = target.memory.shortened(batch.images().len());
@@ -215,10 +215,10 @@ impl Array {
     }
 }
 
-/// Shape, and strides in bytes, in the forms in which the protocols point to them.
+/// Shape, and strides in bytes, in the forms that the protocols point to.
 type Extents = (Box<[isize]>, Box<[isize]>);
 
-/// Those of a row-major array.
+/// Returns the extents of a row-major array.
 fn extents(spec: &ArraySpec) -> PyResult<Extents> {
     let shape = spec.shape.iter().map(|&n| isize::try_from(n));
     let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;
@@ -232,16 +232,16 @@ fn extents(spec: &ArraySpec) -> PyResult<Extents> {
     Ok((shape, strides))
 }
 
-/// A buffer of the caller that a batch is to be copied into.
+/// A buffer of the caller for a copy of a batch.
 pub(crate) struct Target {
     memory: Memory,
 }
 
 impl Target {
-    /// Room for a batch of that shape in any object with the buffer protocol.
+    /// Takes room for a batch of that shape from any object with the buffer protocol.
     ///
     /// # Errors
-    /// `UsageError` when it cannot be written to or is too small.
+    /// `UsageError` if it is read-only or too small.
     pub(crate) fn new(out: &Bound<'_, PyAny>, shape: Shape) -> PyResult<Self> {
         let len = shape.rows * shape.row_bytes();
         let memory = Memory::of_buffer(PyUntypedBuffer::get(out)?, len, shape.dtype.n_bytes());

@@ -9,7 +9,7 @@ use pyo3::{
     types::{PyBytes, PyDict, PyList, PyString},
 };
 
-/// The fields that were asked for: numbers as arrays, the rest as lists.
+/// Returns the requested fields: numbers as arrays, the rest as lists.
 pub(super) fn to_dict<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in batch.fields() {
@@ -18,7 +18,7 @@ pub(super) fn to_dict<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py
     Ok(dict)
 }
 
-/// The labels: as such a column, but JSON as text.
+/// Returns the labels in the form of a column, but JSON as text.
 pub(super) fn labels<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(column) = batch.label_column() else { return Ok(None) };
     if let Column::Json(documents) = column {
@@ -51,7 +51,7 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
     Ok(Bound::new(py, array)?.into_any())
 }
 
-/// The placement of the image in each row: arrays with a row for each.
+/// Returns the placement of the image in each row: arrays with one entry per row.
 pub(super) fn geometry<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<Bound<'py, PyDict>> {
     let n_rows = rows.len();
     let sizes = rows.iter().flat_map(|row| [row.source.0, row.source.1].map(i64::from));

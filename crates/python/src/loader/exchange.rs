@@ -1,4 +1,4 @@
-//! The exchange that a caller in Python gives.
+//! An exchange from a caller in Python.
 use fdconvert_loader::Exchange;
 use pyo3::{
     prelude::*,
@@ -7,13 +7,13 @@ use pyo3::{
 };
 use std::io;
 
-/// An object with a method `all_to_all`, as `fdconvert.Exchange` says.
+/// An object with a method `all_to_all`, as documented at `fdconvert.Exchange`.
 #[derive(Debug)]
 pub(super) struct PyExchange(pub(super) Py<PyAny>);
 
 impl Exchange for PyExchange {
     fn all_to_all(&self, messages: Vec<Vec<u8>>) -> io::Result<Vec<Vec<u8>>> {
-        // It is called on a thread that may outlive the interpreter.
+        // The calling thread may outlive the interpreter.
         let received = Python::try_attach(|py| {
             self.call(py, &messages).map_err(|error| {
                 let kind = error.get_type(py);

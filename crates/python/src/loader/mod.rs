@@ -1,7 +1,7 @@
-//! Batches for training: the loader of the workspace behind a lock, and its batches as arrays.
+//! Batches for training: the workspace's loader behind a lock, with its batches as arrays.
 //!
-//! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
-//! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+//! Its user interface is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into NumPy's
+//! or torch's and counts epochs. This module contains the waiting, the options and the memory.
 mod columns;
 mod exchange;
 mod options;
@@ -32,15 +32,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest time that Ctrl-C, and another thread that asks for the statistics, may have to wait.
+/// Longest delay of Ctrl-C, and of another thread that requests the statistics.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Longest wait of a closed loader for the other ranks to know. A thread that is in Python while
-/// the interpreter ends could not end itself.
+/// Longest wait of a closed loader for the other ranks to know. A thread inside Python at the end
+/// of the interpreter could not end itself.
 const PARTING: Duration = Duration::from_secs(5);
 
-/// After this long without a batch somebody who keeps all memory for batches is told: another thread
-/// may drop one until then.
+/// Time without a batch after which a caller that keeps all memory for batches gets an error or a
+/// warning: another thread may drop one until then.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The engine behind `fdconvert.Loader`, which is what to use.
@@ -49,9 +49,9 @@ pub(crate) struct BatchSource {
     /// `None` once it is closed.
     loader: Mutex<Option<Loader>>,
     shape: Shape,
-    /// Batches that were handed over and whose memory is still in use.
+    /// Number of delivered batches with memory in use.
     lent: Arc<AtomicUsize>,
-    /// True once it was said that images are rounded.
+    /// True once the warning about rounded images was raised.
     is_told: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl BatchSource {
         py: Python<'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        // Refused before a batch is taken that could not be handed over.
+        // Refused before a batch is taken that could not be delivered.
         let target = out.map(|out| Target::new(out, self.shape)).transpose()?;
         let mut tell_at = Some(Instant::now() + PATIENCE);
         let batch = loop {
@@ -114,7 +114,7 @@ impl BatchSource {
                 Waited::NotYet => {}
             }
             if let Err(exception) = py.check_signals() {
-                // Its threads may wait for a server that is silent.
+                // Its threads may wait for a server that does not answer.
                 let _stopped = fdconvert::plumbing::stop_reading();
                 self.with(py, |loader| {
                     loader.stop();
@@ -248,7 +248,7 @@ impl BatchSource {
         dict.set_item("batches_kept", self.lent.load(Ordering::Relaxed))?;
         dict.set_item("threads", stats.threads)?;
         dict.set_item("fields_left_out", left_out)?;
-        // Before the first batch nothing was waited for, and nothing is known.
+        // Before the first batch there was no wait, and nothing is known.
         dict.set_item("verdict", (stats.batches > 0).then(|| stats.verdict.name()))?;
         Ok(dict)
     }
@@ -270,8 +270,8 @@ impl BatchSource {
 }
 
 impl BatchSource {
-    /// Says that the batches that are kept take all memory: as an error in the main thread, which
-    /// waits for itself, and as a warning in others, whose batches the main thread may drop.
+    /// Reports that the kept batches take all memory: as an error in the main thread, which waits
+    /// for itself, and as a warning in others, because the main thread may drop their batches.
     fn tell_keeper(&self, py: Python<'_>) -> PyResult<()> {
         let shape = self.shape;
         let (kept, bytes) =
@@ -292,7 +292,8 @@ impl BatchSource {
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &what, 4)
     }
 
-    /// Does something with the loader, without the interpreter: another thread may have it.
+    /// Runs a function on the loader without the interpreter, because another thread may hold the
+    /// lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -314,13 +315,13 @@ impl BatchSource {
         target: Option<Target>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let labels = columns::labels(py, &batch)?;
-        // Datasets of more samples than fit here do not fit anywhere.
+        // Larger datasets do not exist.
         let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
         let geometry = batch.geometry().map(|rows| columns::geometry(py, rows)).transpose()?;
-        // Of a batch on a GPU the images alone are there.
+        // A batch on a GPU has only its images there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
                 DeviceArray::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
@@ -340,8 +341,8 @@ impl BatchSource {
 impl Drop for BatchSource {
     fn drop(&mut self) {
         let loader = self.loader.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // Its threads end with the sample they are at, which other threads of Python need not
-        // wait for. Where there is no interpreter any more the closure is dropped, and the loader.
+        // Its threads end with their current sample; other threads of Python need not wait for
+        // that. After the end of the interpreter the closure is dropped, and the loader.
         let _ = Python::try_attach(|py| py.detach(|| part_with(loader)));
     }
 }

@@ -1,4 +1,4 @@
-//! The options of `fdconvert.Loader`, as its caller gave them.
+//! The options of `fdconvert.Loader`, as given by its caller.
 use super::{exchange::PyExchange, unused};
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
@@ -14,7 +14,7 @@ use pyo3::{
 };
 use std::sync::Arc;
 
-/// The option `name`, as that type.
+/// Returns the option `name` as that type.
 pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
     options: &Bound<'py, PyDict>,
     name: &str,
@@ -41,10 +41,10 @@ fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
     Err(UsageError::new_err(format!("{name}: unknown `{value}`; expected one of {known}")))
 }
 
-/// All of them.
+/// Reads all options.
 ///
 /// # Errors
-/// `TypeError` and `UsageError`, naming the option.
+/// `TypeError` and `UsageError`, with the name of the option.
 pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
     unused::refuse(options)?;
     let device = device(options)?;
@@ -135,14 +135,14 @@ fn classes(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<[String]>>> {
 
 fn names(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
     if value(options, option)?.is_instance_of::<PyString>() {
-        // A text is a sequence of texts, too, and none of them would be meant.
+        // A text is a sequence of texts, too, but not a meaningful one.
         let what = format!("{option}: give a list of names, even of one: [\"NAME\"]");
         return Err(PyTypeError::new_err(what));
     }
     get(options, option)
 }
 
-/// Which field tells of objects, and what becomes of them.
+/// Reads the choice of the field with objects, and their treatment.
 fn objects(options: &Bound<'_, PyDict>) -> PyResult<Option<ObjectOptions>> {
     let Some(field) = get(options, "objects")? else { return Ok(None) };
     Ok(Some(ObjectOptions {
@@ -153,7 +153,7 @@ fn objects(options: &Bound<'_, PyDict>) -> PyResult<Option<ObjectOptions>> {
     }))
 }
 
-/// One value for all three channels, or three.
+/// Reads one value for all three channels, or three.
 pub(super) fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
     let given = value(options, "fill")?;
     let one = || given.extract().map(|level: u8| [level; 3]);
@@ -164,13 +164,13 @@ pub(super) fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
     })
 }
 
-/// Two numbers in a tuple or a list.
+/// Reads two numbers in a tuple or a list.
 pub(super) fn pair(options: &Bound<'_, PyDict>, name: &str) -> PyResult<(f64, f64)> {
     get::<[f64; 2]>(options, name).map(|[from, to]| (from, to))
 }
 
 fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
-    // Height and width, as torchvision has them.
+    // Height and width, in torchvision's order.
     let [height, width] = match value(options, "size")?.extract() {
         Ok(size) => size,
         Err(_) => [get::<u32>(options, "size")?; 2],
@@ -214,7 +214,7 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
     match name.as_deref() {
         None => Ok(Crop::None),
         Some("center") => {
-            // The share of a photo that evaluation on ImageNet has always taken.
+            // The usual share of a photo for evaluation on ImageNet.
             let usual = || (f64::from(size.0.max(size.1)) * 256.0 / 224.0).round().max(1.0) as u32;
             Ok(Crop::Center { resize: resize.unwrap_or_else(usual) })
         }
@@ -224,10 +224,10 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
     }
 }
 
-/// Returns where batches on a GPU are made, if they are to be there.
+/// Returns the options of a GPU if batches are made there.
 ///
 /// # Errors
-/// `TypeError` and `UsageError`, naming the option.
+/// `TypeError` and `UsageError`, with the name of the option.
 fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
     let Some(ordinal) = get(options, "device")? else { return Ok(None) };
     let decoder = match get::<String>(options, "decoder")?.as_str() {
@@ -284,7 +284,7 @@ fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {
     Ok(augment)
 }
 
-/// Reads the mixing of batches; without either way they are not mixed.
+/// Reads the mixing of batches; `None` if neither method is enabled.
 fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
     let (mixup, cutmix) = (get(options, "mixup")?, get(options, "cutmix")?);
     let num_classes: Option<u32> = get(options, "num_classes")?;

@@ -1,12 +1,13 @@
-//! Options that others would leave without effect.
+//! Options that have no effect in combination with others.
 use super::options::{self, get};
 use crate::error::UsageError;
 use pyo3::{prelude::*, types::PyDict};
 
-/// Refuses options that have another value than their default, and no use with the others.
+/// Refuses options with another value than their default that have no effect in combination with
+/// the others.
 ///
 /// # Errors
-/// `TypeError` and `UsageError`, naming the option.
+/// `TypeError` and `UsageError`, with the name of the option.
 pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
     let crop: Option<String> = get(options, "crop")?;
     let [rrc, letterbox] = ["rrc", "letterbox"].map(|name| crop.as_deref() == Some(name));

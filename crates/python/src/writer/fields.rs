@@ -1,4 +1,4 @@
-//! From a Python object to the values of a sample, as a schema has them.
+//! Converts Python objects to the values of a sample by a schema.
 use super::image::{image, shared};
 use bytes::Bytes;
 use fdconvert_core::{
@@ -14,11 +14,11 @@ use pyo3::{
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Why an object is not a sample.
+/// The reason why an object is not a sample.
 pub(crate) enum Unfit {
     /// It does not fit the schema.
     Said(String),
-    /// Exception that looking at it has raised.
+    /// The exception that its inspection raised.
     Raised(PyErr),
 }
 
@@ -28,30 +28,30 @@ impl From<PyErr> for Unfit {
     }
 }
 
-/// The fields that samples have.
+/// The fields of samples.
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// Fields whose images are labels.
+    /// Fields with images that are labels.
     pub(crate) masks: Vec<usize>,
     names: Vec<Py<PyString>>,
-    /// Numbers of classes by name, of fields that have such.
+    /// Class numbers by name, for fields with named classes.
     classes: Vec<BTreeMap<String, i64>>,
-    /// The members of annotations of objects, of fields that hold such.
+    /// Members of annotations of objects, for fields that contain these.
     members: Vec<Option<Members>>,
-    /// Samples may have more fields, which are left out.
+    /// Whether samples may have further fields, which are left out.
     takes_some: bool,
-    /// Python module that looks at objects of other libraries.
+    /// Python module that handles objects of other libraries.
     helper: Py<PyModule>,
 }
 
-/// A sample's values, and its name if it says one.
+/// A sample's values, and its name if it has one.
 pub(crate) struct Values {
     pub(crate) key: Option<String>,
     pub(crate) values: Vec<Value<Image>>,
 }
 
 impl Fields {
-    /// Of a schema as JSON documents have it, with the members of documents.
+    /// Creates the fields of a schema in the form of JSON documents, with the members of documents.
     pub(crate) fn new(
         py: Python<'_>,
         schema: &str,
@@ -83,7 +83,7 @@ impl Fields {
         })
     }
 
-    /// The values of a sample: a dictionary of its fields, a tuple of them in their order, or the
+    /// Returns the values of a sample: a dictionary of its fields, a tuple of them in order, or the
     /// value of the only field.
     pub(crate) fn values(&self, object: &Bound<'_, PyAny>) -> Result<Values, Unfit> {
         let py = object.py();
@@ -112,7 +112,7 @@ impl Fields {
         self.in_order(1, [object.as_borrowed()])
     }
 
-    /// Those of so many objects, one for each field.
+    /// Returns the values of that many objects, one for each field.
     fn in_order<'a, 'py: 'a>(
         &self,
         n_given: usize,
@@ -142,7 +142,7 @@ impl Fields {
         if dict.len() > self.names.len() && !self.takes_some {
             for name in dict.keys() {
                 let name = name.str()?.to_string();
-                // As in WebDataset, what describes the sample and is none of its fields.
+                // As in WebDataset, these describe the sample and are not among its fields.
                 if !name.starts_with("__") && self.schema.position(&name).is_none() {
                     let what = format!(
                         "it has a field `{name}`, and the others have only {}; a schema says which \
@@ -172,7 +172,7 @@ impl Fields {
             let got = self.described(object);
             Unfit::Said(format!("field `{}`: expected {expected}, got {got}{cure}", field.name))
         };
-        // The helper says by an exception of its own what cannot be; all others are the object's.
+        // The helper marks unfit objects with a special exception; all others come from the object.
         let said = |error: PyErr| match helper.getattr(intern!(helper.py(), "Unfit")) {
             Ok(kind) if error.matches(helper.py(), &kind).unwrap_or(false) => {
                 unfit(&format!("; {}", error.value(helper.py())))
@@ -226,9 +226,9 @@ impl Fields {
         })
     }
 
-    /// An integer; of a label with class names one of them, or -1 for none.
+    /// Returns an integer; for a label with class names one of them, or -1 for none.
     fn number(&self, field: &FieldSpec, object: &Bound<'_, PyAny>) -> Option<i64> {
-        // Python does not take NumPy's booleans for integers.
+        // Python does not treat NumPy's booleans as integers.
         let number =
             object.extract().ok().or_else(|| object.extract::<bool>().ok().map(i64::from))?;
         let n_classes = field.class_names.as_ref().map(|names| names.len() as i64);
@@ -236,7 +236,7 @@ impl Fields {
         is_class.then_some(number)
     }
 
-    /// The names, for people.
+    /// Lists the names, for people.
     fn listed(&self) -> String {
         let names: Vec<_> =
             self.schema.fields.iter().map(|field| format!("`{}`", field.name)).collect();
@@ -250,7 +250,7 @@ impl Fields {
     }
 }
 
-/// Annotations in the form in which a table of the same dataset gives them.
+/// Arranges annotations like a table for the same dataset.
 fn arranged(members: &Members, text: Bytes) -> Bytes {
     let Ok(document) = serde_json::from_slice(&text) else { return text };
     members.arrange(document).to_string().into()
@@ -261,7 +261,7 @@ fn names_of(dict: &Bound<'_, PyDict>) -> String {
     if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
 }
 
-/// Description of what a field holds, for people.
+/// Describes the contents of a field, for people.
 fn expected(field: &FieldSpec) -> String {
     match &field.kind {
         Kind::Image => "an image".to_owned(),

@@ -1,4 +1,4 @@
-//! Images: files, as they are, and pixels, which are copied once.
+//! Images: files, whose bytes are kept, and pixels, which are copied once.
 use super::fields::Unfit;
 use crate::array::lends_buffers;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use pyo3::{
 const CURE: &str =
     "; pixels are uint8 arrays of height, width and, behind them, 1, 3 or 4 channels";
 
-/// The image that an object is. What it says when it is none goes behind a description of the
+/// Returns the image of an object. The error text for other objects follows a description of the
 /// object.
 pub(super) fn image(
     object: &Bound<'_, PyAny>,
@@ -33,7 +33,7 @@ pub(super) fn image(
         return Ok(image);
     }
     let py = object.py();
-    // Images of Pillow, paths, and whatever has to be explained: what is looked at in Python.
+    // Pillow's images, paths, and objects that need an explanation are handled in Python.
     let found = helper.call_method1(intern!(py, "image"), (object,))?;
     if let Ok(parts) = found.cast::<PyTuple>() {
         let (width, height, channels, data): (u32, u32, u8, PyBackedBytes) = parts.extract()?;
@@ -42,15 +42,15 @@ pub(super) fn image(
     of_memory(&found)?.ok_or_else(|| Unfit::Said(CURE.to_owned()))
 }
 
-/// The bytes of a `bytes` object, which stays where it is: it cannot change, so that threads of Rust
-/// may read it without the interpreter's lock. Its reference is given back with the last slice; where
-/// that is dropped without the lock, PyO3 waits with it until the lock is held.
+/// Returns the bytes of a `bytes` object without a copy: it cannot change, so that threads of Rust
+/// may read it without the interpreter's lock. Its reference is released with the last slice; if
+/// that is dropped without the lock, PyO3 waits until the lock is held.
 pub(super) fn shared(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let bytes: PyBackedBytes = object.extract()?;
     Ok(Bytes::from_owner(bytes))
 }
 
-/// Of bytes, and of whatever lends a buffer of them; `None` for anything else.
+/// Reads an image from bytes, or from an object with a buffer of them; `None` for anything else.
 fn of_memory(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     if object.is_instance_of::<PyBytes>() {
         return encoded(shared(object)?).map(Some);
@@ -62,7 +62,7 @@ fn of_memory(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     shaped(buffer.shape(), buffer.to_vec(object.py())?).map(Some)
 }
 
-/// Of bytes in an array of that shape.
+/// Creates an image from bytes in an array of that shape.
 fn shaped(shape: &[usize], data: Vec<u8>) -> Result<Image, Unfit> {
     let (height, width, channels) = match *shape {
         [_] => return encoded(data.into()),
@@ -79,13 +79,13 @@ fn shaped(shape: &[usize], data: Vec<u8>) -> Result<Image, Unfit> {
     pixels(side(width)?, side(height)?, channels, data)
 }
 
-/// Of tensors, and of others that only convert themselves into an array of NumPy; `None` for anything
-/// else, and where they cannot, which Python's side explains.
+/// Reads an image from tensors, and from others that only convert themselves to a NumPy array;
+/// `None` for anything else, and if the conversion fails, which Python's side explains.
 fn of_array(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     let py = object.py();
     let kind = object.get_type();
     let Some(convert) = kind.getattr_opt(intern!(py, "__array__"))? else { return Ok(None) };
-    // Images of Pillow have it, which may be files that are not decoded yet.
+    // Pillow's images have it, too, but may be files that are not decoded yet.
     if kind.hasattr(intern!(py, "__array_interface__"))? {
         return Ok(None);
     }
@@ -108,8 +108,8 @@ fn encoded(bytes: Bytes) -> Result<Image, Unfit> {
     Ok(Image::Encoded(Encoded::new(header.codec, header.width, header.height, bytes)))
 }
 
-/// Of a row of Hugging Face, `{"bytes": ..., "path": ...}`, or of `Dataset.get`, which tells the
-/// size of raw pixels; `None` where the bytes lie elsewhere.
+/// Reads an image from a row of Hugging Face, `{"bytes": ..., "path": ...}`, or of `Dataset.get`,
+/// which gives the size of raw pixels; `None` if the bytes are elsewhere.
 fn of_row(row: &Bound<'_, PyDict>) -> Result<Option<Image>, Unfit> {
     let py = row.py();
     let Some(bytes) = row.get_item(intern!(py, "bytes"))?.filter(|bytes| !bytes.is_none()) else {

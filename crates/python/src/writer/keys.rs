@@ -1,13 +1,13 @@
-//! Names of samples that have none.
+//! Names of samples without a name.
 use crate::error::raise;
 use fdconvert::{Pack, Schema};
 use fdconvert_core::{Codec, Image, Value};
 use pyo3::prelude::*;
 
-/// Numbers of eight digits, with the extension of what the sample's first image becomes.
+/// Numbers of eight digits, with the extension of the sample's first image in the output.
 pub(crate) struct Keys {
-    /// Extensions by the codec that images have, and of those that are made of pixels; none for
-    /// samples without an image.
+    /// Extensions by the codec of images, and of those made of pixels; empty for samples without an
+    /// image.
     by_codec: Vec<(Option<Codec>, &'static str)>,
 }
 
@@ -22,7 +22,7 @@ impl Keys {
         Ok(Self { by_codec: by_codec.map_err(|error| raise(&error))? })
     }
 
-    /// The extension of such a sample, with its dot.
+    /// Returns the extension of such a sample, with its dot.
     pub(crate) fn extension(&self, values: &[Value<Image>]) -> String {
         let codec = values.iter().find_map(|value| match value {
             Value::Image(Image::Encoded(image)) => Some(Some(image.codec)),
@@ -34,7 +34,7 @@ impl Keys {
     }
 }
 
-/// The name of sample `index`.
+/// Returns the name of sample `index`.
 pub(crate) fn numbered(index: u64, extension: &str) -> String {
     format!("{index:08}{extension}")
 }

@@ -1,10 +1,10 @@
-//! Datasets of samples that Python has: objects become samples (`fields`, `image`), those of a
-//! sequence are fetched (`sequence`) when they are packed (`served`). Others are written one after
-//! another (`written`): they are packed as they come (`streamed`), or wait in a temporary dataset where
-//! the format or an option needs all of them first.
+//! Datasets of samples from Python: objects become samples (`fields`, `image`); those of a sequence
+//! are fetched (`sequence`) when they are packed (`served`). Others are written one after another
+//! (`written`): they are packed as they come (`streamed`), or wait in a temporary dataset if the
+//! format or an option needs all of them first.
 //!
-//! Objects are looked at in the thread that called, one at a time, so that the code that makes them
-//! needs no locks; all else is done by threads of Rust without the interpreter.
+//! Objects are read in the calling thread, one at a time, so that the code that makes them needs no
+//! locks; threads of Rust do everything else without the interpreter.
 
 mod fields;
 mod image;
@@ -24,7 +24,7 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// Request to pack something: all of it but the samples.
+/// Packing request: everything except the samples.
 pub(crate) struct Request {
     pub(crate) pack: Pack,
     pub(crate) on_error: OnPackError,
@@ -32,7 +32,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Of an output and a JSON object of options by name.
+    /// Creates a request from an output and a JSON object of options by name.
     pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
         let options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
             PyRuntimeError::new_err(format!("options are not an object: {cause}"))
@@ -68,14 +68,14 @@ pub(crate) fn is_image(content: &Bound<'_, PyBytes>) -> bool {
     probe(content.as_bytes()).is_ok()
 }
 
-/// The exception, with the sample that it is about, where tracebacks show it.
+/// Adds a note with the sample to the exception, so that tracebacks show it.
 fn noted(py: Python<'_>, error: PyErr, key: &str) -> PyErr {
     // An exception that takes no notes is raised without.
     let _ = error.value(py).call_method1("add_note", (format!("fdconvert: sample `{key}`"),));
     error
 }
 
-/// `ValueError: what it says`, as reports have it.
+/// Formats an exception like reports: `ValueError: its text`.
 fn text_of(py: Python<'_>, error: &PyErr) -> String {
     let kind = error.get_type(py).name().map(|name| name.to_string());
     let kind = kind.unwrap_or_else(|_| "exception".to_owned());

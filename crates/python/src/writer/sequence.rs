@@ -1,4 +1,4 @@
-//! Samples of a sequence in Python: one by one, or several at once where it has a way for that.
+//! Samples of a sequence in Python: one by one, or several at once if it supports that.
 use super::{
     fields::{Fields, Unfit, Values},
     keys::numbered,
@@ -11,10 +11,10 @@ use fdconvert_core::{Image, Sample};
 use pyo3::{exceptions::PyException, prelude::*, types::PyRange};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// About how many bytes of samples are asked for at once.
+/// Approximate bytes of samples to request at once.
 const BYTES_AT_ONCE: u64 = 4 << 20;
 
-/// Most samples that are asked for beside the one that is wanted.
+/// Limit on the samples to request in addition to the needed one.
 const N_COMING: usize = 63;
 
 /// A sequence of samples.
@@ -29,26 +29,27 @@ pub(super) struct Sequence<'py> {
 }
 
 impl<'py> Sequence<'py> {
-    /// Fetches one sample at a time, until it has [learned](Self::learn) how large they are.
+    /// Creates a sequence that fetches one sample at a time, until it has [learned](Self::learn)
+    /// their size.
     pub(super) fn new(samples: Bound<'py, PyAny>, fields: Fields, on_error: OnPackError) -> Self {
         let several = Several::of(&samples);
         let raised = BTreeMap::new();
         Self { samples, several, fields, extension: String::new(), on_error, raised }
     }
 
-    /// Number of samples beyond the next one that it can make use of being told of.
+    /// Returns the number of samples after the next one that it can fetch together.
     pub(super) fn n_coming(&self) -> usize {
         if self.several.method.is_some() { N_COMING } else { 0 }
     }
 
-    /// Takes the extension of names, and what a sample takes in memory.
+    /// Sets the extension of names, and the memory per sample.
     pub(super) fn learn(&mut self, extension: &str, sample_bytes: u64) {
         extension.clone_into(&mut self.extension);
         self.several.most = usize::try_from(BYTES_AT_ONCE / sample_bytes.max(1)).unwrap_or(1);
     }
 
-    /// Sample `index`, or why it is none; those `coming` next may be fetched with it. An exception
-    /// that does not concern the sample, such as that of Ctrl-C, ends the run.
+    /// Returns sample `index`, or the reason why it is unusable; may fetch those `coming` next with
+    /// it. An exception that does not concern the sample, such as that of Ctrl-C, ends the run.
     pub(super) fn fetch(&mut self, index: u64, coming: &[u64]) -> PyResult<Result<Sample<Image>>> {
         let key = numbered(index, &self.extension);
         Ok(match self.look(index, coming)? {
@@ -63,7 +64,7 @@ impl<'py> Sequence<'py> {
         })
     }
 
-    /// The values of sample `index`, and its name if it says one.
+    /// Returns the values of sample `index`, and its name if it has one.
     fn look(&mut self, index: u64, coming: &[u64]) -> PyResult<Result<Values>> {
         let py = self.samples.py();
         let key = numbered(index, &self.extension);
@@ -85,15 +86,15 @@ impl<'py> Sequence<'py> {
         }
     }
 
-    /// The exception for an error: that of the sample itself, where it has raised one.
+    /// Returns the exception for an error: that of the sample itself, if it has raised one.
     pub(super) fn exception(&mut self, error: &Error) -> PyErr {
         let Error::Sample { key, .. } = error else { return raise(error) };
         let py = self.samples.py();
         self.raised.remove(key).map_or_else(|| raise(error), |raised| noted(py, raised, key))
     }
 
-    /// The first sample and the last one, as far as they are any. `None` where the first one says its
-    /// name: the names of the others are known when they are there.
+    /// Returns the first and the last sample, if they are usable. `None` if the first one has a
+    /// name: the names of the others are then only known with their samples.
     pub(super) fn ends(&mut self, len: u64) -> PyResult<Option<Vec<Sample<Image>>>> {
         let last = len.checked_sub(1).filter(|last| *last > 0);
         let mut found = Vec::new();
@@ -122,20 +123,20 @@ impl<'py> Sequence<'py> {
     }
 }
 
-/// The samples that a sequence has for several positions, by its `__getitems__`: torch's loaders ask
-/// for it, and a row of Hugging Face's library takes a tenth of the time by it, or a fiftieth where the
+/// Fetches several samples of a sequence by its `__getitems__`: torch's loaders call it, and it
+/// reduces the time for a row of Hugging Face's library to a tenth, or to a fiftieth if the
 /// positions are a range.
 struct Several<'py> {
-    /// `None` where the sequence has none, or one that means something else.
+    /// `None` if the sequence has none, or one with another meaning.
     method: Option<Bound<'py, PyAny>>,
-    /// Whether positions that follow each other may be a range; false for methods that only take
-    /// the lists which torch's loaders give them.
+    /// Whether consecutive positions may be a range; false for methods that only take lists, as
+    /// from torch's loaders.
     takes_ranges: bool,
-    /// Most samples for a call.
+    /// Limit on the samples per call.
     most: usize,
-    /// Objects that are not asked for yet.
+    /// Objects that are not requested yet.
     fetched: BTreeMap<u64, Bound<'py, PyAny>>,
-    /// Samples of calls that raised an exception: each is fetched by itself, which tells whose it is.
+    /// Samples of calls that raised an exception: each is fetched alone, which shows the culprit.
     alone: BTreeSet<u64>,
 }
 
@@ -147,15 +148,16 @@ impl<'py> Several<'py> {
             let has = |name| names.contains(name).unwrap_or(false);
             (has("__getitems__") || has("__getitem__")).then(|| has("__getitems__"))
         });
-        // One that is inherited behind a `__getitem__` of the sequence's own would give other samples.
+        // One that is inherited behind a `__getitem__` of the sequence's own would give other
+        // samples.
         let method = samples.getattr("__getitems__").ok();
         let method = method.filter(|it| first == Some(true) && it.is_callable());
         let (fetched, alone) = (BTreeMap::new(), BTreeSet::new());
         Self { method, takes_ranges: true, most: 1, fetched, alone }
     }
 
-    /// Sample `index`, and some of those `coming` for the next calls; `None` where it has to be
-    /// fetched by itself.
+    /// Returns sample `index`, and keeps some of those `coming` for the next calls; `None` if it
+    /// has to be fetched alone.
     fn object(&mut self, index: u64, coming: &[u64]) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(object) = self.fetched.remove(&index) {
             return Ok(Some(object));
@@ -171,7 +173,7 @@ impl<'py> Several<'py> {
         if indices.len() == 1 {
             return Ok(None);
         }
-        // Threads do not ask in the order of the samples.
+        // Threads do not request samples in order.
         indices.sort_unstable();
         let n = indices.len();
         let is_run = indices.is_sorted_by(|one, next| one + 1 == *next);
@@ -184,7 +186,7 @@ impl<'py> Several<'py> {
         }
         if !matches!(answer, Answer::Objects(_)) {
             answer = Answer::of(method, indices.clone().into_pyobject(method.py())?.as_any(), n)?;
-            // What was wrong was the range, not a sample.
+            // The range was at fault, not a sample.
             self.takes_ranges &= !is_range || !matches!(answer, Answer::Objects(_));
         }
         match answer {
@@ -199,18 +201,18 @@ impl<'py> Several<'py> {
     }
 }
 
-/// What a `__getitems__` does with several positions.
+/// Response of a `__getitems__` to several positions.
 enum Answer<'py> {
-    /// Gives an object for each.
+    /// An object for each position.
     Objects(Vec<Bound<'py, PyAny>>),
-    /// Raises an exception that may be that of a sample.
+    /// An exception that may be that of a sample.
     Raised,
-    /// Gives something else.
+    /// Anything else.
     Other,
 }
 
 impl<'py> Answer<'py> {
-    /// That of `method` to `n` positions. An exception such as that of Ctrl-C is an error.
+    /// Calls `method` with `n` positions. An exception such as that of Ctrl-C is an error.
     fn of(method: &Bound<'py, PyAny>, positions: &Bound<'py, PyAny>, n: usize) -> PyResult<Self> {
         let concerns_samples = |error: &PyErr| error.is_instance_of::<PyException>(method.py());
         let answer = method.call1((positions,));

@@ -1,5 +1,5 @@
-//! Sequences as sources: any sample, when a thread of Rust asks for it. Samples that are packed as they
-//! come, one after another, are such a source as well.
+//! Sequences as sources: any sample, when a thread of Rust requests it. Samples that are packed as
+//! they come, one after another, are such a source as well.
 use super::{
     Request,
     fields::Fields,
@@ -23,27 +23,27 @@ use std::{
     },
 };
 
-/// Samples in Python. Threads that read them ask Python's, which alone looks at objects.
+/// Samples in Python. Threads that read them ask Python's thread, which alone reads objects.
 pub(super) struct Served {
     pub(super) facts: SourceFacts,
     pub(super) extension: String,
     pub(super) fingerprint: [u8; 16],
-    /// About what a sample takes in memory.
+    /// Estimated memory per sample in bytes.
     pub(super) sample_bytes: u64,
-    /// Of samples that come one after another; `None` where any can be asked for.
+    /// The first samples of a stream; `None` if any sample can be requested.
     pub(super) first: Option<First>,
     pub(super) desk: Arc<Desk>,
 }
 
-/// The samples that have come before packing begins, with which it is planned.
+/// The samples before packing begins, with which it is planned.
 pub(super) struct First {
-    /// Them, or why there is none.
+    /// The samples, or the reason for each bad one.
     pub(super) samples: Vec<Taken>,
-    /// The others are asked for when it is.
+    /// True once planning is over, so that the others may be requested.
     pub(super) is_planned: AtomicBool,
 }
 
-/// A sample that a program gave, or why it is none.
+/// A sample from a program, or the reason why it is bad.
 pub(super) type Taken = std::result::Result<Sample<Image>, String>;
 
 impl Served {
@@ -56,7 +56,7 @@ impl Served {
             return carry_out_pack(&pack, "packed", is_dry, context);
         };
         match pack.prepare(context)? {
-            // What looks at all samples first would have been told that they are bad.
+            // Options that read all samples first would have been told that they are bad.
             Prepared::Samples(samples) if samples.job().plan.order.is_none() => {
                 first.is_planned.store(true, Ordering::Release);
                 Ok(samples.document("packed", &samples.run(context)?))
@@ -129,9 +129,10 @@ pub(crate) fn pack_samples(
     let document = schema;
     let (schema, masks) = (fields.schema.clone(), fields.masks.clone());
     let mut sequence = Sequence::new(samples, fields, on_error);
-    // Once, also for what is drawn at random: it is one run.
+    // Once, even if it is drawn at random: it is one run.
     let Some(ends) = sequence.ends(len)? else {
-        // Sources know the names of samples that were not asked for: these wait until all are there.
+        // Sources need the names of samples that were not requested: these wait until all are
+        // there.
         let progress = progress.map(Bound::unbind);
         let mut writer =
             SampleWriter::new(py, document, masks, takes_some, out, options, name, progress)?;
@@ -140,7 +141,7 @@ pub(crate) fn pack_samples(
     };
     let extension = keys.extension(ends.first().map_or(&[], |first| &first.values));
     let fingerprint = fingerprint_of(&schema, len, &ends);
-    // That of the ends is as good a guess as any.
+    // The size of the ends is as good an estimate as any.
     let sample_bytes = ends.iter().map(bytes_of).max().unwrap_or(0);
     sequence.learn(&extension, sample_bytes);
     let facts = SourceFacts::new(name, schema, len).keep_pixels(&masks);

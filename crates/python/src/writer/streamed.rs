@@ -19,36 +19,36 @@ use std::{
     time::Instant,
 };
 
-/// Samples that packing begins with: those that a plan looks at.
+/// Number of samples that packing begins with: the plan reads them.
 const N_FIRST: usize = 64;
-/// Fewer, where they take more memory.
+/// Limit on their memory in bytes.
 const FIRST_BYTES: u64 = 8 << 20;
 
 /// Bound of a number that is not known yet.
 const MOST_SAMPLES: u64 = 1 << 62;
 
-/// Fewer than [`N_AT_ONCE`] samples are given to the threads, where they take more memory.
+/// Limit on the memory of samples that are passed on together, up to [`N_AT_ONCE`] of them.
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
 /// Samples on their way to the threads that pack them.
 ///
-/// The last one is kept until the writer is closed, so that no output is there before.
+/// The last one is kept until the writer is closed, so that no output exists before.
 pub(super) struct Stream {
     schema: Schema,
     masks: Vec<usize>,
     /// Extension of names: that of the first good sample.
     extension: String,
     name: String,
-    /// Samples before the last one that the threads have.
+    /// Number of samples that the threads have, without the last one.
     n_given: u64,
-    /// Samples behind them: threads that wait are woken for several.
+    /// Samples after them: waiting threads are woken for several.
     gathered: VecDeque<Fetched>,
     gathered_bytes: u64,
-    /// When the first of them came.
+    /// Arrival time of the first of them.
     gathering: Instant,
-    /// `None` when packing has begun.
+    /// `None` once packing has begun.
     request: Option<Request>,
-    /// Samples that have come before that.
+    /// Samples that came before that.
     first: Vec<Taken>,
     first_bytes: u64,
     work: Option<Work>,
@@ -56,7 +56,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream of samples with these fields.
+    /// Creates a stream of samples with these fields.
     pub(super) fn new(fields: &Fields, name: String, request: Request) -> Self {
         Self {
             schema: fields.schema.clone(),
@@ -75,14 +75,14 @@ impl Stream {
         }
     }
 
-    /// Takes the extension of names, as long as no sample has told one and packing has not begun.
+    /// Sets the extension of names, unless a sample has set it or packing has begun.
     pub(super) fn learn(&mut self, extension: impl FnOnce() -> String) {
         if self.extension.is_empty() && self.request.is_some() {
             self.extension = extension();
         }
     }
 
-    /// Name of the next sample.
+    /// Returns the name of the next sample.
     pub(super) fn key(&self) -> String {
         numbered(self.len(), &self.extension)
     }
@@ -92,17 +92,18 @@ impl Stream {
         self.n_given + n_waiting as u64
     }
 
-    /// Takes the next sample. It may wait for those before it to be packed.
+    /// Takes the next sample. It may wait for earlier ones to be packed.
     ///
     /// # Errors
-    /// The one by which packing has ended; the exception of Ctrl-C or of `progress`. It is over then.
+    /// The error that ended packing; the exception of Ctrl-C or of `progress`. The stream is over
+    /// then.
     pub(super) fn take(
         &mut self,
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
         sample: Taken,
     ) -> PyResult<()> {
-        // Any may be the last one.
+        // Any sample may be the last one.
         if let Some(before) = self.last.take() {
             self.give(py, progress, before)?;
         }
@@ -140,7 +141,7 @@ impl Stream {
         self.flush(py, progress)
     }
 
-    /// Gives the threads what is gathered.
+    /// Gives the threads the gathered samples.
     fn flush(&mut self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.gathered_bytes = 0;
         let n_written = self.len();
@@ -152,13 +153,13 @@ impl Stream {
         self.end(py, progress).map(drop)
     }
 
-    /// Begins to pack, with the samples that are there.
+    /// Begins to pack, with the samples so far.
     fn begin(&mut self) -> PyResult<()> {
         let Some(Request { pack, is_dry, .. }) = self.request.take() else { return Ok(()) };
         let samples = mem::take(&mut self.first);
         let good: Vec<_> = samples.iter().flatten().cloned().collect();
         let n_good = u64::try_from(good.len()).unwrap_or(u64::MAX);
-        // Where none is good, a guess.
+        // An estimate if none is good.
         let sample_bytes = self.first_bytes.checked_div(n_good).unwrap_or(BYTES_AT_ONCE);
         let fingerprint = fingerprint_of(&self.schema, MOST_SAMPLES, &good);
         let facts = SourceFacts::new(&*self.name, self.schema.clone(), MOST_SAMPLES);
@@ -178,19 +179,19 @@ impl Stream {
         Ok(())
     }
 
-    /// What packing comes to.
+    /// Returns the result of packing.
     fn end(
         &mut self,
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<serde_json::Value> {
         let Some(work) = self.work.take() else { return Err(raise(&Error::Cancelled)) };
-        // What it asks for was given.
+        // All requests have been answered.
         let found = work.attend(py, progress, 0, |_, _| Ok(Err(Error::Cancelled)))?;
         found.map_err(|error| raise(&error))
     }
 
-    /// Packs what is left, and returns the report.
+    /// Packs the rest, and returns the report.
     ///
     /// # Errors
     /// As for [`take`](Self::take).

@@ -35,7 +35,7 @@ enum State {
     New(Box<Request>),
     Streamed(Box<Stream>),
     Waiting(Box<TemporaryDataset>, Box<Request>),
-    /// After closing, and after an error that is not a sample's.
+    /// After closing, and after an error that does not concern a sample.
     Closed,
 }
 
@@ -101,7 +101,7 @@ impl SampleWriter {
     /// Forgets what was taken.
     fn discard(&mut self, py: Python<'_>) {
         let state = std::mem::replace(&mut self.state, State::Closed);
-        // A thread may have to end what it is at.
+        // A thread may have to finish its current work.
         py.detach(|| drop(state));
     }
 
@@ -110,11 +110,11 @@ impl SampleWriter {
     }
 }
 
-/// The key of a sample that was not taken, and why.
+/// The key of a refused sample, and the reason.
 type Refused = Option<(String, String)>;
 
 impl SampleWriter {
-    /// Takes what was found of a sample.
+    /// Takes the values of a sample.
     pub(super) fn take(
         &mut self,
         py: Python<'_>,
@@ -150,7 +150,7 @@ impl SampleWriter {
         }
     }
 
-    /// Name of the next sample, if nothing of it is known.
+    /// Returns the name of the next sample, if nothing of it is known.
     fn next_key(&self) -> String {
         match &self.state {
             State::Streamed(stream) => stream.key(),
@@ -163,7 +163,7 @@ impl SampleWriter {
         let state = std::mem::replace(&mut self.state, State::Closed);
         let State::New(request) = state else { return Err(closed()) };
         let fields = &self.fields;
-        // Sources know the names of samples that they do not have yet.
+        // Sources need the names of samples that have not come yet.
         if !is_named && request.pack.takes_any_number() {
             let stream = Stream::new(fields, self.name.clone(), *request);
             self.state = State::Streamed(Box::new(stream));

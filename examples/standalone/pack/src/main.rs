@@ -1,5 +1,4 @@
-//! Packs a folder of images, opens what came of it, and loads a batch:
-//! `cargo run -- FOLDER OUT.beton`.
+//! Packs a folder of images, opens the result, and loads a batch: `cargo run -- FOLDER OUT.beton`.
 use fdconvert::{Crop, Datasets, Loader, LoaderOptions, Pack, PackOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Walks over a packed dataset with what loaders link: `cargo run -- DATASET`.
+//! Walks over a packed dataset with the crate that loaders link: `cargo run -- DATASET`.
 use fdconvert_reader::Value;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

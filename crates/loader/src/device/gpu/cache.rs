@@ -1,4 +1,4 @@
-//! Encoded images in the memory of a GPU, which are neither read nor uploaded again.
+//! Encoded images kept in GPU memory, so that they are neither read nor uploaded again.
 use super::rows::{Decoding, DeviceRows, RowImage};
 use crate::fields::RowValues;
 use fdconvert_core::{Error, Result};
@@ -8,12 +8,12 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-/// The images that are there, by the number of the sample: asked by the loader's threads, written
-/// by the thread that takes the batches.
+/// The cached images by sample number. The loader's threads read it; the thread that takes the
+/// batches writes it.
 #[derive(Default)]
 pub(super) struct CacheIndex(RwLock<BTreeMap<u64, CachedImage>>);
 
-/// An image that needs not be read again.
+/// An image that need not be read again.
 #[derive(Clone)]
 pub(crate) struct CachedImage {
     pub(super) stored: Stored,
@@ -31,28 +31,28 @@ impl CacheIndex {
 }
 
 impl CachedImage {
-    /// The values of its sample, for a row that shows it.
+    /// Returns the values of its sample.
     pub(crate) fn values(&self) -> &RowValues {
         &self.values
     }
 
-    /// Width and height, in pixels.
+    /// Returns width and height in pixels.
     pub(crate) fn size(&self) -> (u32, u32) {
         (self.stored.width(), self.stored.height())
     }
 }
 
-/// Memory of the GPU that fills up, image by image, from their first use on.
+/// GPU memory that fills up with images at their first use.
 pub(super) struct DeviceCache {
     store: Store,
     is_full: bool,
 }
 
 impl DeviceCache {
-    /// Memory for so many bytes, none of which is taken yet.
+    /// Allocates `n_bytes`, all of them free.
     ///
     /// # Errors
-    /// When the driver fails.
+    /// If the driver fails.
     pub(super) fn new(gpu: &Gpu, n_bytes: u64) -> Result<Self> {
         let store = Store::new(gpu, n_bytes, Limits::DEFAULT).map_err(Error::device("open"))?;
         Ok(Self { store, is_full: false })
@@ -62,11 +62,11 @@ impl DeviceCache {
         self.store.used_bytes()
     }
 
-    /// Keeps the images of a batch of these samples, as long as there is room. They are uploaded
-    /// here, and not with the batch.
+    /// Keeps the images of a batch with these samples while there is room. They are uploaded here
+    /// and not with the batch.
     ///
     /// # Errors
-    /// When the driver fails.
+    /// If the driver fails.
     pub(super) fn keep(
         &mut self,
         index: &CacheIndex,
@@ -76,7 +76,7 @@ impl DeviceCache {
         if self.is_full {
             return Ok(());
         }
-        // The row of each sample that is new, once.
+        // The row of each new sample, without repetitions.
         let mut new = BTreeMap::new();
         for ((row, device_row), sample) in rows.rows.iter().enumerate().zip(samples) {
             let image = device_row.as_ref().map(|row| &row.image);

@@ -27,22 +27,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Has rows of batches decoded by a GPU, and the batches in its memory.
+/// Decodes rows of batches on a GPU and keeps the batches in its memory.
 pub(crate) struct Device {
     offload: Arc<Offload>,
     cache: Option<DeviceCache>,
-    /// Before the decoder: they use its memory.
+    /// Declared before the decoder, so that it drops first: it uses the decoder's memory.
     in_flight: VecDeque<InFlight>,
     decoder: Decoder,
     output: Output,
     n_in_flight: usize,
     ordinal: u32,
-    /// End of the epoch, or the error, that comes after the batches in flight.
+    /// End of the epoch, or the error, after the batches in flight.
     end: Option<Result<()>>,
     decoded: Decoded,
 }
 
-/// A batch on its way.
 struct InFlight {
     batch: Batch,
     rows: Box<DeviceRows>,
@@ -50,10 +49,10 @@ struct InFlight {
 }
 
 impl Device {
-    /// Opens the GPU that the options name, for rows of that output.
+    /// Opens the selected GPU for rows of that output.
     ///
     /// # Errors
-    /// `Device` when there is no driver, no such GPU, or no nvJPEG where it is to decode all.
+    /// `Device` without a driver, without such a GPU, or without a required nvJPEG.
     pub(crate) fn open(
         datasets: &Datasets,
         device: &DeviceOptions,
@@ -65,7 +64,7 @@ impl Device {
         let mut decoder = Decoder::new(&gpu, Limits::DEFAULT).map_err(Error::device("open"))?;
         let has_library = use_library(&mut decoder, device)?;
         let mut cache = None;
-        // What nvJPEG is to decode has to come by every time.
+        // nvJPEG decodes from host memory each time.
         let is_cached = device.device_cache_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
         if is_cached && is_constant(datasets)? {
             cache = Some(DeviceCache::new(&gpu, device.device_cache_bytes)?);
@@ -86,21 +85,21 @@ impl Device {
         })
     }
 
-    /// Returns what the loader's threads are to leave to the GPU.
+    /// Returns the rows that the loader's threads leave to the GPU.
     pub(crate) fn offload(&self) -> Arc<Offload> {
         self.offload.clone()
     }
 
-    /// Returns whether batches are on their way, or the end of the epoch is.
+    /// Returns whether batches or the end of the epoch are in flight.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty() || self.end.is_some()
     }
 
-    /// The next batch of those that `produce` gives within a time, with its images on the GPU.
+    /// Returns the next batch, with its images on the GPU, of those that `produce` gives within a
+    /// time.
     ///
     /// # Errors
-    /// Those of `produce`, after the batches that came before them, and `Device` when the driver
-    /// fails.
+    /// The errors of `produce`, after the batches before them, and `Device` if the driver fails.
     pub(crate) fn next_for(
         &mut self,
         patience: Duration,
@@ -117,13 +116,13 @@ impl Device {
         }
     }
 
-    /// Drops all that is on its way.
+    /// Drops all batches in flight.
     pub(crate) fn clear(&mut self) {
         self.in_flight.clear();
         self.end = None;
     }
 
-    /// Returns what has decoded the rows.
+    /// Returns the counts of decoded rows by decoder.
     pub(crate) fn decoded(&self) -> Decoded {
         let stored_bytes = self.cache.as_ref().map_or(0, DeviceCache::used_bytes);
         Decoded { stored_bytes, ..self.decoded }
@@ -133,7 +132,7 @@ impl Device {
         self.decoded = Decoded::default();
     }
 
-    /// Submits batches as far as they are ready, and one at least if there is time for it.
+    /// Submits the batches that are ready, and at least one if time allows.
     fn fill(
         &mut self,
         patience: Duration,
@@ -147,7 +146,7 @@ impl Device {
                 Ok((Waited::Batch(batch), rows)) => self.submit(batch, rows)?,
                 Ok((Waited::NotYet, _)) => break,
                 Ok((Waited::End, _)) => self.end = Some(Ok(())),
-                // After the batches that came before it.
+                // The error comes after the batches before it.
                 Err(error) => self.end = Some(Err(error)),
             }
         }
@@ -175,13 +174,13 @@ impl Device {
         Ok(())
     }
 
-    /// Waits for a batch, and puts in what the GPU has not decoded.
+    /// Waits for a batch and adds the rows that the GPU did not decode.
     fn finish(&mut self, in_flight: InFlight) -> Result<Batch> {
         let InFlight { mut batch, mut rows, pending } = in_flight;
         let wait = pending.map(Pending::wait).transpose();
         let images = wait.map_err(Error::device("decode on"))?;
         let row_bytes = batch.shape().row_bytes();
-        // Rows that the GPU failed with, then those that the threads have made.
+        // Rows that failed on the GPU, then rows made by the threads.
         let (mut failed, mut made, mut maker) = (Vec::new(), Vec::new(), None);
         let statuses = images.as_ref().map_or(&[][..], |images| images.statuses());
         for (row, status) in statuses.iter().enumerate() {
@@ -199,7 +198,8 @@ impl Device {
                     rows.count(row);
                 }
                 (true, _) => {
-                    // Which images the GPU does not draw is seen in their points.
+                    // Images that the GPU cannot draw show that in their points, so that they do
+                    // not count here.
                     self.decoded.failed_on_gpu += u64::from(!rows.is_drawn(row));
                     let (facts, bytes) = rows.make_on_host(row, &mut maker)?;
                     batch.set_row(row, facts);
@@ -217,13 +217,13 @@ impl Device {
         if let Some(images) = images.as_ref().filter(|_| !parts.is_empty()) {
             images.write(&parts).map_err(Error::device("copy to"))?;
         }
-        // The host's memory goes back to the ring.
+        // The host memory returns to the ring.
         batch.images = Images::Device(Box::new(DeviceImages { images, ordinal: self.ordinal }));
         Ok(batch)
     }
 }
 
-/// Lets nvJPEG decode what the options say. Returns whether it does.
+/// Sets nvJPEG up to decode the share in the options. Returns whether it decodes.
 fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
     let share = match device.decoder {
         DeviceDecoder::Auto => LibraryShare::Rest,
@@ -232,13 +232,13 @@ fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
     };
     let how = |smooth_chroma| LibraryUse { share, smooth_chroma, ..LibraryUse::default() };
     let used = NvJpeg::load(device.nvjpeg.as_deref()).and_then(|library| {
-        // Pixels nearest to libjpeg-turbo's, if that is to be had.
+        // Prefers the pixels nearest to libjpeg-turbo's, if nvJPEG has them.
         let smooth = decoder.use_library(&library, how(true));
         smooth.or_else(|_| decoder.use_library(&library, how(false)))
     });
     match used {
         Ok(()) => Ok(true),
-        // It was not asked for by name: the CPU decodes what it would have, and that is counted.
+        // nvJPEG was not requested by name: the CPU decodes its share, and that is counted.
         Err(_) if share == LibraryShare::Rest => Ok(false),
         Err(error) => Err(Error::device("load nvJPEG for")(error)),
     }

@@ -1,4 +1,4 @@
-//! Rows that a GPU decodes or draws, as the loader's threads leave them to it.
+//! Rows that the loader's threads leave to a GPU to decode or draw.
 use super::cache::{CacheIndex, CachedImage};
 use crate::{
     batch::RowFacts,
@@ -13,7 +13,7 @@ use fdconvert_core::{Codec, Error, LanesImage, Result};
 use fdconvert_gpu::{Change, Crop, Limits, Prepared, Request, Warp};
 use std::sync::Arc;
 
-/// Tells the loader's threads what the GPU decodes.
+/// Decides for the loader's threads which rows the GPU decodes.
 pub(crate) struct Offload {
     decoder: DeviceDecoder,
     /// True if nvJPEG decodes JPEGs without entry points.
@@ -21,32 +21,31 @@ pub(crate) struct Offload {
     pub(super) cached: CacheIndex,
 }
 
-/// Decoder of an image on the GPU.
 pub(crate) enum Decoding {
-    /// The kernels, for which it was read.
+    /// Our kernels, with the parsed image.
     Kernels(Prepared),
-    /// nvJPEG, which reads it for itself.
+    /// nvJPEG, which parses the image itself.
     Library,
 }
 
-/// A row that a GPU makes: an image, which part of it is shown, and how it is changed.
+/// A row for the GPU: an image, the shown part, and the changes to it.
 pub(crate) struct DeviceRow {
     pub(super) image: RowImage,
     geometry: Geometry,
     changes: Vec<Change>,
 }
 
-/// The image of such a row: encoded, or what it is drawn from and the corner of what is shown.
+/// The image of such a row: encoded, or the numbers to draw it from and the corner of the shown
+/// part.
 pub(super) enum RowImage {
     Read(Fetched, Decoding),
     Cached(CachedImage),
     Drawn(Box<LanesImage>, (u32, u32)),
 }
 
-/// The rows of a batch that the GPU decodes.
 pub(crate) struct DeviceRows {
     pub(super) rows: Vec<Option<DeviceRow>>,
-    /// Of all rows, where in the epoch they are.
+    /// Positions of all rows in the epoch.
     positions: Vec<Row>,
     epoch: Arc<Epoch>,
 }
@@ -56,12 +55,12 @@ impl Offload {
         Self { decoder, has_library, cached: CacheIndex::default() }
     }
 
-    /// A sample that the GPU has in its cache, which then needs not be read.
+    /// Returns a sample in the GPU's cache, which need not be read.
     pub(crate) fn cached(&self, sample: u64) -> Option<CachedImage> {
         self.cached.get(sample)
     }
 
-    /// Returns what on the GPU decodes an image; `None` leaves it to the host.
+    /// Returns the GPU's decoder for an image; `None` leaves it to the host.
     pub(crate) fn decoding(&self, fetched: &Fetched) -> Option<Decoding> {
         let Fetched { image, .. } = fetched;
         if image.codec != Codec::Jpeg || self.decoder == DeviceDecoder::Cpu {
@@ -75,7 +74,7 @@ impl Offload {
             image.entry_points.as_ref().map(|stored| &stored[..]),
             Limits::DEFAULT,
         ) {
-            // The size in the dataset's tables is what crops are drawn for.
+            // Crops are drawn for the size in the dataset's tables.
             Ok(it) if (it.width(), it.height()) == (image.width, image.height) => {
                 Some(Decoding::Kernels(it))
             }
@@ -84,12 +83,12 @@ impl Offload {
         }
     }
 
-    /// Returns whether the GPU draws what can be drawn there.
+    /// Returns whether the GPU draws the images that it can.
     pub(crate) fn draws(&self) -> bool {
         self.decoder != DeviceDecoder::Cpu
     }
 
-    /// The rows of a batch that are left to the GPU.
+    /// Returns the rows of a batch that are left to the GPU.
     pub(crate) fn rows(
         &self,
         rows: Vec<Option<DeviceRow>>,
@@ -101,7 +100,7 @@ impl Offload {
 }
 
 impl DeviceRow {
-    /// A row of an image that was read.
+    /// Creates a row of an image that was read.
     pub(crate) fn read(
         fetched: Fetched,
         decoding: Decoding,
@@ -111,12 +110,13 @@ impl DeviceRow {
         Self { image: RowImage::Read(fetched, decoding), geometry, changes: changes(steps) }
     }
 
-    /// A row of an image that the GPU has.
+    /// Creates a row of an image in the GPU's cache.
     pub(crate) fn cached(image: CachedImage, geometry: Geometry, steps: &[Step]) -> Self {
         Self { image: RowImage::Cached(image), geometry, changes: changes(steps) }
     }
 
-    /// A row of an image that the GPU draws, from a corner on. Who has no offload has no GPU.
+    /// Creates a row of an image that the GPU draws from a corner on. Without an offload there is
+    /// no GPU.
     pub(crate) fn drawn(
         _offload: &Offload,
         (image, corner): (LanesImage, (u32, u32)),
@@ -127,7 +127,6 @@ impl DeviceRow {
         Self { image, geometry, changes: changes(steps) }
     }
 
-    /// Returns what the GPU is asked for.
     fn request(&self) -> Request<'_> {
         let (flip, changes) = (self.geometry.flip, &*self.changes);
         let (image, (width, height)) = match &self.image {
@@ -151,31 +150,32 @@ impl DeviceRow {
             width: (rect.width / width) as f32,
             height: (rect.height / height) as f32,
         };
-        // Where the filter reaches beyond the rectangle, the geometry needs more than that.
+        // The filter reaches beyond the rectangle, so that the geometry needs more than the
+        // rectangle.
         let reach = rect != Rect::from(self.geometry.needed);
         Request { crop, reach, flip, changes, ..image }
     }
 }
 
 impl DeviceRows {
-    /// Returns what the GPU is asked for each row of the batch: nothing where the host has made it.
+    /// Returns the GPU's request for each row of the batch: empty for rows made by the host.
     pub(super) fn requests(&self) -> Vec<Request<'_>> {
         let nothing = || Request::whole(&[], None);
         self.rows.iter().map(|row| row.as_ref().map_or_else(nothing, DeviceRow::request)).collect()
     }
 
-    /// Returns whether a row is the GPU's to make.
+    /// Returns whether the GPU makes a row.
     pub(super) fn contains(&self, row: usize) -> bool {
         self.rows.get(row).is_some_and(Option::is_some)
     }
 
-    /// Returns whether it is drawn.
+    /// Returns whether the GPU draws a row.
     pub(super) fn is_drawn(&self, row: usize) -> bool {
         let row = self.rows.get(row).and_then(Option::as_ref);
         row.is_some_and(|row| matches!(row.image, RowImage::Drawn(..)))
     }
 
-    /// Counts a row that the GPU has decoded.
+    /// Counts a row that the GPU decoded.
     pub(super) fn count(&self, row: usize) {
         if let Some(sample) =
             self.positions.get(row).and_then(|row| self.epoch.at(row.position).ok())
@@ -184,11 +184,11 @@ impl DeviceRows {
         }
     }
 
-    /// Makes a row on the host that the GPU has failed with, by the thread that calls and with the
-    /// policy for failures; returns what it turned out to be, and its bytes.
+    /// Makes a row on the host that failed on the GPU, on the calling thread and under the policy
+    /// for failures; returns its facts and bytes.
     ///
     /// # Errors
-    /// Those of the sample, as the policy says.
+    /// The errors of the sample, subject to the policy.
     pub(super) fn make_on_host(
         &mut self,
         row: usize,
@@ -208,7 +208,7 @@ impl DeviceRows {
     }
 }
 
-/// The same numbers, as the kernels take them.
+/// Converts the steps of an augmentation to those of the kernels.
 fn changes(steps: &[Step]) -> Vec<Change> {
     let change = |step: &Step| match *step {
         Step::Identity => None,

@@ -6,27 +6,26 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The slots of a two-region buffer. Which samples have one is decided by the replay; what is
-/// there is at most that and what is in flight.
+/// The slots of a two-region buffer. The replay decides which samples have one; the buffer contains
+/// at most these and the ones in flight.
 ///
-/// A draw and the refill that loads its sample are made by different threads in any order. The
-/// first one reads, the other waits for it and finds the bytes: each sample is read once.
+/// Different threads make a draw and the refill that loads its sample, in any order. The first one
+/// reads, the other waits for it and finds the bytes: each sample is read once.
 pub(super) struct Buffer {
-    /// True if refills come at all.
+    /// True if there are refills.
     reads_ahead: bool,
     slots: Mutex<BTreeMap<Place, Arc<Mutex<Slot>>>>,
 }
 
-/// State of a sample in an epoch.
 #[derive(Default)]
 enum Slot {
     #[default]
     Empty,
     /// In memory since before the epoch.
     Kept(Box<Fetched>),
-    /// Read by a refill of this epoch, which was counted then.
+    /// Read by a refill of this epoch, and counted then.
     Refilled(Box<Fetched>),
-    /// Drawn before its refill came, which has nothing to do any more.
+    /// Drawn before its refill, which then has nothing to do.
     Drawn(Option<Box<Fetched>>),
 }
 
@@ -35,12 +34,11 @@ impl Buffer {
         Self { reads_ahead, slots: Mutex::default() }
     }
 
-    /// Returns whether refills come at all.
     pub(super) fn reads_ahead(&self) -> bool {
         self.reads_ahead
     }
 
-    /// Forgets all that is not wanted.
+    /// Drops all samples that are not wanted.
     pub(super) fn retain(&self, is_wanted: impl Fn(Place) -> bool) {
         lock(&self.slots).retain(|place, slot| {
             let mut slot = lock(slot);
@@ -56,8 +54,8 @@ impl Buffer {
         });
     }
 
-    /// The sample at a place. With a draw its slot is free afterwards or kept, without one nothing
-    /// changes.
+    /// Returns the sample at a place. A draw frees its slot or keeps it; any other read changes
+    /// nothing.
     pub(super) fn fetch(
         &self,
         place: Place,
@@ -96,7 +94,7 @@ impl Buffer {
         let stays = keep.then(|| Box::new(fetched.clone().owned()));
         let is_refill_due = self.reads_ahead && loaded && !was_refilled;
         *slot = match stays {
-            // The refill must find that there is nothing to do; it takes this away.
+            // The refill must find that there is nothing to do; it removes this.
             stays if is_refill_due => Slot::Drawn(stays),
             Some(stays) => Slot::Kept(stays),
             None => Slot::Empty,
@@ -143,7 +141,7 @@ impl Slot {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while reading leaves the slot empty, which is what it is then.
+    // A panic during a read leaves the slot empty, which is a valid state.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -186,7 +184,7 @@ mod tests {
             buffer.refill(PLACE, unread);
             assert_eq!(buffer.n_images(), usize::from(keep));
             assert_eq!(lock(&buffer.slots).len(), usize::from(keep));
-            // In the next epoch it was there from the start.
+            // The sample is in memory since the start of the next epoch.
             buffer.retain(|place| place == PLACE);
             assert_eq!(buffer.fetch(PLACE, draw(false, false), &counters, unread).is_ok(), keep);
             assert_eq!(buffer.n_images(), 0);
@@ -201,7 +199,7 @@ mod tests {
         assert!(lock(&buffer.slots).is_empty());
         assert!(buffer.fetch(PLACE, draw(true, true), &counters, unread).is_err());
         assert!(lock(&buffer.slots).is_empty());
-        // A row that repeats one takes nothing away.
+        // A row that repeats another removes nothing.
         buffer.refill(PLACE, sample);
         buffer.fetch(PLACE, None, &counters, unread).unwrap();
         assert_eq!(buffer.n_images(), 1);

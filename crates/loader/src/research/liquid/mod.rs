@@ -1,19 +1,19 @@
-//! The cache of Liquid (APSys 2023): a buffer of two regions, to be compared with residents.
+//! The cache of Liquid (APSys 2023), a buffer of two regions: a baseline for residents.
 //!
 //! An image is kept from its draw in one epoch to its draw in the next, and the slots of others are
-//! refilled from the disk in the order in which images lie there. Reads are as even as with
-//! residents from the second epoch on. It needs memory for every sample (17 bytes), computes all
-//! epochs before the one it begins with, and shuffles ever less towards the end of an epoch. With
-//! several ranks, each takes its rows of the same global batch and keeps what it has drawn; nothing
-//! is read ahead for another rank.
+//! refilled from the disk in the order of the images there. Reads are as even as with residents
+//! from the second epoch on. It needs memory for every sample (17 bytes), computes all epochs
+//! before the one it begins with, and shuffles ever less towards the end of an epoch. With several
+//! ranks, each takes its rows of the same global batch and keeps those it has drawn; nothing is
+//! read ahead for another rank.
 //!
 //! ```text
-//! Replay    which sample each draw is, what it leaves in memory, what is read into a free slot
+//! Replay    the sample of each draw, whether it stays in memory, the sample for its free slot
 //! Buffer    the slots, filled by draws and refills in any order
 //! ```
 //!
-//! The thread that reads the sample of a draw then reads one refill, in the order of the
-//! positions: what is read ahead of its draw costs no thread and no queue of its own.
+//! The thread that reads the sample of a draw then reads one refill, in the order of the positions,
+//! so that reading ahead needs no additional thread or queue.
 
 mod buffer;
 mod replay;
@@ -33,7 +33,7 @@ use std::sync::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-/// Keeps images in a buffer of two regions, as Liquid (APSys 2023) does.
+/// Policy that keeps images in a buffer of two regions, like Liquid (APSys 2023).
 pub const LIQUID: CachePolicy = CachePolicy::of(&Liquid);
 
 struct Liquid;
@@ -52,7 +52,7 @@ impl Method for Liquid {
     }
 
     fn choose(&self, candidates: &Candidates<'_>) -> Result<Choice> {
-        // Which samples are in memory changes, so it is samples that are counted.
+        // The set of samples in memory changes, so that samples are counted.
         Ok(Choice { n_slots: candidates.share_of(candidates.len), residence: None })
     }
 
@@ -85,7 +85,7 @@ struct TwoRegions {
     slots: Vec<(u64, u64)>,
     seed: u64,
     buffer: Arc<Buffer>,
-    /// The last epoch that was begun, from which the next one follows.
+    /// The last epoch that was begun; the next one follows from it.
     replay: Mutex<Option<Arc<Replay>>>,
 }
 
@@ -105,32 +105,31 @@ impl TwoRegions {
 impl Cache for TwoRegions {
     fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples> {
         let replay = self.replay(order.epoch());
-        // Within an epoch it is not known any more what was there; it is read again.
+        // Within an epoch the earlier contents are unknown, so that they are read again.
         self.buffer.retain(|place| consumed == 0 && replay.begins_with(place));
         let buffer = self.buffer.clone();
         Box::new(Epoch { order, replay, buffer, next_refill: AtomicU64::new(consumed) })
     }
 }
 
-/// An epoch with a buffer.
 struct Epoch {
-    /// Which draw of which stratum stands at a position.
+    /// Determines the draw and its stratum at a position.
     order: Order,
     replay: Arc<Replay>,
     buffer: Arc<Buffer>,
-    /// The position whose refill comes next.
+    /// The position of the next refill.
     next_refill: AtomicU64,
 }
 
 impl Epoch {
-    /// Returns what becomes of the draw at a position.
+    /// Returns the effect of the draw at a position.
     fn draw(&self, position: u64) -> Option<Draw> {
         let (stratum, index) = self.order.draw(position)?;
         self.replay.draw(stratum, index)
     }
 
-    /// Reads what comes into the next slot that is freed. The draw of that sample may be another
-    /// rank's, so it is read ahead on a single one only.
+    /// Reads the sample for the next free slot. Its draw may be another rank's, so that samples are
+    /// read ahead only on a single rank.
     fn refill(&self, request: &Request<'_>) {
         if !self.buffer.reads_ahead() || request.stopped.load(Ordering::Relaxed) {
             return;

@@ -1,8 +1,8 @@
-//! The order of a two-region buffer, the cache that Liquid (APSys 2023) proposes: to be compared
-//! with residents, which need no list and shuffle better.
+//! The order of a two-region buffer, the cache of Liquid (APSys 2023): a baseline for residents,
+//! which need no list and shuffle better.
 //!
-//! A stratum of `n` samples has `S` slots in memory, in two regions: what is yet to be drawn in
-//! this epoch (current), and what was drawn and is kept for the next one (next).
+//! A stratum of `n` samples has `S` slots in memory, in two regions: the samples still to draw in
+//! this epoch (current), and the drawn samples kept for the next one (next).
 //!
 //! ```text
 //! epoch 0: current = the first S samples of the stratum's disk order
@@ -16,17 +16,16 @@
 //! ```
 //!
 //! Liquid does this batch by batch; here it is done draw by draw, so that the order does not depend
-//! on the batch, which may change when a run continues. As there, every batch keeps and loads the
-//! same number of samples, up or down by one. Its weakness stays: current shrinks as next grows,
-//! and the last samples of an epoch come almost in disk order.
+//! on the batch, which may change when a run continues. As in Liquid, every batch keeps and loads
+//! the same number of samples, up or down by one. Its weakness remains: current shrinks as next
+//! grows, and the last samples of an epoch come almost in disk order.
 //!
-//! What is drawn depends on what was loaded, so an order is found only by doing all of it: 17 bytes
-//! for each sample and eight for each slot, and for epoch `e` the epochs before it are gone through
-//! as well.
+//! The draws depend on the loads, so that an order requires a full replay: 17 bytes for each sample
+//! and eight for each slot, and epoch `e` requires the epochs before it as well.
 use crate::order::{Permutation, Place, Purpose, derive};
 use fdconvert_core::KeyedRandom;
 
-/// Consecutive samples that lie together on the disk.
+/// Number of consecutive samples that are contiguous on the disk.
 const CHUNK: u64 = 64;
 
 /// No refill.
@@ -45,30 +44,30 @@ pub(super) struct Replay {
 struct Regions {
     len: u64,
     n_slots: u64,
-    /// Of each draw, the sample.
+    /// Sample of each draw.
     ids: Vec<u64>,
-    /// Of each draw, the sample that is read into the slot that it frees, or [`NONE`].
+    /// Sample for the slot that each draw frees, or [`NONE`].
     refills: Vec<u64>,
-    /// Of each draw, whether the sample was loaded in this epoch.
+    /// Whether the sample of each draw was loaded in this epoch.
     loaded: Vec<bool>,
-    /// Samples in memory when the epoch begins, ascending.
+    /// Samples in memory at the start of the epoch, ascending.
     at_start: Vec<u64>,
-    /// Samples in memory when it ends.
+    /// Samples in memory at its end.
     next: Vec<u64>,
 }
 
-/// Effect of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
     pub(super) keep: bool,
-    /// True if it was loaded in this epoch, by a refill; else it was in memory at the start.
+    /// True if a refill of this epoch loaded it; else it was in memory at the start.
     pub(super) loaded: bool,
-    /// The sample of the same stratum to read into the slot that is free now.
+    /// Sample of the same stratum to read into the slot that is now free.
     pub(super) refill: Option<u64>,
 }
 
 impl Replay {
-    /// Epoch 0 of strata of so many samples, and so many slots at most as many as those.
+    /// Creates epoch 0 of strata, each given by its numbers of samples and of slots (at most as
+    /// many).
     pub(super) fn first(strata: &[(u64, u64)], seed: u64) -> Self {
         let regions = |(at, &(len, n_slots)): (usize, &(u64, u64))| {
             let current = disk_order(len, seed, [0, at as u64]).take(to_usize(n_slots)).collect();
@@ -77,7 +76,7 @@ impl Replay {
         Self { strata: strata.iter().enumerate().map(regions).collect(), seed, epoch: 0 }
     }
 
-    /// The epoch after this one.
+    /// Returns the next epoch.
     pub(super) fn after(&self) -> Self {
         let epoch = self.epoch + 1;
         let regions = |(at, regions): (usize, &Regions)| {
@@ -92,7 +91,7 @@ impl Replay {
         self.epoch
     }
 
-    /// Returns whether a sample is in memory when the epoch begins.
+    /// Returns whether a sample is in memory at the start of the epoch.
     pub(super) fn begins_with(&self, place: Place) -> bool {
         let regions = self.strata.get(place.stratum as usize);
         regions.is_some_and(|regions| regions.at_start.binary_search(&place.id).is_ok())
@@ -102,7 +101,7 @@ impl Replay {
         self.strata.get(stratum as usize)?.ids.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Returns what becomes of draw number `index` of a stratum.
+    /// Returns the effect of draw number `index` of a stratum.
     pub(super) fn draw(&self, stratum: u32, index: u64) -> Option<Draw> {
         let regions = self.strata.get(stratum as usize)?;
         let at = usize::try_from(index).ok()?;
@@ -148,8 +147,7 @@ impl Regions {
     }
 }
 
-/// Returns whether the sample of a draw is kept: as many of all draws as there are slots, spread
-/// evenly.
+/// Returns whether the sample of a draw is kept: as many draws as there are slots, spread evenly.
 fn keeps(n_slots: u64, len: u64, index: u64) -> bool {
     let before = |index: u64| {
         let product = u128::from(n_slots) * u128::from(index);
@@ -158,7 +156,7 @@ fn keeps(n_slots: u64, len: u64, index: u64) -> bool {
     before(index + 1) > before(index)
 }
 
-/// All samples, chunk after chunk.
+/// Yields all samples, chunk after chunk.
 fn disk_order(len: u64, seed: u64, [epoch, stratum]: [u64; 2]) -> impl Iterator<Item = u64> {
     let n_chunks = len.div_ceil(CHUNK);
     let key = derive(derive(seed, Purpose::Regions, [epoch, stratum]), Purpose::Chunks, [0, 0]);

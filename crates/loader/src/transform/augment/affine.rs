@@ -1,9 +1,8 @@
 //! Shears, shifts and rotations: every output pixel is the nearest pixel at `matrix * position`.
 //!
 //! Pillow walks along the rows with positions in steps of 2^-16 pixel, beginning at the centre of
-//! the first pixel. The same numbers are used here, so that the same pixels are hit, but the part
-//! of a row that stays inside the image is computed beforehand instead of being tested for pixel
-//! by pixel.
+//! the first pixel. This code uses the same numbers, so that it hits the same pixels, but it
+//! computes the part of a row inside the image beforehand instead of testing each pixel.
 
 use std::ops::Range;
 
@@ -22,17 +21,17 @@ pub(super) fn translate(right: f64, down: f64) -> Matrix {
     [1.0, 0.0, -right, 0.0, 1.0, -down]
 }
 
-/// Counter-clockwise about the centre.
+/// Rotates counter-clockwise about the centre.
 pub(super) fn rotate(degrees: f64, (width, height): (u32, u32)) -> Matrix {
     let angle = -degrees.rem_euclid(360.0).to_radians();
-    // Fifteen decimal places, as in Pillow: makes quarter turns exact.
+    // Fifteen decimal places, like Pillow: makes quarter turns exact.
     let places = |value: f64| (value * 1e15).round_ties_even() / 1e15;
     let (cos, sin) = (places(angle.cos()), places(angle.sin()));
     let (x, y) = (f64::from(width) / 2.0, f64::from(height) / 2.0);
     [cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y]
 }
 
-/// A matrix as the walk along the rows takes it, in steps of 2^-16 pixel; each x and y.
+/// A matrix for the walk along the rows, in steps of 2^-16 pixel; each x and y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walk {
     /// Source of the first pixel.
@@ -45,7 +44,7 @@ pub(crate) struct Walk {
 
 impl Walk {
     pub(super) fn of(matrix: &Matrix) -> Self {
-        // Far beyond any image, and far from what could overflow along its rows.
+        // Far beyond any image, and far from an overflow along its rows.
         let fixed = |value: f64, most: f64| (value * 65536.0 + 0.5).floor().clamp(-most, most);
         let position = |value: f64| fixed(value, (1_u64 << 50) as f64) as i64;
         let step = |value: f64| fixed(value, (1_u64 << 28) as f64) as i32;
@@ -59,7 +58,7 @@ impl Walk {
     }
 }
 
-/// The pixels of `from` along a walk, into `to`; what lies outside becomes black.
+/// Copies the pixels of `from` along a walk to `to`; pixels outside become black.
 pub(super) fn warp(from: &[u8], to: &mut [u8], (width, height): (u32, u32), walk: &Walk) {
     let Walk { start: [mut x_row, mut y_row], right, down } = *walk;
     let ([xx, yx], [xy, yy]) = (right.map(i64::from), down.map(i64::from));
@@ -70,13 +69,13 @@ pub(super) fn warp(from: &[u8], to: &mut [u8], (width, height): (u32, u32), walk
         let columns = inside(x_row, xx, n_columns, n_columns);
         let rows = inside(y_row, yx, n_columns, n_rows);
         let (start, end) = (columns.start.max(rows.start), columns.end.min(rows.end));
-        // Both lie within 0 to `width`.
+        // Both are within 0 to `width`.
         let (black, row) = row.split_at_mut(start.min(end) as usize);
         let (image, rest) = row.split_at_mut((end - start).max(0) as usize);
         black.fill([0; 3]);
         rest.fill([0; 3]);
         let (mut x, mut y) = (x_row + xx * start, y_row + yx * start);
-        // Sound wherever there is a pixel to write.
+        // Valid for each pixel to write.
         let at = |x: i64, y: i64| (y >> 16).wrapping_mul(n_columns).wrapping_add(x >> 16) as usize;
         if xx == 1 << 16 && yx == 0 {
             // A shift, or a row of a sideways shear.
@@ -94,7 +93,7 @@ pub(super) fn warp(from: &[u8], to: &mut [u8], (width, height): (u32, u32), walk
     }
 }
 
-/// The steps `i`, of 0 to `n_steps`, at which `start + i * step` lies in the pixels 0 to `limit`.
+/// Returns the steps `i`, of 0 to `n_steps`, with `start + i * step` in the pixels 0 to `limit`.
 fn inside(start: i64, step: i64, n_steps: i64, limit: i64) -> Range<i64> {
     let limit = limit << 16;
     let (from, to) = match step {

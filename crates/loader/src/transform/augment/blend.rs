@@ -1,17 +1,17 @@
 //! Brightness, colour, contrast and sharpness: the image drawn away from, or towards, a duller
-//! version of itself. At factor 0 it is the duller version, at 1 the image, above 1 more than it.
+//! version of itself. At factor 0 the result is the duller version, at 1 the image, above 1 more
+//! than it.
 
 use super::tone::{apply, luma};
 
-/// Towards black.
 pub(super) fn brightness(image: &mut [u8], factor: f32) {
     towards(image, 0, factor);
 }
 
-/// Towards the mean of the gray image, which is a whole number.
+/// Blends with the mean of the gray image, which is a whole number.
 pub(super) fn contrast(image: &mut [u8], factor: f32) {
     let (pixels, _) = image.as_chunks::<3>();
-    // A row's worth of levels fits 32 bits, and adds up several times as fast as 64.
+    // A row's sum of levels fits 32 bits, and adds up several times as fast as in 64.
     let sum: u64 = pixels
         .chunks(1 << 16)
         .map(|pixels| u64::from(pixels.iter().map(|pixel| u32::from(luma(pixel))).sum::<u32>()))
@@ -20,17 +20,17 @@ pub(super) fn contrast(image: &mut [u8], factor: f32) {
     towards(image, (mean + 0.5) as u8, factor);
 }
 
-/// Towards gray. `grays` is as long as the image, and is overwritten.
+/// Blends with gray. `grays` is as long as the image, and is overwritten.
 pub(super) fn color(image: &mut [u8], grays: &mut [u8], factor: f32) {
-    // In two passes, of which the second compiles to vector instructions.
+    // In two passes; the second compiles to vector instructions.
     let (pixels, _) = image.as_chunks::<3>();
     let (gray_pixels, _) = grays.as_chunks_mut::<3>();
     gray_pixels.iter_mut().zip(pixels).for_each(|(gray, pixel)| *gray = [luma(pixel); 3]);
     image.iter_mut().zip(grays).for_each(|(level, &mut gray)| *level = mix(gray, *level, factor));
 }
 
-/// Towards a blurred image, in which a pixel counts five and each of its eight neighbours one.
-/// The outermost pixels stay, as does an image too small to have others.
+/// Blends with a blurred image, in which a pixel counts five and each of its eight neighbours one.
+/// The outermost pixels are unchanged, like an image too small to have others.
 pub(super) fn sharpness(
     from: &[u8],
     to: &mut [u8],
@@ -65,20 +65,20 @@ pub(super) fn sharpness(
     }
 }
 
-/// Blends with one level, by way of a table.
+/// Blends with one level through a table.
 fn towards(image: &mut [u8], dull: u8, factor: f32) {
     apply(image, &std::array::from_fn(|level| mix(dull, level as u8, factor)));
 }
 
-/// The operations of Pillow in its order and precision; the result stops at 0 and 255, and its
+/// The operations of Pillow in its order and precision; the result is clamped to 0 to 255, and its
 /// fraction is cut off.
 #[inline(always)]
 fn mix(dull: u8, level: u8, factor: f32) -> u8 {
     let (dull, level) = (f32::from(dull), f32::from(level));
     let mixed = (dull + factor * (level - dull)).clamp(0.0, 255.0);
-    // `as u8`, in operations that compilers turn into vector instructions: from 2^23 on, floats
-    // are whole numbers, so that the sum is rounded and its low bits are the number. Where it was
-    // rounded up, one is taken off again.
+    // `as u8`, in operations that compilers turn into vector instructions: from 2^23 on, floats are
+    // whole numbers, so that the sum is rounded and its low bits are the number. If it was rounded
+    // up, one is subtracted again.
     const WHOLE: f32 = 8_388_608.0;
     let sum = mixed + WHOLE;
     (sum.to_bits() as u8).wrapping_sub(u8::from(sum - WHOLE > mixed))

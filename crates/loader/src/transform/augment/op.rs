@@ -4,21 +4,21 @@ use super::super::keyed::Key;
 use super::policy::Augment;
 use super::{affine, affine::Walk, blend, tone};
 
-/// One change to an image. What its strength means is said at each; 0 changes nothing except
+/// Single change to an image. Each documents the meaning of its strength; 0 changes nothing except
 /// where noted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// Nothing.
+    /// No change.
     Identity,
-    /// Rows move sideways in proportion to their distance from the top; strength is the tangent.
+    /// Shift of rows in proportion to their distance from the top; strength is the tangent.
     ShearX,
-    /// Columns move up or down in proportion to their distance from the left.
+    /// Shift of columns in proportion to their distance from the left; strength is the tangent.
     ShearY,
-    /// To the right, by this many pixels; the fraction is cut off.
+    /// Shift to the right, in pixels; the fraction is cut off.
     TranslateX,
-    /// Downwards, by this many pixels; the fraction is cut off.
+    /// Shift downwards, in pixels; the fraction is cut off.
     TranslateY,
-    /// About the centre, counter-clockwise, in degrees.
+    /// Rotation about the centre, counter-clockwise, in degrees.
     Rotate,
     /// From black at -1 over the image at 0 to twice as bright at 1.
     Brightness,
@@ -28,20 +28,20 @@ pub enum Op {
     Contrast,
     /// From blurred at -1 over the image at 0 to sharpened.
     Sharpness,
-    /// Keeps this many of the upper bits, 8 changing nothing.
+    /// Reduction to this number of upper bits; 8 changes nothing.
     Posterize,
-    /// Inverts what is at least this level, 256 changing nothing.
+    /// Inversion of levels from this one on; 256 changes nothing.
     Solarize,
-    /// Stretches every channel to 0 to 255. Has no strength.
+    /// Stretch of every channel to 0 to 255. Has no strength.
     AutoContrast,
-    /// Gives every channel an even histogram. Has no strength.
+    /// Even histogram for every channel. Has no strength.
     Equalize,
-    /// The negative. Has no strength.
+    /// Negative. Has no strength.
     Invert,
 }
 
 impl Op {
-    /// All, in the order in which torchvision's policies number them, and `Invert`.
+    /// All changes, in the order of torchvision's policies, and `Invert`.
     pub const ALL: [Self; 15] = [
         Self::Identity,
         Self::ShearX,
@@ -61,8 +61,7 @@ impl Op {
     ];
 }
 
-/// A change with the numbers that pixels are computed with: by this crate, or by
-/// the kernels of a GPU.
+/// A change with the numbers for computing pixels: in this crate, or in the kernels of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step {
     Identity,
@@ -71,7 +70,7 @@ pub(crate) enum Step {
     Color(f32),
     Contrast(f32),
     Sharpness(f32),
-    /// Bits that stay.
+    /// Mask of the bits that are kept.
     Posterize(u8),
     /// The first level that is inverted.
     Solarize(u16),
@@ -81,7 +80,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The step of a change of that strength, to an image of that size.
+    /// Returns the step of a change of that strength, for an image of that size.
     pub(crate) fn of(op: Op, strength: f64, size: (u32, u32)) -> Self {
         // Pillow takes the factor in single precision.
         let factor = (1.0 + strength) as f32;
@@ -106,7 +105,8 @@ impl Step {
     }
 }
 
-/// Changes images; one per thread, for its buffers, which grow to the largest image and stay.
+/// Applies changes to images; one per thread, for its buffers, which grow to the largest image and
+/// are kept.
 #[derive(Debug, Default)]
 pub struct Augmenter {
     /// Buffer for the result of a change that cannot be made in place.
@@ -116,12 +116,12 @@ pub struct Augmenter {
 }
 
 impl Augmenter {
-    /// Makes the changes that `augment` draws for `key`. `image` is RGB of `size`.
+    /// Applies the changes that `augment` draws for `key`. `image` is RGB of `size`.
     pub fn augment(&mut self, augment: &Augment, size: (u32, u32), key: Key, image: &mut Vec<u8>) {
         augment.draw(size, key, |op, strength| self.apply(op, strength, size, image));
     }
 
-    /// Makes one change.
+    /// Applies one change.
     pub fn apply(&mut self, op: Op, strength: f64, size: (u32, u32), image: &mut Vec<u8>) {
         match Step::of(op, strength, size) {
             Step::Identity => {}
@@ -150,7 +150,6 @@ impl Augmenter {
         }
     }
 
-    /// Makes the second buffer as long as the image.
     fn grow(&mut self, image: &[u8]) {
         self.other.resize(image.len(), 0);
     }

@@ -1,15 +1,14 @@
-//! The pairs of changes that AutoAugment learned, from the appendix of the paper and in the order of
-//! torchvision.
+//! The pairs of changes that AutoAugment learned, from the appendix of the paper and in the order
+//! of torchvision.
 
 use super::op::Op;
 
-/// A change, its probability in percent and its level of 10 (0 where it has none).
+/// A change, its probability in percent and its level of 10 (0 for changes without one).
 pub(super) struct Choice(pub(super) Op, pub(super) u8, pub(super) u32);
 
 /// Two changes, made one after the other.
 type Pair = [Choice; 2];
 
-/// Learned on ImageNet.
 pub(super) const IMAGENET: [Pair; 25] = [
     [Choice(Op::Posterize, 40, 8), Choice(Op::Rotate, 60, 9)],
     [Choice(Op::Solarize, 60, 5), Choice(Op::AutoContrast, 60, 0)],
@@ -38,7 +37,6 @@ pub(super) const IMAGENET: [Pair; 25] = [
     [Choice(Op::Equalize, 80, 0), Choice(Op::Equalize, 60, 0)],
 ];
 
-/// Learned on CIFAR-10.
 pub(super) const CIFAR10: [Pair; 25] = [
     [Choice(Op::Invert, 10, 0), Choice(Op::Contrast, 20, 6)],
     [Choice(Op::Rotate, 70, 2), Choice(Op::TranslateX, 30, 9)],
@@ -67,7 +65,7 @@ pub(super) const CIFAR10: [Pair; 25] = [
     [Choice(Op::TranslateY, 70, 9), Choice(Op::AutoContrast, 90, 0)],
 ];
 
-/// Learned on Street View House Numbers.
+/// Street View House Numbers.
 pub(super) const SVHN: [Pair; 25] = [
     [Choice(Op::ShearX, 90, 4), Choice(Op::Invert, 20, 0)],
     [Choice(Op::ShearY, 90, 8), Choice(Op::Invert, 70, 0)],

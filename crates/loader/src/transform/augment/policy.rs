@@ -1,23 +1,23 @@
-//! Which changes an image gets, and how strong.
+//! The choice of changes to an image, and of their strengths.
 
 use super::super::keyed::{Key, Purpose};
 use super::op::{Op, Step};
 use super::policies::{CIFAR10, Choice, IMAGENET, SVHN};
 use fdconvert_core::{Error, Result};
 
-/// A policy that draws changes. The random numbers are those of the sample and epoch; they are
-/// evenly spread as torchvision's are, but not the same sequence.
+/// Policy that draws changes. The random numbers are those of the sample and epoch; they are evenly
+/// distributed like torchvision's, but not the same sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Augment {
-    /// One of 25 learned pairs of changes, each made with its own probability: Cubuk et al.,
-    /// "AutoAugment: Learning Augmentation Strategies from Data", 2019.
+    /// One of 25 learned pairs of changes, each with its probability: Cubuk et al., "AutoAugment:
+    /// Learning Augmentation Strategies from Data", 2019.
     AutoAugment(Policy),
     /// Any changes, all of one strength: Cubuk et al., "RandAugment: Practical automated data
     /// augmentation with a reduced search space", 2020.
     RandAugment {
         /// Changes per image; usually 2.
         n_ops: u32,
-        /// Their strength, from 0 to below `n_bins`; usually 9.
+        /// Strength of the changes, from 0 to below `n_bins`; usually 9.
         magnitude: u32,
         /// Number of strengths; usually 31.
         n_bins: u32,
@@ -43,7 +43,7 @@ pub enum Policy {
 }
 
 impl Augment {
-    /// The policies by name, with the numbers that torchvision takes when it is given none.
+    /// Policies by name, with torchvision's default numbers.
     pub const NAMED: [(&'static str, Self); 5] = [
         ("autoaugment", Self::AutoAugment(Policy::ImageNet)),
         ("autoaugment-cifar10", Self::AutoAugment(Policy::Cifar10)),
@@ -52,19 +52,19 @@ impl Augment {
         ("trivialaugment", Self::TrivialAugmentWide { n_bins: USUAL_BINS }),
     ];
 
-    /// The policy of that name in [`NAMED`](Self::NAMED).
+    /// Returns the policy of that name in [`NAMED`](Self::NAMED).
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, augment)| *augment)
     }
 
-    /// Its name in [`NAMED`](Self::NAMED), if it has one.
+    /// Returns its name in [`NAMED`](Self::NAMED), if it has one.
     #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         Self::NAMED.iter().find(|(_, known)| known == self).map(|(name, _)| *name)
     }
 
-    /// RandAugment with torchvision's usual number of strengths.
+    /// Creates RandAugment with torchvision's usual number of strengths.
     #[must_use]
     pub fn randaugment(n_ops: u32, magnitude: u32) -> Self {
         Self::RandAugment { n_ops, magnitude, n_bins: USUAL_BINS }
@@ -73,8 +73,8 @@ impl Augment {
     /// Checks the numbers, once for a run.
     ///
     /// # Errors
-    /// `Usage` when there are fewer than two strengths, or not the one that is asked for, and for no
-    /// change, or so many that nothing is left of the image.
+    /// `Usage` for fewer than two strengths, for a strength that is not among them, and for no
+    /// changes or so many that nothing is left of the image.
     pub fn check(&self) -> Result<()> {
         if let Self::RandAugment { n_ops, .. } = *self
             && !(1..=MAX_CHANGES).contains(&n_ops)
@@ -94,8 +94,8 @@ impl Augment {
         Ok(())
     }
 
-    /// Draws the changes for one sample, for an image of this (width, height), in the order in
-    /// which they are to be made, each with its strength.
+    /// Draws the changes for one sample, for an image of this (width, height), in order, each with
+    /// its strength.
     pub fn draw(&self, size: (u32, u32), key: Key, mut make: impl FnMut(Op, f64)) {
         let mut stream = key.stream(Purpose::Augment);
         match *self {
@@ -132,7 +132,7 @@ impl Augment {
         }
     }
 
-    /// The same with the numbers that pixels are computed with.
+    /// Returns the drawn changes with the numbers for computing pixels.
     pub(crate) fn steps(&self, size: (u32, u32), key: Key) -> Vec<Step> {
         let mut steps = Vec::new();
         self.draw(size, key, |op, strength| match Step::of(op, strength, size) {
@@ -142,7 +142,7 @@ impl Augment {
         steps
     }
 
-    /// The strength that this policy gives to a change at one of its levels, not yet negated.
+    /// Returns the strength of a change at one of this policy's levels, before its sign is drawn.
     #[must_use]
     pub fn strength(&self, op: Op, bin: u32, size: (u32, u32)) -> f64 {
         match *self {
@@ -153,13 +153,13 @@ impl Augment {
     }
 }
 
-/// Strengths that torchvision's policies have when they are not told.
+/// Number of strengths in torchvision's policies by default.
 const USUAL_BINS: u32 = 31;
 
 /// More changes leave nothing of an image, and take seconds.
 const MAX_CHANGES: u32 = 100;
 
-/// Changes that RandAugment and TrivialAugment choose from.
+/// Number of changes that RandAugment and TrivialAugment choose from.
 const N_OPS: u64 = 14;
 
 fn any_but_invert(index: u64) -> Op {
@@ -173,7 +173,7 @@ struct Range {
     translate: Translate,
     rotate: f32,
     enhance: f32,
-    /// Bits that posterizing takes away.
+    /// Bits that posterizing removes.
     posterize: f32,
 }
 
@@ -199,7 +199,7 @@ const WIDE: Range = Range {
 };
 
 impl Range {
-    /// Level `bin` of `n_bins`, in single precision as torchvision computes it.
+    /// Returns level `bin` of `n_bins`, in single precision like torchvision.
     fn strength(
         &self,
         op: Op,
@@ -230,8 +230,8 @@ impl Range {
     }
 }
 
-/// Number `bin` of `n_bins` from `first` to `last`, evenly: computed from the nearer end, with one
-/// rounding, as torch does.
+/// Returns number `bin` of `n_bins` evenly spaced ones from `first` to `last`: computed from the
+/// nearer end, with one rounding, like torch.
 fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
     let n_steps = n_bins.saturating_sub(1);
     if n_steps == 0 {

@@ -1,29 +1,28 @@
-//! Changes in which a level becomes another level, whatever its neighbours are.
+//! Changes that map a level to another level, regardless of its neighbours.
 
-/// The gray level of a pixel: ITU-R 601 weights in 16 bits, as in Pillow.
+/// Returns the gray level of a pixel: ITU-R 601 weights in 16 bits, as in Pillow.
 pub(super) fn luma(&[red, green, blue]: &[u8; 3]) -> u8 {
     let sum = u32::from(red) * 19_595 + u32::from(green) * 38_470 + u32::from(blue) * 7_471;
     // The weights add up to 2^16.
     ((sum + 0x8000) >> 16) as u8
 }
 
-/// Looks every level up.
+/// Maps every level through a table.
 pub(super) fn apply(image: &mut [u8], table: &[u8; 256]) {
     image.iter_mut().for_each(|level| *level = table[usize::from(*level)]);
 }
 
-/// The bits of a level that stay where so many do.
+/// Returns the mask of the upper bits of a level.
 pub(super) fn upper_bits(n_bits: f64) -> u8 {
     let n_bits = n_bits.clamp(0.0, 8.0) as u32;
     (0xff00_u32 >> n_bits) as u8
 }
 
-/// The first whole level that is not below the threshold; 256 when there is none.
+/// Returns the first whole level that is not below the threshold; 256 without one.
 pub(super) fn first_level(threshold: f64) -> u16 {
     threshold.ceil().clamp(0.0, 256.0) as u16
 }
 
-/// Keeps some bits.
 pub(super) fn posterize(image: &mut [u8], mask: u8) {
     image.iter_mut().for_each(|level| *level &= mask);
 }
@@ -36,7 +35,6 @@ pub(super) fn solarize(image: &mut [u8], threshold: u16) {
     }
 }
 
-/// The negative.
 pub(super) fn invert(image: &mut [u8]) {
     image.iter_mut().for_each(|level| *level = 255 - *level);
 }
@@ -51,7 +49,7 @@ pub(super) fn auto_contrast(image: &mut [u8]) {
         }
         let scale = 255.0 / f64::from(high - low);
         let offset = -f64::from(low) * scale;
-        // Cut off, and stopped at 0 and 255.
+        // Cut off, and clamped to 0 to 255.
         std::array::from_fn(|level| (level as f64 * scale + offset) as u8)
     });
     apply_each(image, &tables);
@@ -64,8 +62,8 @@ pub(super) fn equalize(image: &mut [u8]) {
         let histogram = &histograms[channel];
         let n_pixels: u32 = histogram.iter().sum();
         let brightest = histogram.iter().rev().find(|&&count| count > 0).copied().unwrap_or(0);
-        // Pixels per level, were they even. The brightest level is not to be spread. With a
-        // single level, or less than one pixel per level, there is nothing to do.
+        // Pixels per level in an even histogram. The brightest level is not spread. With a single
+        // level, or less than one pixel per level, there is nothing to do.
         let step = (n_pixels - brightest) / 255;
         if step == 0 {
             return identity();
@@ -91,8 +89,8 @@ fn apply_each(image: &mut [u8], [red, green, blue]: &[[u8; 256]; 3]) {
     }
 }
 
-/// Darkest and brightest level per channel. Sixteen pixels are compared at a time, lane by lane,
-/// which compiles to vector instructions.
+/// Returns the darkest and brightest level per channel. Sixteen pixels are compared at a time, lane
+/// by lane, which compiles to vector instructions.
 fn extremes(image: &[u8]) -> ([u8; 3], [u8; 3]) {
     let (mut darkest, mut brightest) = ([255_u8; 48], [0_u8; 48]);
     let (blocks, rest) = image.as_chunks::<48>();
@@ -108,8 +106,8 @@ fn extremes(image: &[u8]) -> ([u8; 3], [u8; 3]) {
     (std::array::from_fn(dark), std::array::from_fn(bright))
 }
 
-/// Two histograms per channel, added at the end: neighbours are often alike, and a count that was
-/// just written cannot be read at once.
+/// Keeps two histograms per channel, added at the end: neighbours are often alike, and a count that
+/// was just written cannot be read at once.
 fn histograms(image: &[u8]) -> [[u32; 256]; 3] {
     let mut counts = [[[0_u32; 256]; 3]; 2];
     let [even, odd] = &mut counts;

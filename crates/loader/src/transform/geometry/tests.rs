@@ -88,7 +88,7 @@ fn senseless_crops_are_refused() {
     assert!(check((0.5, 1.0), (0.5, f64::INFINITY)).is_err());
 }
 
-/// Any geometry lies in its image and holds what is read.
+/// Checks that a geometry lies in its image and contains the pixels that are read.
 fn check(crop: Crop, size: (u32, u32), source: (u32, u32), sample: u64) {
     let Geometry { rect, needed, .. } =
         Geometry::of(crop, 0.5, size, source, Key { sample, ..KEY });

@@ -57,7 +57,7 @@ fn more_decoded_pixels_change_nothing() {
 
 #[test]
 fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
-    // The crop of the resized image, against the rectangle alone.
+    // Compares the crop of the resized image with the rectangle alone.
     let (width, height) = (90, 70);
     let pixels = picture(width, height, 3);
     for (resize, resized) in [(28, (36, 28)), (100, (128, 100))] {
@@ -72,7 +72,7 @@ fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
         let geometry = Geometry::of(crop, 0.0, SIZE, (width, height), KEY);
         let least = cut(&pixels, width, geometry.needed, 3);
         let found = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
-        // The weights are computed from other fractions, and may round to their neighbours.
+        // The weights come from other fractions, and may round to their neighbours.
         let differ: Vec<_> = found.iter().zip(&expected).filter(|(a, b)| a != b).collect();
         assert!(differ.iter().all(|(a, b)| a.abs_diff(**b) == 1), "{geometry:?}");
         assert!(differ.len() * 50 < found.len(), "{} differ", differ.len());
@@ -109,7 +109,7 @@ fn a_smaller_decode_shows_the_same_part() {
     let (width, height) = (403, 301);
     let pixels = picture(width, height, 3);
     for denominator in [2, 4, 8] {
-        // What a decoder gives: means of squares, the last of a row over fewer pixels.
+        // Like a decoder's output: means of squares, the last of a row over fewer pixels.
         let (small_width, small_height) =
             (width.div_ceil(denominator), height.div_ceil(denominator));
         let mut small = Vec::new();
@@ -148,7 +148,7 @@ fn a_smaller_decode_shows_the_same_part() {
     }
 }
 
-/// Nothing is resized where nothing changes; the resize would give the same pixels.
+/// A resize without effect is skipped; it would give the same pixels.
 #[test]
 fn the_identity_is_what_the_resize_gives() {
     let (width, height) = (50, 40);
