@@ -162,7 +162,7 @@ options! {
     COMPAT "compat",
     COMPRESSION "compression",
     HASHES "hashes",
-    IMAGE_FIELD "image-field",
-    PAGE_SIZE "page-size",
+    IMAGE_FIELD "image_field",
+    PAGE_SIZE "page_size",
     SIDECARS "sidecars",
 }
