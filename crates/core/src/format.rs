@@ -44,10 +44,10 @@ pub struct Common {
     /// True if keys with different extensions stay distinct without their image extensions. Also
     /// false if this was not checked.
     pub distinct_stems: bool,
-    /// Names of the fields in the source's own files, in schema order: [`Source::member_name`].
+    /// Names of the fields in the source's own files, in schema order: [`FieldFacts::member`].
     /// Empty if unknown.
     ///
-    /// [`Source::member_name`]: crate::Source::member_name
+    /// [`FieldFacts::member`]: crate::FieldFacts::member
     pub members: Vec<Option<String>>,
     /// Positions of image fields to store as files, such as the PNGs of masks, in a format that
     /// stores other images as pixels; only for formats that [can](Capabilities::whole_images).
@@ -80,7 +80,7 @@ pub struct Create<'a> {
     /// [can](Capabilities::entry_points).
     pub entry_points: bool,
     /// True if the shard ends with the source, at a number of samples that is still unknown
-    /// ([`Source::is_open`](crate::Source::is_open)); only for formats that
+    /// ([`SourceFacts::is_open`](crate::SourceFacts::is_open)); only for formats that
     /// [can](Capabilities::counts_last).
     pub is_open: bool,
 }
@@ -326,7 +326,7 @@ pub struct OpenOptions {
     pub splits: SplitChoice,
     /// Fields to drop, in formats where one field may make others unreadable: they need not be
     /// readable, nor present in every sample. The source lists them as [dropped
-    /// fields](crate::Source::dropped_fields).
+    /// fields](crate::SourceFacts::dropped_fields).
     pub drop_fields: Vec<String>,
 }
 

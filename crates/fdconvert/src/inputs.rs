@@ -125,7 +125,8 @@ impl Pack {
         }))
     }
 
-    /// Returns whether samples of an [open](fdconvert_core::SourceFacts::is_open) source can be packed as they arrive.
+    /// Returns whether samples of an [open](fdconvert_core::SourceFacts::is_open) source can be
+    /// packed as they arrive.
     /// This requires a format that writes the number of samples last, no selection, shuffle or
     /// split, and no `overwrite`. Otherwise they wait in a
     /// [`TemporaryDataset`](crate::TemporaryDataset).
