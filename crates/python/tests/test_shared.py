@@ -41,7 +41,7 @@ def test_parts_are_merged(
     plan, out = tmp_path / "p.fdplan", tmp_path / "out"
     planned = fdconvert.plan(photos, plan, **RECIPE)
     assert (planned["samples"], planned["shards"]) == (12, 6)
-    with pytest.raises(fdconvert.UsageError, match="parts="):
+    with pytest.raises(fdconvert.UsageError, match="their number: parts"):
         monkeypatch.setenv("JOB_COMPLETION_INDEX", "0")
         fdconvert.pack_plan(plan, out, part="auto")
     assert fdconvert.pack_plan(plan, out, part="auto", parts=2)["samples"] == 6
