@@ -28,7 +28,7 @@ for crate in formats loader reader view; do
 done
 
 cp -r xtask/toy formats/toy
-sed -i 's|^    // Last: any folder is one.$|    toy: toy::Toy,\n&|' formats/lib.rs
+sed -i 's|^    // Last, because it accepts any folder.$|    toy: toy::Toy,\n&|' formats/lib.rs
 grep -q 'toy::Toy' formats/lib.rs
 
 # With the command, by whose features the libraries are built already; alone it would take Parquet's,
