@@ -100,7 +100,7 @@ fn changed(sample: &Changed) -> String {
     format!("changed: sample {place} (`{}`): {}\n", Shown(&sample.key), what.join("; "))
 }
 
-/// Appends the first of many lines, and the number of others.
+/// Appends the first lines of a long list, and how many more there are.
 fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>, left_out: u64) {
     let n_lines = lines.len();
     lines.take(SHOWN).for_each(|line| text.push_str(&line));

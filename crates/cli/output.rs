@@ -27,8 +27,8 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{ending}", count(n))
 }
 
-/// Returns the line after the shown part of a list: the number of others, and whether the document
-/// has all.
+/// Returns the line after the shown part of a list: how many more there are, and whether the
+/// document has all.
 pub(crate) fn more(n_more: usize, n_listed: usize, left_out: u64) -> String {
     let n_more = count(n_more as u64 + left_out);
     match left_out {

@@ -223,7 +223,7 @@ impl Lane {
 
     /// Takes batches for that time, from any epochs.
     pub(super) fn round(&mut self, time: Duration, session: &Session) -> Result<()> {
-        // Skips batches that were made during the turns of others.
+        // Skips batches that were made while other loaders had their turns.
         for _ in 0..=self.loader.options().prefetch {
             self.next(session)?;
         }

@@ -40,7 +40,7 @@ pub enum Subsampling {
     S422,
     /// 4:4:4: all columns and rows.
     S444,
-    /// That of the source if it is a JPEG, else 4:2:0.
+    /// The subsampling of the source if it is a JPEG, else 4:2:0.
     Keep,
 }
 

@@ -132,15 +132,15 @@ fn finish(frame: &Frame, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns whether a warning affects no pixel, and is the last possible one: surplus bytes after
-/// the last scan are reported when all pixels are complete. Surplus bytes anywhere else mean that a
+/// Returns whether all pixels are complete despite a warning: libjpeg reports surplus bytes after the
+/// last scan only then. Surplus bytes anywhere else mean that a
 /// decoder lost its place, and all other warnings mean missing data.
 fn harmless(warning: &str) -> bool {
     warning.ends_with("extraneous bytes before marker 0xd9")
 }
 
-/// Returns whether a warning affects no pixel, as do all about data before the scans (a strange
-/// JFIF version, an unknown Adobe transform). libjpeg continues and reports only the first warning,
+/// Returns whether a warning is about data before the scans (an unknown JFIF version or Adobe
+/// transform), which affects no pixel. libjpeg continues and reports only the first warning,
 /// so that data may be missing all the same.
 fn hides_others(warning: &str) -> bool {
     warning.starts_with("Warning: unknown JFIF revision")
