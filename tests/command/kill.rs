@@ -320,3 +320,31 @@ fn an_interrupt_does_not_wait_for_a_silent_server() {
     }
     assert_eq!(common::names(root.path()), [""; 0]);
 }
+
+/// A store that no longer answers writes blocks the command for seconds, whatever it was sending.
+#[test]
+#[cfg(all(feature = "stores", feature = "turbo"))]
+fn an_interrupt_does_not_wait_for_a_store_that_answers_no_write() {
+    use crate::stored::Stage;
+    use fdconvert_testkit::server::Faults;
+    use std::ffi::OsStr;
+    let interrupt = |stage: &Stage, source: &Path, is_sending: &dyn Fn(&Stage) -> bool| {
+        let pack: [&dyn AsRef<OsStr>; 3] = [&"pack", &source, &"s3://bucket/out.wds"];
+        let mut child = stage.command(&pack).stderr(Stdio::null()).spawn().unwrap();
+        while !is_sending(stage) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        stage.server.fall_silent();
+        std::thread::sleep(Duration::from_millis(500));
+        let began = Instant::now();
+        let id = child.id().to_string();
+        std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{source:?}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    };
+    // Objects of one request, which are small; and one in parts.
+    let stage = Stage::new(Faults::default());
+    interrupt(&stage, &small(&stage.path("")), &|stage| stage.server.served().requests > 0);
+    let stage = Stage::new(Faults::default());
+    interrupt(&stage, &stage.large(12), &|stage| !stage.server.open_uploads().is_empty());
+}

@@ -112,12 +112,7 @@ impl Client {
 
     /// Waits for a request, however long it takes. Must not be called on a runtime.
     pub(crate) fn wait<A: Answer>(&self, request: impl Future<Output = A>) -> A {
-        caught(|| self.run(request)).unwrap_or_else(|_| A::of_panic())
-    }
-
-    /// Waits for work other than a request.
-    pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+        caught(|| self.runtime.block_on(request)).unwrap_or_else(|_| A::of_panic())
     }
 
     /// Starts a request that no thread waits for.

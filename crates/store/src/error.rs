@@ -72,8 +72,24 @@ const STATUS: &str = "status code: ";
 /// Maximum number of characters of an answer to show.
 const ANSWER_CHARS: usize = 200;
 
-/// Creates the error of a request.
+/// Cause of a request that ended because everything stops.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped")]
+struct Stopped;
+
+pub(crate) fn stopped() -> Cause {
+    Cause::Generic { store: "request", source: Box::new(Stopped) }
+}
+
+pub(crate) fn is_stopped(cause: &Cause) -> bool {
+    matches!(cause, Cause::Generic { source, .. } if source.is::<Stopped>())
+}
+
+/// Creates the error of a request; `Cancelled` for one that ended because everything stops.
 pub(crate) fn of(action: &'static str, location: &Location, cause: Cause) -> Error {
+    if is_stopped(&cause) {
+        return Error::Cancelled;
+    }
     Error::io(action, &location.path)(to_io(location.scheme, cause))
 }
 

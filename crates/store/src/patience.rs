@@ -1,14 +1,17 @@
 //! Time limits for requests.
 //!
 //! The client repeats a failing request for up to three minutes, and a slow one has no limit.
-//! Stopping a run does not wait for that, and opening gives up after a minute: a server that was
-//! silent then is not asked again for the objects that the next format would check.
+//! Stopping a run does not wait for that: requests that read end at once, and those that write
+//! within seconds, so that started uploads can be aborted. Opening gives up after a minute: a server
+//! that was silent then is not asked again for the objects that the next format would check.
 use crate::{
     client::Client,
+    error,
     location::{Base, Location},
 };
 use fdconvert_core::{Error, Result};
 use futures_util::future::{Either, select};
+use object_store::Error as Cause;
 use std::{
     future::Future,
     io,
@@ -16,7 +19,10 @@ use std::{
     sync::{LazyLock, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{sleep, sleep_until, timeout},
+};
 
 /// Time limit for opening an object, including retries.
 const OPENING: Duration = Duration::from_secs(60);
@@ -24,36 +30,62 @@ const OPENING: Duration = Duration::from_secs(60);
 /// A server that was silent is not asked again within this time.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// Number of callers that have stopped reading.
-static STOPPED: LazyLock<watch::Sender<u32>> = LazyLock::new(|| watch::Sender::new(0));
+/// Time for all requests that write, counted from the stop.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// Number of callers that have stopped reading, and since when one has.
+static STOPPED: LazyLock<watch::Sender<Option<(u32, Instant)>>> =
+    LazyLock::new(|| watch::Sender::new(None));
 
 /// The last silent server, and the time.
 static LAST_SILENT: Mutex<Option<(Base, Instant)>> = Mutex::new(None);
 
-/// While it lives, nothing is read from stores: current and future requests fail with `Cancelled`.
+/// While it lives, nothing is read from stores, and after five seconds nothing is written: current
+/// and future requests fail with `Cancelled`.
 #[derive(Debug)]
 #[must_use = "reading continues when this is dropped"]
 pub struct ReadingStopped(());
 
 /// Stops reading from stores in all threads of this process: for callers that join reading threads.
-/// Writing continues, so that started uploads can be aborted properly.
+/// Writing continues for five seconds, so that started uploads can be aborted properly.
 pub fn stop_reading() -> ReadingStopped {
-    STOPPED.send_modify(|n| *n += 1);
+    STOPPED.send_modify(|stop| stop.get_or_insert_with(|| (0, Instant::now())).0 += 1);
     ReadingStopped(())
 }
 
 impl Drop for ReadingStopped {
     fn drop(&mut self) {
-        STOPPED.send_modify(|n| *n -= 1);
+        STOPPED.send_modify(|stop| {
+            *stop = stop.filter(|&(n, _)| n > 1).map(|(n, since)| (n - 1, since));
+        });
     }
 }
 
 /// The result of a request; `None` if reading is stopped before that.
 pub(crate) async fn unless_stopped<T>(request: impl Future<Output = T>) -> Option<T> {
     let mut stopped = STOPPED.subscribe();
-    match select(pin!(request), pin!(stopped.wait_for(|n| *n > 0))).await {
+    match select(pin!(request), pin!(stopped.wait_for(Option::is_some))).await {
         Either::Left((found, _)) => Some(found),
         Either::Right(_) => None,
+    }
+}
+
+/// The result of a request that writes; an error for which [`error::is_stopped`] is true if writing
+/// is stopped before that.
+async fn unless_over<T>(request: impl Future<Output = Result<T, Cause>>) -> Result<T, Cause> {
+    let over = async {
+        let mut stopped = STOPPED.subscribe();
+        while let Ok(Some((_, since))) = stopped.wait_for(Option::is_some).await.map(|stop| *stop) {
+            let end = sleep_until((since + LAST_WRITES).into());
+            let goes_on = stopped.wait_for(Option::is_none);
+            if let Either::Right(_) = select(pin!(goes_on), pin!(end)).await {
+                return;
+            }
+        }
+    };
+    match select(pin!(request), pin!(over)).await {
+        Either::Left((found, _)) => found,
+        Either::Right(_) => Err(error::stopped()),
     }
 }
 
@@ -64,6 +96,28 @@ impl Client {
     /// Those of the request; `Cancelled` if reading is stopped.
     pub(crate) fn read<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
         self.wait(unless_stopped(request)).unwrap_or(Err(Error::Cancelled))
+    }
+
+    /// Waits for a request that writes.
+    ///
+    /// # Errors
+    /// Those of the request; one for which [`error::is_stopped`] is true if writing is stopped.
+    pub(crate) fn write<T>(
+        &self,
+        request: impl Future<Output = Result<T, Cause>>,
+    ) -> Result<T, Cause> {
+        self.wait(unless_over(request))
+    }
+
+    /// Waits between two requests that write.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub(crate) fn pause(&self, pause: Duration) -> Result<(), Cause> {
+        self.write(async {
+            sleep(pause).await;
+            Ok(())
+        })
     }
 
     /// Waits for the requests that open something.

@@ -94,7 +94,7 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
         if !dry {
             count::request();
             let key = object_store::path::Path::from(upload.key.as_str());
-            let aborted = client.wait(store.abort_multipart(&key, &upload.upload_id));
+            let aborted = client.write(store.abort_multipart(&key, &upload.upload_id));
             aborted.map_err(|cause| error::of("give up an upload of", &location, cause))?;
         }
         given_up.push(PathBuf::from(format!("s3://{bucket}/{}", upload.key)));

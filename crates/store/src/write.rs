@@ -10,7 +10,7 @@ use object_store::{
     Attribute, Attributes, Error as Cause, GetOptions, MultipartUpload, ObjectStoreExt as _,
     PutMode, PutMultipartOptions, PutOptions,
 };
-use std::{borrow::Cow, fmt, io, mem, path::Path, thread, time::Duration};
+use std::{borrow::Cow, fmt, io, mem, path::Path, time::Duration};
 use tokio::task::JoinSet;
 
 /// Bytes per part. Stores accept ten thousand parts per object.
@@ -51,7 +51,7 @@ pub fn stat(path: &Path) -> Result<Option<Stat>> {
     let client = Client::of(&location)?;
     count::request();
     let options = GetOptions { head: true, ..GetOptions::default() };
-    let found = client.wait(client.store.get_opts(&location.key, options));
+    let found = client.write(client.store.get_opts(&location.key, options));
     match found.map_err(|cause| error::of("access", &location, cause)) {
         Ok(found) => {
             let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
@@ -97,9 +97,9 @@ pub fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
 fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) -> Result<()> {
     let client = Client::of(location)?;
     let options = PutOptions { mode, attributes: attributes(mark), ..PutOptions::default() };
-    let put = until_answered(|| {
+    let put = until_answered(&client, || {
         let (bytes, options) = (bytes.clone().into(), options.clone());
-        client.wait(client.store.put_opts(&location.key, bytes, options))
+        client.write(client.store.put_opts(&location.key, bytes, options))
     });
     crate::forget(&location.path);
     put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
@@ -112,7 +112,7 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
 pub fn delete(path: &Path) -> Result<()> {
     let location = writable(path)?;
     let client = Client::of(&location)?;
-    let deleted = until_answered(|| client.wait(client.store.delete(&location.key)));
+    let deleted = until_answered(&client, || client.write(client.store.delete(&location.key)));
     crate::forget(path);
     match deleted.map_err(|cause| error::of("delete", &location, cause)) {
         Err(error) if find::is_missing(&error) => Ok(()),
@@ -122,13 +122,16 @@ pub fn delete(path: &Path) -> Result<()> {
 
 /// Retries with growing pauses if a request that may be repeated got no answer. `object_store` only
 /// retries requests that give the same answer twice.
-pub(crate) fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Result<T, Cause> {
+fn until_answered<T>(
+    client: &Client,
+    mut ask: impl FnMut() -> Result<T, Cause>,
+) -> Result<T, Cause> {
     let mut pause = FIRST_PAUSE;
     loop {
         count::request();
         match ask() {
             Err(cause) if pause <= LAST_PAUSE && error::is_unanswered(&cause) => {
-                thread::sleep(pause);
+                client.pause(pause)?;
                 pause *= 2;
             }
             answer => return answer,
@@ -203,10 +206,9 @@ impl Parts {
         Ok(())
     }
 
-    async fn abort(&mut self) {
+    async fn abort(&mut self) -> Result<(), Cause> {
         self.sending.shutdown().await;
-        // A later clean-up finds parts that cannot be aborted now.
-        let _ = self.upload.abort().await;
+        self.upload.abort().await
     }
 }
 
@@ -263,13 +265,13 @@ impl Upload {
                 let attributes = attributes(self.mark.as_deref());
                 let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
                 let key = &self.location.key;
-                let begun = self.client.wait(self.client.store.put_multipart_opts(key, options));
+                let begun = self.client.write(self.client.store.put_multipart_opts(key, options));
                 let upload = begun.map_err(failed)?;
                 none.insert(Parts { upload, sending: JoinSet::new(), n_begun: 0 })
             }
         };
         // One is filled while the others are on their way.
-        self.client.wait(parts.send(part, in_flight - 1)).map_err(failed)
+        self.client.write(parts.send(part, in_flight - 1)).map_err(failed)
     }
 
     /// Sends the rest: from now on the object exists; with `replaces` it replaces an existing one.
@@ -296,7 +298,7 @@ impl Upload {
             return Ok(is_this(&found));
         }
         count::request();
-        let finished = self.client.wait(async {
+        let finished = self.client.write(async {
             parts.send(rest, IN_FLIGHT).await?;
             parts.wait_for(0).await?;
             parts.upload.complete().await
@@ -320,7 +322,8 @@ impl Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         if let Some(mut parts) = self.parts.take() {
-            self.client.run(parts.abort());
+            // A later clean-up finds parts that cannot be aborted now.
+            let _ = self.client.write(parts.abort());
         }
     }
 }

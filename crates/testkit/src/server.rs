@@ -22,6 +22,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
+    time::Duration,
 };
 use write::Written;
 
@@ -35,6 +36,7 @@ struct Shared {
     root: PathBuf,
     faults: Faults,
     stopped: AtomicBool,
+    is_silent: AtomicBool,
     requests: AtomicU64,
     bytes: AtomicU64,
     in_flight: AtomicU64,
@@ -72,6 +74,7 @@ impl Server {
             root: root.to_owned(),
             faults,
             stopped: AtomicBool::new(false),
+            is_silent: AtomicBool::new(false),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             in_flight: AtomicU64::new(0),
@@ -160,6 +163,11 @@ impl Server {
         self.shared.written.lock().unwrap().open()
     }
 
+    /// Leaves all later requests that write without an answer.
+    pub fn fall_silent(&self) {
+        self.shared.is_silent.store(true, Ordering::Relaxed);
+    }
+
     /// Aborts all uploads, as a lifecycle rule of a bucket does.
     pub fn abort_uploads(&self) {
         self.shared.written.lock().unwrap().abort();
@@ -220,7 +228,14 @@ impl Shared {
             }
             _ => {}
         }
-        let mut response = if !matches!(request.method.as_str(), "GET" | "HEAD") {
+        let reads = matches!(request.method.as_str(), "GET" | "HEAD");
+        while !reads && self.is_silent.load(Ordering::Relaxed) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let mut response = if !reads {
             write::answer(&self.root, request, &self.written)
         } else if request.query.contains_key("list-type") {
             list::list(&self.root, request)
