@@ -44,11 +44,20 @@ pub struct InnerClasses {
     pub are_told: bool,
 }
 
+impl InnerClasses {
+    /// Returns whether these are classes of objects with names in their documents, so that the
+    /// numbers can be changed.
+    #[must_use]
+    pub fn is_in_each_document(&self) -> bool {
+        self.are_told && is_class_key(&self.key)
+    }
+}
+
 /// The lists of each key, with their sources.
 type Lists<S> = BTreeMap<String, Vec<(S, Arc<[String]>)>>;
 
-/// Finds a number inside a field with a different class in a later source than in an earlier one;
-/// returns the key and number, and the classes in the later and the earlier one. Ignores numbers of
+/// Finds a number inside a field with a different class in a later source than in an earlier one,
+/// or with a name in only one of them; returns what each of the two sources has. Ignores numbers of
 /// objects with names in their documents, which [`Categories`](crate::Categories) compares. A list
 /// may be longer than another.
 pub fn other_inner_class<S>(
@@ -58,24 +67,32 @@ where
     S: Copy,
 {
     let mut known: Lists<S> = BTreeMap::new();
-    for (source, lists) in sources {
-        for InnerClasses { key, names, are_told } in lists {
-            if are_told && is_class_key(&key) {
-                continue;
-            }
+    let mut all = Vec::new();
+    for (source, mut lists) in sources {
+        lists.retain(|list| !list.is_in_each_document());
+        all.push((source, lists.iter().map(|list| list.key.clone()).collect::<Vec<_>>()));
+        for InnerClasses { key, names, .. } in lists {
             let others = known.entry(key.clone()).or_default();
             for (other, earlier) in others.iter() {
                 let mut pairs = names.iter().zip(earlier.iter()).enumerate();
                 if let Some((number, (mine, theirs))) = pairs.find(|(_, (a, b))| a != b) {
-                    let within = if key.is_empty() { key } else { format!(" of `{key}`") };
-                    let mine = format!("`{mine}` as class {number}{within}");
+                    let mine = format!("`{mine}` as class {number}{}", within(&key));
                     return Some(((source, mine), (*other, format!("`{theirs}`"))));
                 }
             }
             others.push((source, names));
         }
     }
-    None
+    known.iter().find_map(|(key, named)| {
+        let (named, _) = named.first()?;
+        let (unnamed, _) = all.iter().find(|(_, keys)| !keys.contains(key))?;
+        let names = format!("names of classes{}", within(key));
+        Some(((*named, names), (*unnamed, "only numbers".to_owned())))
+    })
+}
+
+fn within(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!(" of `{key}`") }
 }
 
 /// Finds the position in `to` of each class of `from`; `None` if it is missing.

@@ -111,6 +111,9 @@ impl Concat {
             };
         }
         check_inner_classes(&sources)?;
+        if let Some(classes) = &classes {
+            check_list(&sources, classes)?;
+        }
         let mut schema = Schema::new(fields)?;
         if let Some(classes) = &classes {
             schema = classes.schema(&schema)?;
@@ -171,6 +174,31 @@ fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
                 theirs.name()
             );
             return Err(Error::usage("source", what)
+                .cure("to leave the field out", option::DROP_FIELDS.with(name)));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a list of classes that contradicts the names of numbers that stay what they are.
+fn check_list(sources: &[Box<dyn Source>], classes: &ClassList) -> Result<()> {
+    for source in sources {
+        let facts = source.facts();
+        for (at, FieldSpec { name, .. }) in facts.schema.fields.iter().enumerate() {
+            let inner = facts.field(at).inner.iter().filter(|inner| !inner.is_in_each_document());
+            let mut pairs = inner.flat_map(|inner| inner.names.iter().enumerate());
+            let Some((number, class)) =
+                pairs.find(|(number, class)| classes.names().get(*number) != Some(class))
+            else {
+                continue;
+            };
+            let what = format!(
+                "`{name}` of {} has `{class}` as class {number}, and the list has another there: \
+                 numbers within lists and documents stay what they are; write the list in the order \
+                 of these numbers",
+                source.name()
+            );
+            return Err(Error::usage(option::CLASSES, what)
                 .cure("to leave the field out", option::DROP_FIELDS.with(name)));
         }
     }

@@ -4,7 +4,7 @@ use fdconvert_core::{
     Error, FieldFacts, FieldSpec, Ignored, Image, InnerClasses, Kind, Look, Result, Sample, Schema,
     Source, SourceFacts,
 };
-use fdconvert_pipeline::{Concat, Prefixed, Without};
+use fdconvert_pipeline::{ClassList, Concat, Prefixed, Without};
 use std::sync::Arc;
 
 /// A source with a value for every fact.
@@ -80,4 +80,50 @@ fn joined_sources_are_known_together() {
     let remarks: Vec<_> = both.remarks().iter().map(ToString::to_string).collect();
     let found = "found by reading";
     assert_eq!(remarks, ["a remark on a", found, "a remark on b", found]);
+}
+
+/// A source with lists of class numbers.
+fn listed(name: &str, classes: &[&str]) -> Box<dyn Source> {
+    let names = classes.iter().map(|class| (*class).to_owned()).collect();
+    let inner = InnerClasses { key: String::new(), names, are_told: false };
+    let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("tags", Kind::Json)];
+    let mut facts = SourceFacts::new(name, Schema::new(fields).unwrap(), 1);
+    facts.fields[1].inner = if classes.is_empty() { Vec::new() } else { vec![inner] };
+    Box::new(Known(facts))
+}
+
+#[test]
+fn numbers_within_lists_are_joined_if_all_sources_name_them_alike() {
+    let join = |first: &[&str], second: &[&str]| {
+        let joined = Concat::join(vec![listed("a", first), listed("b", second)]);
+        joined.map(|joined| joined.facts().field(1).inner.len()).map_err(|error| error.to_string())
+    };
+    assert_eq!(join(&["cat", "dog"], &["cat"]), Ok(2));
+    assert_eq!(join(&[], &[]), Ok(0));
+    let said = join(&["cat", "dog"], &["dog", "cat"]).unwrap_err();
+    assert!(said.contains("`tags` of b has `dog` as class 0, and that of a `cat`"), "{said}");
+    for (first, second, named, unnamed) in
+        [(&["cat"][..], &[][..], "a", "b"), (&[][..], &["cat"][..], "b", "a")]
+    {
+        let said = join(first, second).unwrap_err();
+        let part = format!("of {named} has names of classes, and that of {unnamed} only numbers:");
+        assert!(said.contains(&part), "{said}");
+    }
+}
+
+#[test]
+fn a_list_of_classes_does_not_contradict_numbers_within_lists() {
+    let join = |own: &[&str]| {
+        let classes = ClassList::new(["cat", "dog", "cow"].map(String::from).to_vec()).unwrap();
+        let joined = Concat::with_classes(vec![listed("a", own)], classes, false);
+        joined.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(join(&["cat", "dog"]), Ok(()));
+    assert_eq!(join(&[]), Ok(()));
+    for (own, class) in
+        [(&["dog", "cat"][..], "`dog` as class 0"), (&["cat", "yak"], "`yak` as class 1")]
+    {
+        let said = join(own).unwrap_err();
+        assert!(said.contains(class) && said.contains("the list has another"), "{said}");
+    }
 }

@@ -75,11 +75,12 @@ class Objects:
             polygons[at - begin].append(self.points[start:stop])
         return polygons
 
-    def target(self, row: int) -> dict[str, Any]:
+    def target(self, row: int, *, mask_size: tuple[int, int] | None = None) -> dict[str, Any]:
         """The objects of one row as the detection models of torchvision take them.
 
-        ``labels`` are the categories counted from 1, since 0 is the background there. It takes
-        ``output="torch"``; ``masks`` are not made.
+        ``labels`` are the categories counted from 1, since 0 is the background there. With
+        ``mask_size``, height and width of the row, there are ``masks`` of polygons and run lengths,
+        which needs ``pycocotools``. The models take it with ``output="torch"``.
         """
         found = self.of_row(row)
         category = found.pop("category")
@@ -87,7 +88,38 @@ class Objects:
             what = "an object has no category, and would be background; give all of them one"
             raise UsageError(f"target: {what}")
         names = ("boxes", "area", "iscrowd", "keypoints")
-        return {name: found[name] for name in names if name in found} | {"labels": category + 1}
+        target = {name: found[name] for name in names if name in found} | {"labels": category + 1}
+        if mask_size is not None:
+            target["masks"] = self._masks(found, *mask_size)
+        return target
+
+    def _masks(self, found: dict[str, Any], height: int, width: int) -> Any:
+        import numpy as np
+
+        try:
+            from pycocotools import mask as coco
+        except ImportError as error:
+            what = "masks are made with pycocotools; install it: pip install pycocotools"
+            raise UsageError(f"mask_size: {what}") from error
+        n_objects = len(found["boxes"])
+        masks = np.zeros((n_objects, height, width), np.uint8)
+        run_lengths = found.get("run_lengths", [None] * n_objects)
+        polygons = found.get("polygons", [[]] * n_objects)
+        for mask, runs, points in zip(masks, run_lengths, polygons, strict=True):
+            # pycocotools takes four numbers for a box.
+            parts = [part.reshape(-1).tolist() for part in points if len(part) > 2]
+            if runs is not None and runs["size"] != [height, width]:
+                what = f"the masks of the row are {runs['size']}, height and width"
+                raise UsageError(f"mask_size: {what}")
+            if runs is not None:
+                mask[:] = coco.decode(coco.frPyObjects(runs, height, width))
+            elif parts:
+                mask[:] = coco.decode(coco.merge(coco.frPyObjects(parts, height, width)))
+        if isinstance(self.boxes, np.ndarray):
+            return masks
+        import torch
+
+        return torch.from_numpy(masks).to(self.boxes.device)
 
 
 @dataclass(frozen=True, slots=True)
