@@ -216,7 +216,9 @@ pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
 }
 
 /// Normalises a name of an index, without `.` parts, if it is a path below the index's folder.
+/// Indexes that were merged on Windows have backslashes.
 pub(crate) fn safe_name(name: &str) -> Option<String> {
+    let name = &name.replace('\\', "/");
     let mut parts = Vec::new();
     for part in Path::new(name).components() {
         match part {
@@ -263,7 +265,8 @@ mod tests {
             assert_eq!(safe_name(name).as_deref(), Some(name));
         }
         assert_eq!(safe_name("./0/shard.00000.mds").as_deref(), Some("0/shard.00000.mds"));
-        for name in ["", "/x", "../x", "a/../../x", ".", "./../x", "a\0b"] {
+        assert_eq!(safe_name(r"0\shard.00000.mds").as_deref(), Some("0/shard.00000.mds"));
+        for name in ["", "/x", "../x", "a/../../x", ".", "./../x", "a\0b", r"..\x", r"\x"] {
             assert_eq!(safe_name(name), None, "{name}");
         }
     }

@@ -136,5 +136,8 @@ pub mod plumbing {
         stats::spread,
     };
     pub use fdconvert_pipeline::{PackJob, Part, threads};
-    pub use fdconvert_storage::{left_files, place::stop_reading};
+    pub use fdconvert_storage::{
+        left_files,
+        place::{left_out, stop_reading},
+    };
 }

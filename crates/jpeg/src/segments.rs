@@ -26,6 +26,8 @@ pub mod marker {
     pub const APP0: u8 = 0xE0;
     /// Application data: EXIF.
     pub const APP1: u8 = 0xE1;
+    /// Application data: colour profiles, and the list of further pictures.
+    pub const APP2: u8 = 0xE2;
     /// Application data: Adobe.
     pub const APP14: u8 = 0xEE;
     /// Application data: the last code.

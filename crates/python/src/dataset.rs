@@ -3,6 +3,7 @@ use crate::{
     attended::interruptible,
     error::{DataError, UsageError, raise},
     sample::{Decode, How, Picture, fetch, fetch_many, from_json, n_threads_of, to_dict},
+    stores::warn_of_left_out,
 };
 use fdconvert_core::{Limits, Reader, Sample, SplitChoice};
 use fdconvert_reader::{OpenOptions, sigbus};
@@ -84,6 +85,7 @@ impl Dataset {
         let options = OpenOptions::default().splits(splits);
         let open = || sigbus::caught(|| fdconvert_reader::open_with(&path, &options));
         let reader = interruptible(py, [&*path], open)?;
+        warn_of_left_out(py, [&*path])?;
         let limits = Limits { max_pixels, max_file_bytes };
         let how = How { decode, orient, limits, verify };
         Ok(Self { reader, path, absolute, how, threads, split, transform })

@@ -3,6 +3,7 @@
 import http.server
 import pickle
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,54 @@ class Ranges(http.server.BaseHTTPRequestHandler):
             self.wfile.write(content[start:end])
 
     do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+class Bucket(http.server.BaseHTTPRequestHandler):
+    """Answers as S3 for the bucket ``b``, with the objects of its server."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        objects: dict[str, bytes] = self.server.objects  # type: ignore[attr-defined]
+        parts = urllib.parse.urlsplit(self.path)
+        name = urllib.parse.unquote(parts.path.removeprefix("/b").lstrip("/"))
+        query = dict(urllib.parse.parse_qsl(parts.query))
+        content = self.names(query) if "list-type" in query else objects.get(name)
+        self.send_response(404 if content is None else 200)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.send_header("Last-Modified", "Sun, 01 Nov 2026 00:00:00 GMT")
+        self.send_header("ETag", '"x"')
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content or b"")
+
+    do_HEAD = do_GET
+
+    def names(self, query: dict[str, str]) -> bytes:
+        objects: dict[str, bytes] = self.server.objects  # type: ignore[attr-defined]
+        prefix, after = query.get("prefix", ""), query.get("start-after", "")
+        found: dict[str, str] = {}
+        for name in sorted(objects):
+            folder, slash, _ = name.removeprefix(prefix).partition("/")
+            if query.get("delimiter") and slash:
+                shown = f"{prefix}{folder}/"
+                text = f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"
+            else:
+                shown, size = name, len(objects[name])
+                date = "<LastModified>2026-11-01T00:00:00.000Z</LastModified>"
+                text = f'<Contents><Key>{name}</Key>{date}<ETag>"x"</ETag><Size>{size}</Size></Contents>'
+            if name.startswith(prefix) and shown > query.get("continuation-token", after):
+                found[shown] = text
+        most = int(query.get("max-keys", "1000"))
+        more = "<IsTruncated>false</IsTruncated>"
+        if len(found) > most:
+            token = f"<NextContinuationToken>{list(found)[most - 1]}</NextContinuationToken>"
+            more = f"<IsTruncated>true</IsTruncated>{token}"
+        content = "".join(list(found.values())[:most])
+        return f"<ListBucketResult>{more}{content}</ListBucketResult>".encode()
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
@@ -121,3 +170,25 @@ def test_errors_are_those_of_files(url: str) -> None:
         fdconvert.Dataset("ftp://host/x")
     with pytest.raises(fdconvert.UsageError, match="regoin"):
         fdconvert.set_store_options({"regoin": "eu"})
+
+
+def test_names_that_a_store_cannot_list_are_told(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = next(photos.glob("*/*")).read_bytes()
+    names = ("d/a/1.png", "d/b//2.png", "d/b/3.png")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket)
+    server.objects = dict.fromkeys(names, content)  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, value in (
+        ("ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}"), ("REGION", "us-east-1"),
+        ("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "x"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    try:
+        for make in (fdconvert.Dataset, fdconvert.Loader):
+            with pytest.warns(RuntimeWarning, match="1 name in the store is left out.*d/b//"):
+                found = make("s3://b/d")
+        assert isinstance(found, fdconvert.Loader) and len(fdconvert.Dataset("s3://b/d")) == 2
+    finally:
+        server.shutdown()

@@ -283,3 +283,31 @@ pub(crate) fn samples() -> Vec<(String, Encoded)> {
     ];
     specs.map(|(name, spec)| (name.to_owned(), encoded(spec.file()))).into()
 }
+
+/// Files of libtiff and tifffile with the pixels of [`sample`].
+#[test]
+fn compressions_and_layouts_of_other_writers_have_their_pixels() {
+    let decoded = |file: &'static [u8]| {
+        let found = Decoder::new().decode("k", &encoded(file.to_vec()), &Limits::DEFAULT).unwrap();
+        (found.pixels.channels, found.pixels.data)
+    };
+    let rgb = RGB.pixels(3);
+    assert_eq!(decoded(include_bytes!("../fixtures/zstd.tif")), (3, rgb.clone()), "Zstandard");
+    assert_eq!(decoded(include_bytes!("../fixtures/big.tif")), (3, rgb.clone()), "BigTIFF");
+    // An extra sample, as differences.
+    assert_eq!(decoded(include_bytes!("../fixtures/lzw.tif")), (3, rgb.clone()), "LZW");
+    assert_eq!(decoded(include_bytes!("../fixtures/lzw16.tif")), (3, rgb), "LZW of 16 bits");
+    let gray = Spec { samples: 1, ..RGB }.pixels(1);
+    assert_eq!(decoded(include_bytes!("../fixtures/packbits.tif")), (1, gray.clone()), "PackBits");
+    let color = |index: &u8| [0, 1, 2].map(|channel| (index & 15) * 16 + channel * 3);
+    let colors: Vec<u8> = gray.iter().flat_map(color).collect();
+    assert_eq!(decoded(include_bytes!("../fixtures/palette.tif")), (3, colors), "palette");
+    let black_and_white: Vec<u8> =
+        gray.iter().map(|value| if *value < 128 { 0 } else { 255 }).collect();
+    for (file, name) in [
+        (&include_bytes!("../fixtures/group4.tif")[..], "fax, group 4"),
+        (include_bytes!("../fixtures/group3.tif"), "fax, group 3"),
+    ] {
+        assert_eq!(decoded(file), (1, black_and_white.clone()), "{name}");
+    }
+}

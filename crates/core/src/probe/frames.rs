@@ -1,5 +1,5 @@
 //! Detects further images in a file: frames of an animation, or pages.
-use crate::probe::{Ending, png, tiff::Tiff};
+use crate::probe::{Ending, mpo, png, tiff::Tiff};
 use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
@@ -18,11 +18,15 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
-/// Returns whether a TIFF has further pages, which decoding ignores. Overviews (copies of lower
-/// resolution) and masks do not count.
+/// Returns whether a TIFF has further pages, or a JPEG further views, which decoding ignores.
+/// Overviews (copies of lower resolution) and masks do not count.
 #[must_use]
 pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {
-    codec == Codec::Tiff && Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages())
+    match codec {
+        Codec::Tiff => Tiff::parse(bytes).is_ok_and(|tiff| tiff.has_pages()),
+        Codec::Jpeg => mpo::has_views(bytes),
+        _ => false,
+    }
 }
 
 /// Finds the first frame of a GIF, and checks whether its data is complete.

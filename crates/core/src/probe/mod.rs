@@ -20,6 +20,7 @@ mod exif;
 mod foreign;
 mod frames;
 mod jpeg;
+mod mpo;
 mod other;
 mod png;
 mod scans;

@@ -13,6 +13,7 @@ use crate::{
     dataset::splits_of,
     error::{UsageError, raise},
     sample::{ROUNDED, from_json},
+    stores::warn_of_left_out,
 };
 use fdconvert_core::{ArraySpec, DType, Error, Reader};
 use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
@@ -87,6 +88,7 @@ impl BatchSource {
         };
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
         let loader = loader.map_err(|error| raise(&error))?;
+        warn_of_left_out(py, paths.iter().map(|path| &**path))?;
         let shape = loader.shape();
         Ok(Self {
             loader: Mutex::new(Some(loader)),

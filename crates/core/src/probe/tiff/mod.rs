@@ -43,6 +43,8 @@ mod tag {
     pub(super) const COEFFICIENTS: u16 = 529;
     pub(super) const SUBSAMPLING: u16 = 530;
     pub(super) const BLACK_AND_WHITE: u16 = 532;
+    /// Of the Multi-Picture Format.
+    pub(super) const PICTURES: u16 = 0xb002;
 }
 
 /// The first image of a TIFF: facts of its directory, not proven by decoding.
@@ -316,13 +318,34 @@ impl<'a> Tiff<'a> {
 }
 
 impl Tiff<'_> {
-    /// Returns whether ImageJ declares a stack, in which only the first image may have a directory.
+    /// Returns whether ImageJ or tifffile declares a stack, in which only the first image may have a
+    /// directory.
     fn is_stack(&self) -> bool {
         let text = self.directory.text(tag::DESCRIPTION).unwrap_or_default();
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        if let Ok(Shaped { shape }) = serde_json::from_slice(text) {
+            let n_values = shape.iter().fold(1, |product: u64, side| product.saturating_mul(*side));
+            let n_pixels = u64::from(self.width) * u64::from(self.height);
+            return n_values > n_pixels.saturating_mul(self.samples.into());
+        }
         let mut lines = text.split(|byte| *byte == b'\n');
         lines.next().is_some_and(|line| line.starts_with(b"ImageJ="))
             && lines.filter_map(|line| line.strip_prefix(b"images=")).any(|n| n != b"1")
     }
+}
+
+/// What tifffile writes into the description.
+#[derive(serde::Deserialize)]
+struct Shaped {
+    shape: Vec<u64>,
+}
+
+/// Returns the list of pictures in the directory of a Multi-Picture Format, and whether its numbers
+/// are big-endian.
+pub(crate) fn pictures(bytes: &[u8]) -> Option<(&[u8], bool)> {
+    let directory = Directory::first(bytes)?;
+    let entries = directory.numbers(tag::PICTURES).ok()??;
+    Some((entries.bytes(), directory.is_big_endian()))
 }
 
 /// The header of the first image.

@@ -174,9 +174,15 @@ fn pages_are_no_smaller_copies() {
     assert!(pages(2, &[]) && pages(5, &[]));
     assert!(!pages(3, &[(tag::NEW_SUBFILE_TYPE, &[1])]));
     assert!(!pages(3, &[(tag::SUBFILE_TYPE, &[2])]));
-    // A stack of ImageJ may have a single directory for all its images.
-    for (n, is_stack) in [(b"10", true), (b"1\n", false)] {
-        let text = [&b"ImageJ=1.54f\nimages="[..], n, b"\n\0"].concat();
+    // A stack of ImageJ or tifffile may have a single directory for all its images.
+    let texts = [
+        ("ImageJ=1.54f\nimages=10\n", true),
+        ("ImageJ=1.54f\nimages=1\n", false),
+        (r#"{"shape": [5, 2, 4]}"#, true),
+        (r#"{"shape": [2, 4], "axes": "YX"}"#, false),
+    ];
+    for (text, is_stack) in texts {
+        let text = [text.as_bytes(), if text.len() % 2 == 0 { b"\0\0" } else { b"\0" }].concat();
         let values: Vec<_> = text.chunks(2).map(|it| u16::from_be_bytes([it[0], it[1]])).collect();
         let stack = tiff(&[(tag::DESCRIPTION, &values)], 1);
         let stack = retyped(stack, tag::DESCRIPTION, 2, text.len() as u8);
