@@ -289,7 +289,9 @@ mod tests {
 
     #[test]
     fn columns_of_file_names_may_be_called_as_other_tools_do() {
-        for name in ["filename", "file_name", "image", "image_path", "Path", "ID", "id_code"] {
+        for name in
+            ["filename", "file_name", "image", "image_name", "image_path", "Path", "ID", "id_code"]
+        {
             let (_, table) = csv(&format!("label,{name}\n7,b.jpg\n")).unwrap();
             assert_eq!(&*table.paths[0], b"b.jpg", "{name}");
             assert_eq!(table.columns.len(), 2);

@@ -348,3 +348,15 @@ fn an_interrupt_does_not_wait_for_a_store_that_answers_no_write() {
     let stage = Stage::new(Faults::default());
     interrupt(&stage, &stage.large(12), &|stage| !stage.server.open_uploads().is_empty());
 }
+
+/// Opening tries several names and formats; together they have one minute.
+#[test]
+#[cfg(feature = "stores")]
+fn opening_at_a_silent_server_ends_after_a_minute() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x", server.local_addr().unwrap());
+    let began = Instant::now();
+    let said = common::fails(&[&"inspect", &url]);
+    assert!(said.contains("there was no answer within 60 s"), "{said}");
+    assert!(began.elapsed() < Duration::from_secs(90), "{:?}", began.elapsed());
+}

@@ -1,7 +1,7 @@
 //! `fdconvert stats`, `sheet` and `find-duplicates`.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::{expect, fails, ok};
+use crate::common::{expect, fails, ok, tree};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -141,4 +141,24 @@ fn duplicates_are_told_and_left_out_by_their_keys() {
     }
     assert_eq!(found("4"), one);
     assert!(fails(&[&"find-duplicates", &clean, &"--distance", &"4"]).contains("--near"));
+}
+
+#[test]
+fn images_of_more_than_8_bits_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let (images, out) = (root.path().join("images"), root.path().join("o.wds"));
+    tree(&images, &["a/1.png", "a/2.png"]);
+    let deep = fdconvert_testkit::fixtures::fixture("bad").join("gray16.png");
+    fs::copy(deep, images.join("a/3.png")).unwrap();
+    let said = ok(&[&"pack", &images, &out]);
+    assert!(said.contains("1 kept with more than 8 bits per channel"), "{said}");
+    for command in ["inspect", "stats"] {
+        let said = ok(&[&command, &out]);
+        assert!(said.contains("1 image of more than 8 bits per channel"), "{command}: {said}");
+        let said = ok(&[&command, &out, &"--json"]);
+        assert!(said.contains("\"over_8_bits\": 1"), "{command}: {said}");
+    }
+    // A beton has no PNG.
+    let said = fails(&[&"pack", &images, &root.path().join("o.beton"), &"--strict"]);
+    assert!(said.contains("`a/3.png`: has more than 8 bits per channel"), "{said}");
 }

@@ -155,6 +155,8 @@ fn what_looks_at_a_dataset_takes_all_splits_or_the_named_ones() {
         let said = ok(&[&"stats", &dataset]);
         assert!(said.contains("train 8, val 4"), "{said}");
         ok(&[&"sheet", &dataset, &path("o.png"), &"--split", &"val", &"--overwrite"]);
+        let bench = json_of(&[&"bench", &dataset, &"--split", &"val", &"--seconds", &"0.1"]);
+        assert!(bench["datasets"][0]["images_per_s"].as_f64() > Some(0.0), "{bench}");
         let out = path("unpacked");
         ok(&[&"unpack", &dataset, &out, &"--split", &"val"]);
         assert_eq!(open(&out).unwrap().len(), 4);

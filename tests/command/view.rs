@@ -66,6 +66,23 @@ fn it_prints_its_address_answers_and_ends_with_ctrl_c() {
 }
 
 #[test]
+fn splits_of_a_folder_are_no_classes_and_can_be_shown_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    common::tree(&photos, &["train/a/1.png", "train/b/2.png", "val/a/3.png"]);
+    let photos = photos.to_str().unwrap();
+    for (args, n) in [(&[photos][..], 3), (&[photos, "--split", "train"], 2)] {
+        let (child, out, line) = start(args);
+        let sample: Value = serde_json::from_str(&get(line.trim_end(), "api/sample/0")).unwrap();
+        assert_eq!(sample["key"], "train/a/1.png");
+        let dataset: Value = serde_json::from_str(&get(line.trim_end(), "api/dataset")).unwrap();
+        assert_eq!(dataset["samples"], n);
+        assert_eq!(dataset["schema"][1]["classes"], serde_json::json!(["a", "b"]), "{dataset}");
+        assert_eq!(stop(child, out).0, Some(0));
+    }
+}
+
+#[test]
 fn it_compares_and_prints_a_document() {
     let root = tempfile::tempdir().unwrap();
     let (photos, packed) = (root.path().join("photos"), root.path().join("photos.wds"));

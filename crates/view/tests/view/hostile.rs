@@ -3,6 +3,7 @@ use crate::common::{Memory, Viewer, by, sample};
 use fdconvert::{Codec, Encoded, Kind, Value};
 use fdconvert_testkit::fixtures;
 use serde_json::json;
+use std::{io::Write as _, net::TcpStream};
 
 const HTML: &[u8] = b"<!doctype html><script>alert(1)</script>";
 const SVG: &[u8] = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
@@ -117,4 +118,21 @@ fn requests_that_were_made_to_hurt_are_refused() {
     assert!([404, 414, 431].contains(&long.status), "{}", long.status);
     // The server still works.
     assert_eq!(viewer.json("api/dataset")["samples"], json!(KEYS.len()));
+}
+
+#[test]
+fn clients_that_send_half_a_request_or_read_nothing_keep_nobody_waiting() {
+    let viewer = Viewer::of_samples(hostile());
+    let open = |request: &str| {
+        let mut stream = TcpStream::connect(&viewer.host).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let whole = format!("GET /{}/ HTTP/1.1\r\nHost: {}\r\n\r\n", viewer.token, viewer.host);
+    let requests = ["", "GET /", &whole[..whole.len() - 2], &whole.repeat(1000)];
+    let stalled: Vec<_> = requests.iter().cycle().take(64).map(|request| open(request)).collect();
+    for _ in 0..10 {
+        assert_eq!(viewer.json("api/dataset")["samples"], json!(KEYS.len()));
+    }
+    drop(stalled);
 }
