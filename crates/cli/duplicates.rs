@@ -79,7 +79,7 @@ fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
     for (dataset, index, key, why) in found.unreadable.iter().take(SHOWN) {
         let why = output::without_key(why, key);
         let of = name(args, *dataset);
-        text.push_str(&format!("damaged: sample {index}{of} (`{}`): {why}\n", Shown(key)));
+        text.push_str(&format!("unreadable: sample {index}{of} (`{}`): {why}\n", Shown(key)));
     }
     if found.unreadable.len() > SHOWN {
         let n_listed = found.unreadable.len();

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
         let mut text = String::new();
         for (index, key, why) in made.unreadable.iter().take(SHOWN) {
             let why = output::without_key(why, key);
-            text.push_str(&format!("damaged: sample {index} (`{}`): {why}\n", Shown(key)));
+            text.push_str(&format!("unreadable: sample {index} (`{}`): {why}\n", Shown(key)));
         }
         if made.unreadable.len() > SHOWN {
             let more = made.unreadable.len() - SHOWN;

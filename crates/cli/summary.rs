@@ -20,6 +20,9 @@ const CLASSES_SHOWN: usize = 6;
 /// Name of the note about images that the format could not hold.
 const FELL_BACK: &str = "fell-back";
 
+/// Name of the note about images of kinds that are not decoded.
+const NOT_DECODED: &str = "not-decoded";
+
 pub(crate) struct Summary<'a> {
     pub(crate) verb: &'static str,
     pub(crate) samples: &'a Samples,
@@ -194,6 +197,12 @@ impl Summary<'_> {
             // The cost line below has more about these.
             if *name != FELL_BACK {
                 line("note", format!("{} {explanation}", output::count(*n)));
+            }
+            if let Some((key, why)) = report.not_decoded.as_ref().filter(|_| *name == NOT_DECODED) {
+                line("", format!("{key}: {why}"));
+                if *n > 1 {
+                    line("", "`fdconvert verify --deep` names all of them".to_owned());
+                }
             }
         }
         for remark in self.samples.remarks() {

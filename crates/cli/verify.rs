@@ -49,12 +49,13 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
     let n_problems = problems.len() as u64 + found.problems_left_out;
     let mut text = String::new();
     for problem in problems.iter().take(SHOWN) {
+        let state = if problem.is_damage { "damaged" } else { "not decoded" };
         match &problem.sample {
             Some((index, key)) => {
                 let why = output::without_key(&problem.error, key);
-                text.push_str(&format!("damaged: sample {index} (`{}`): {why}\n", Shown(key)));
+                text.push_str(&format!("{state}: sample {index} (`{}`): {why}\n", Shown(key)));
             }
-            None => text.push_str(&format!("damaged: {}\n", output::remark(&problem.error))),
+            None => text.push_str(&format!("{state}: {}\n", output::remark(&problem.error))),
         }
     }
     if problems.len() > SHOWN {

@@ -123,14 +123,28 @@ fn kinds_of_images_that_are_not_decoded_are_counted_where_they_are_kept() {
     fs::write(source.join("good.jpg"), fixtures::JPEG_420).unwrap();
     let out = folder.path().join("out");
     let said = ok(&[&"pack", &source, &out, &"--format", &"wds"]);
+    let cure =
+        "TIFF with 13 channels of 16 bits is not supported; pack it as an array, from Python";
     assert!(said.contains("1 cannot be decoded by fdconvert"), "{said}");
+    assert!(said.contains(&format!("bands.tif: {cure}")), "{said}");
     ok(&[&"verify", &out]);
     let verify = common::run(&[&"verify", &out, &"--deep"]);
     let said = common::text(&verify.stdout) + &common::text(&verify.stderr);
     assert_eq!(verify.status.code(), Some(1), "{said}");
-    let cure =
-        "TIFF with 13 channels of 16 bits is not supported; pack it as an array, from Python";
-    assert!(said.contains("bands.tif") && said.contains(cure), "{said}");
+    assert!(said.contains("not decoded: sample 0 (`bands") && said.contains(cure), "{said}");
+    assert!(!said.contains("damaged"), "{said}");
+    let verified = common::run(&[&"verify", &out, &"--deep", &"--json"]);
+    let verified: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(verified["problems"][0]["damage"], false, "{verified}");
+    let refused = common::fails(&[
+        &"pack",
+        &source,
+        &folder.path().join("strict"),
+        &"--format",
+        &"wds",
+        &"--strict",
+    ]);
+    assert!(refused.contains("which `strict` does not let pass") && refused.contains(cure));
     for options in [&["--encode", "jpeg"][..], &["--format", "wds", "--check", "pixels"]] {
         let (stored, skipped) = pack(&source, &folder.path().join("x.beton"), options);
         assert_eq!((stored, skipped.len()), (1, 1));

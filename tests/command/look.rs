@@ -83,7 +83,7 @@ fn sheets_are_written_and_not_overwritten() {
     assert!(message.contains("--where"), "{message}");
     fs::write(photos.join("scene/broken.jpg"), b"nothing").unwrap();
     let said = expect(1, &[&"sheet", &photos, &sheet, &"--overwrite"]);
-    assert!(said.contains("damaged: sample") && said.contains("scene/broken.jpg"), "{said}");
+    assert!(said.contains("unreadable: sample") && said.contains("scene/broken.jpg"), "{said}");
 }
 
 #[test]

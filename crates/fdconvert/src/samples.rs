@@ -158,6 +158,8 @@ impl Samples {
             .into_iter()
             .map(|split| json!({"name": split.name, "samples": split.samples}))
             .collect();
+        let not_decoded = report.not_decoded.as_ref();
+        let not_decoded = not_decoded.map(|(key, why)| json!({"key": key, "reason": why}));
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": job.out.display().to_string(),
@@ -179,6 +181,7 @@ impl Samples {
             "bytes_out": report.bytes_out,
             "codecs": codecs,
             "notes": notes,
+            "not_decoded": not_decoded,
             "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
             "jpeg_index": report.entry_points,

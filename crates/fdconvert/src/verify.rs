@@ -9,8 +9,8 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, Reader, Remark, Result, Sample, SplitChoice, Value, check_json,
-    option,
+    Class, Codec, Encoded, Error, Limits, Reader, Remark, Result, Sample, SplitChoice, Value,
+    check_json, option, probe::unsupported,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::threads;
@@ -77,6 +77,14 @@ pub struct Problem {
     pub sample: Option<(u64, String)>,
     /// Error, with file, place and cause.
     pub error: Remark,
+    /// Whether something is damaged; if not, a sound image is of a kind that is not decoded.
+    pub is_damage: bool,
+}
+
+impl Problem {
+    fn damage(sample: Option<(u64, String)>, error: &Error) -> Self {
+        Self { sample, error: error.remark(), is_damage: true }
+    }
 }
 
 /// Limit on the listed problems, here and in comparisons of datasets or images: a damaged table can
@@ -151,7 +159,7 @@ fn look(
             has_images: true,
             has_checksums: false,
             is_plain_folder: false,
-            problems: vec![Problem { sample: None, error: error.remark() }],
+            problems: vec![Problem::damage(None, &error)],
             problems_left_out: 0,
             seconds: 0.0,
         }),
@@ -171,8 +179,11 @@ impl Verified {
     #[must_use]
     pub fn document(&self, dataset: &Path, options: &VerifyOptions) -> Json {
         let problems = self.problems.iter().map(|problem| match &problem.sample {
-            Some((index, key)) => json!({"index": index, "key": key, "error": problem.error}),
-            None => json!({"error": problem.error}),
+            Some((index, key)) => {
+                let (error, damage) = (&problem.error, problem.is_damage);
+                json!({"index": index, "key": key, "error": error, "damage": damage})
+            }
+            None => json!({"error": problem.error, "damage": problem.is_damage}),
         });
         let mut fields = Map::new();
         fields.insert("dataset".into(), json!(dataset.display().to_string()));
@@ -194,7 +205,7 @@ fn check(
     verified: &mut Verified,
 ) -> Result<()> {
     let layout = reader.verify_layout();
-    verified.add(layout.iter().map(|error| Problem { sample: None, error: error.remark() }));
+    verified.add(layout.iter().map(|error| Problem::damage(None, error)));
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let steps = context.progress.stage(Stage::Verifying);
     steps.total(reader.len());
@@ -211,8 +222,9 @@ fn check(
             .map_init(Decoder::default, |decoder, index| {
                 let checked = check_sample(reader, index, options.deep, &limits, decoder);
                 steps.step();
-                let error = checked.err()?;
-                Some(Problem { sample: Some((index, reader.key(index))), error: error.remark() })
+                let Fault { error, is_damage } = checked.err()?;
+                let sample = Some((index, reader.key(index)));
+                Some(Problem { is_damage, ..Problem::damage(sample, &error) })
             })
             .flatten()
             .collect();
@@ -222,30 +234,48 @@ fn check(
     Ok(())
 }
 
+/// Why a sample does not pass.
+struct Fault {
+    error: Error,
+    is_damage: bool,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self { error, is_damage: true }
+    }
+}
+
 fn check_sample(
     reader: &dyn Reader,
     index: u64,
     deep: bool,
     limits: &Limits,
     decoder: &mut Decoder,
-) -> Result<()> {
+) -> Result<(), Fault> {
     reader.verify_sample(index)?;
     if !deep {
         return Ok(());
     }
     let sample = reader.get(index)?;
+    let mut not_decoded = None;
     for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
         match value {
-            Value::Image(image) => {
-                decoder.decode(&sample.key, image, limits)?;
-            }
+            Value::Image(image) => match decoder.decode(&sample.key, image, limits) {
+                Err(error) if image.codec != Codec::Raw && unsupported(&image.bytes).is_some() => {
+                    // Damage of another field matters more.
+                    not_decoded = Some(Fault { error, is_damage: false });
+                }
+                decoded => drop(decoded?),
+            },
             Value::Json(text) => check_json(text).map_err(|what| {
                 Error::sample(&sample.key, format!("field `{}` {what}", field.name))
             })?,
             _ => {}
         }
     }
-    check_jpeg_index(reader, index, &sample)
+    check_jpeg_index(reader, index, &sample)?;
+    not_decoded.map_or(Ok(()), Err)
 }
 
 /// Checks that the stored entry points of a sample's JPEGs equal recomputed ones.
@@ -281,7 +311,7 @@ mod tests {
             problems_left_out: 0,
             seconds: 0.0,
         };
-        let problem = || Problem { sample: None, error: Remark::default() };
+        let problem = || Problem { sample: None, error: Remark::default(), is_damage: true };
         found.add(std::iter::repeat_with(problem).take(MAX_PROBLEMS - 1));
         found.add(std::iter::repeat_with(problem).take(4));
         assert_eq!((found.problems.len(), found.problems_left_out), (MAX_PROBLEMS, 3));

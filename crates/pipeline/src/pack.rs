@@ -12,7 +12,7 @@ use crate::{
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
     Codec, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter,
-    Skipped, Source, Value, check_json, option,
+    Skipped, Source, Value, check_json, option, probe::unsupported,
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -42,6 +42,8 @@ pub(crate) struct Packed {
     pub(crate) bytes_in: u64,
     pub(crate) bytes_stored: u64,
     pub(crate) images: Vec<(Codec, Notes, u64, u64)>,
+    /// Why the first image of an unsupported kind cannot be decoded.
+    pub(crate) not_decoded: Option<String>,
     pub(crate) read: Duration,
     pub(crate) nanos: Nanos,
     pub(crate) made: Made,
@@ -359,6 +361,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
     check_documents(&*job.source, &sample)?;
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
+    let mut not_decoded = None;
     let key = sample.key.clone();
     let mut fields = image_fields(&*job.source);
     let (whole, as_files) = (&job.plan.common.whole_images, AsFiles(&*job.format));
@@ -387,6 +390,9 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
         nanos.decode += outcome.nanos.decode;
         nanos.resize += outcome.nanos.resize;
         nanos.encode += outcome.nanos.encode;
+        if outcome.notes.contains(Notes::NOT_DECODED) && not_decoded.is_none() {
+            not_decoded = unsupported(&outcome.encoded.bytes);
+        }
         images.push((outcome.encoded.codec, outcome.notes, before, after));
         Ok::<_, Error>(outcome.encoded)
     })?;
@@ -394,7 +400,7 @@ fn read_and_encode(job: &PackJob, position: u64, worker: &mut Worker) -> Result<
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
     let made = Made::of(&mut sample, job.jpeg_index);
-    Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
+    Ok(Packed { sample, bytes_in, bytes_stored, images, not_decoded, read, nanos, made })
 }
 
 /// Checks that fields of JSON contain JSON: readers of the output rely on it.

@@ -17,6 +17,7 @@ pub(crate) struct Tally {
     pub(crate) bytes_in: u64,
     pub(crate) bytes_stored: u64,
     pub(crate) notes: BTreeMap<&'static str, (&'static str, u64)>,
+    pub(crate) not_decoded: Option<(String, String)>,
     pub(crate) codecs: BTreeMap<Codec, u64>,
     pub(crate) fell_back: (u64, u64, u64),
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
@@ -40,6 +41,9 @@ impl Tally {
         for entry_points in packed.sample.entry_points().flatten() {
             self.entry_points.built += 1;
             self.entry_points.bytes += entry_points.len() as u64;
+        }
+        if let Some(kind) = packed.not_decoded.as_ref().filter(|_| self.not_decoded.is_none()) {
+            self.not_decoded = Some((packed.sample.key.clone(), kind.clone()));
         }
         for reason in &packed.made.refused {
             *self.entry_points.refused.entry(reason).or_default() += 1;
@@ -79,6 +83,7 @@ impl Tally {
             shard_splits,
             codecs: self.codecs,
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
+            not_decoded: self.not_decoded,
             fell_back: self.fell_back,
             entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,

@@ -19,14 +19,13 @@ use fdconvert_core::{
 };
 
 /// Notes that a strict policy turns into errors: doubts about an image, and losses.
-const REFUSED_BY_STRICT: [(Notes, &str); 7] = [
+const REFUSED_BY_STRICT: [(Notes, &str); 6] = [
     (Notes::NO_END_MARKER, "the JPEG has no end marker"),
     (Notes::COEFFICIENTS_LEFT_OUT, "the JPEG's scans do not send all coefficients"),
     (Notes::FIRST_FRAME, "is animated, and only its first frame would be stored"),
     (Notes::FIRST_PAGE, "has several pages, and only the first would be stored"),
     (Notes::CHANNELS_LEFT_OUT, "has channels besides its colours, which would be left out"),
     (Notes::DEPTH_REDUCED, "has more than 8 bits per channel, and would be rounded to 8"),
-    (Notes::NOT_DECODED, "cannot be decoded by fdconvert"),
 ];
 
 struct Job<'a> {
@@ -158,7 +157,10 @@ impl Policy {
             if self.check == Check::Pixels {
                 return Err(Error::sample(key, what));
             }
-            self.check_strict(key, Notes::NOT_DECODED)?;
+            if self.strict {
+                let refused = "cannot be decoded by fdconvert, which `strict` does not let pass";
+                return Err(Error::sample(key, format!("{refused}: {what}")));
+            }
             // Loaders cannot round pixels that they cannot decode.
             let notes = notes.without(Notes::DEPTH_KEPT) | Notes::NOT_DECODED;
             return self.strip(key, Outcome { encoded, notes, nanos });

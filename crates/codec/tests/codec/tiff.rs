@@ -248,7 +248,10 @@ fn kept_bytes_of_a_kind_that_is_not_decoded_are_counted_and_broken_ones_refused(
     let notes = keep(&Policy::default(), unsupported.clone()).unwrap();
     assert_eq!(notes, Notes::KEPT | Notes::NOT_DECODED);
     let strict = Policy { strict: true, ..Policy::default() };
-    assert!(keep(&strict, unsupported.clone()).unwrap_err().contains("cannot be decoded"));
+    let error = keep(&strict, unsupported.clone()).unwrap_err();
+    assert!(error.contains("cannot be decoded") && error.contains("`strict`"), "{error}");
+    let kind = "TIFF with 13 channels of 8 bits is not supported; pack it as an array, from Python";
+    assert!(error.contains(kind), "{error}");
     let pixels = Policy { check: Check::Pixels, ..Policy::default() };
     assert!(keep(&pixels, unsupported).unwrap_err().contains("13 channels"));
     // The byte count of its strip (tag 279) exceeds the file.

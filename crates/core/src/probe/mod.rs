@@ -145,6 +145,12 @@ pub fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> {
     }
 }
 
+/// As [`not_decoded`], for bytes whose header was not read yet.
+#[must_use]
+pub fn unsupported(bytes: &[u8]) -> Option<String> {
+    not_decoded(bytes, &probe(bytes).ok()?)
+}
+
 /// The first bytes, for a message: as text if they are text.
 fn shown(bytes: &[u8]) -> String {
     let first = &bytes[..bytes.len().min(12)];

@@ -175,8 +175,9 @@ def verify(
     """Check a dataset for damage, with ``deep`` by decoding every image too.
 
     What is wrong is listed in ``problems``, each with its ``error`` and, when it is about one
-    sample, ``index`` and ``key``; ``problems_left_out`` counts those beyond 100,000. Damage is a
-    result here, no exception.
+    sample, ``index`` and ``key``; ``damage`` is false for a sound image of a kind that is not
+    decoded. ``problems_left_out`` counts those beyond 100,000. Damage is a result here, no
+    exception.
     """
     named: dict[str, Option] = {
         "split": split,
