@@ -380,6 +380,8 @@ fn outputs_that_cannot_be_are_refused() {
     let said = stage.fails(&[&"pack", &"s3://bucket/a.beton", &"s3://bucket/a.beton"]);
     assert!(said.contains("is its own source"), "{said}");
     let said = stage.fails(&[&"unpack", &"s3://bucket/a.beton", &"s3://bucket/files"]);
+    assert!(said.contains("written into folders only") && !said.contains("--format"), "{said}");
+    let said = stage.fails(&[&"pack", &photos, &"s3://bucket/files", &"--format", &"folder"]);
     assert!(said.contains("written into folders only") && said.contains("--format wds"), "{said}");
     let said = stage.fails(&[&"pack", &photos, &"s3://missing/a.beton"]);
     assert!(said.contains("there is no such bucket"), "{said}");

@@ -44,7 +44,7 @@ pub(crate) fn check(options: &PackOptions, out: Option<&Path>) -> Result<Checked
     refuse_shards_of_one_file(options, &*format)?;
     unused::refuse(options, &policy)?;
     if let Some(out) = out {
-        output::check_name(out, &*format)?;
+        output::check_name(out, &*format, false)?;
     }
     Ok(Checked { format, policy })
 }

@@ -20,8 +20,9 @@ pub(crate) struct Destination<'a> {
     pub(crate) is_dry: bool,
 }
 
-/// Refuses names that suggest something that the run does not do.
-pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
+/// Refuses names that suggest something that the run does not do. One that `unpacks` has no choice
+/// of a format.
+pub(crate) fn check_name(out: &Path, format: &dyn Format, unpacks: bool) -> Result<()> {
     let is_file = format.capabilities().layout == Layout::File;
     let written = out.as_os_str().as_encoded_bytes();
     if is_file && written.ends_with(b"/") && !out.is_dir() {
@@ -39,6 +40,9 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
             "{} is in a store, and single files are written into folders only: name a folder",
             out.display()
         );
+        if unpacks {
+            return Err(Error::usage("output", what + "; `pack` writes shards into stores"));
+        }
         return Err(Error::usage("output", what).cure("to pack shards", option::FORMAT.with("wds")));
     }
     if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {

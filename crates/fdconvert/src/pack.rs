@@ -244,7 +244,9 @@ impl Pack {
         let paths = self.inputs.paths();
         let inputs: Vec<&PathBuf> = paths.iter().chain(masks).collect();
         out::check_place("output", &self.out, inputs.iter().copied(), self.run.overwrite)?;
-        let checked = check(&self.options, Some(&self.out))?;
+        // The name for unpacked files is checked with their dataset.
+        let named = self.unpacks.is_none().then_some(self.out.as_path());
+        let checked = check(&self.options, named)?;
         self.run.check()?;
         if let Some(splits) = &self.unpacks {
             return self.prepare_unpacking(splits, checked);

@@ -22,7 +22,7 @@ impl Samples {
     /// Checks the outputs of the job.
     pub(crate) fn new(job: PackJob, notes: Notes, inputs: &[&PathBuf]) -> Result<Self> {
         let (format, out) = (&*job.format, &*job.out);
-        out::check_name(out, format)?;
+        out::check_name(out, format, notes.unpacks)?;
         let planned = outputs(format, &job.plan, out);
         out::check_each(&planned, out, inputs, format, job.run.overwrite)?;
         if job.run.part.is_some() && !format.is_sharded() {

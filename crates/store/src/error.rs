@@ -20,12 +20,9 @@ const CURES: &[(&str, &str)] = &[
         "the key or token does not belong to the account; check AZURE_STORAGE_ACCOUNT_NAME and \
          AZURE_STORAGE_ACCOUNT_KEY",
     ),
-    ("PermanentRedirect", "the bucket is in another region; set the store option region"),
-    (
-        "AuthorizationHeaderMalformed",
-        "the bucket is in another region; set the store option region",
-    ),
-    ("IllegalLocationConstraint", "the bucket is in another region; set the store option region"),
+    ("PermanentRedirect", OTHER_REGION),
+    ("AuthorizationHeaderMalformed", OTHER_REGION),
+    ("IllegalLocationConstraint", OTHER_REGION),
     ("SlowDown", "the store asks for fewer requests; use fewer threads, or wait"),
     (
         "169.254.169.254",
@@ -67,8 +64,18 @@ const NOT_ACCEPTED: &str = "the store does not accept the credentials";
 const NOT_PUBLIC: &str = "the server denies access, and credentials are not sent to web servers; \
                           download the file, and name the copy";
 
+/// Messages for answers without a reason, such as all to HEAD.
+const REFUSED: &str = "the store refuses the request; check the credentials, which may have \
+                       expired, and the region";
+const FAILS: &str = "the store fails at the moment; try again later";
+const OTHER_REGION: &str = "the bucket is in another region; set the store option region";
+/// The client's text for a redirect without a place, as S3 answers for buckets of other regions.
+const BARE_REDIRECT: &str = "Received redirect without LOCATION";
+
+/// The client's text before method, URL, time and attempts of a request.
+const PERFORMING: &str = "Error performing ";
 /// The client's text before status and body of an answer.
-const STATUS: &str = "status code: ";
+const STATUS: &str = "Server returned non-2xx status code: ";
 /// Maximum number of characters of an answer to show.
 const ANSWER_CHARS: usize = 200;
 
@@ -99,6 +106,7 @@ fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
     let not_accepted = if is_web { NOT_PUBLIC } else { NOT_ACCEPTED };
     let said = chain(&cause);
     let cure = CURES.iter().find(|(part, _)| said.contains(part)).map(|&(_, cure)| cure);
+    let status = said.split_once(STATUS).and_then(|(_, answer)| answer.get(..3));
     let (kind, plain) = match &cause {
         Cause::NotFound { .. } => (io::ErrorKind::NotFound, Some("there is no such object")),
         Cause::AlreadyExists { .. } => (io::ErrorKind::AlreadyExists, Some("it exists")),
@@ -114,9 +122,18 @@ fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
         Cause::Generic { .. } if said.contains(" 401 Unauthorized") => {
             (io::ErrorKind::PermissionDenied, Some(not_accepted))
         }
+        Cause::Generic { .. } if matches!(status, Some("500" | "502" | "503" | "504")) => {
+            (io::ErrorKind::Other, Some(FAILS))
+        }
+        Cause::Generic { .. } if !is_web && status == Some("400") => {
+            (io::ErrorKind::Other, Some(REFUSED))
+        }
+        Cause::Generic { .. } if !is_web && said.contains(BARE_REDIRECT) => {
+            (io::ErrorKind::Other, Some(OTHER_REGION))
+        }
         _ => (io::ErrorKind::Other, None),
     };
-    let said = brief(said);
+    let said = brief(&said);
     match (cure, plain) {
         (Some(cure), _) => io::Error::new(kind, format!("{cure} ({said})")),
         (None, Some(plain)) if kind == io::ErrorKind::NotFound => io::Error::new(kind, plain),
@@ -150,9 +167,9 @@ fn kind(cause: &Cause) -> Option<HttpErrorKind> {
     None
 }
 
-/// Code and message of an XML answer, without some 600 characters for the store's own support; the
-/// start of any other answer.
-fn brief(said: String) -> String {
+/// Code and message of an XML answer, without some 600 characters for the store's own support; of
+/// any other answer method, URL, status and start.
+fn brief(said: &str) -> String {
     let member = |name: &str| {
         let (_, rest) = said.split_once(&format!("<{name}>"))?;
         rest.split_once(&format!("</{name}>")).map(|(text, _)| text.trim())
@@ -160,14 +177,25 @@ fn brief(said: String) -> String {
     match (member("Code"), member("Message")) {
         (Some(code), Some(message)) if !message.is_empty() => format!("{code}: {message}"),
         (Some(code), _) => code.to_owned(),
-        _ => match said.split_once(STATUS) {
-            Some((request, answer)) if answer.chars().nth(ANSWER_CHARS).is_some() => {
-                let start: String = answer.chars().take(ANSWER_CHARS).collect();
-                format!("{request}{STATUS}{start}...")
-            }
-            _ => said,
-        },
+        _ => {
+            let (request, answer) = request(said).unwrap_or((String::new(), said));
+            let Some((before, answer)) = answer.split_once(STATUS) else {
+                return format!("{request}{answer}");
+            };
+            let start: String = answer.chars().take(ANSWER_CHARS).collect();
+            let more = if answer.len() > start.len() { "..." } else { "" };
+            format!("{request}{before}{}{more}", start.trim_end_matches([' ', ':']))
+        }
     }
+}
+
+/// Divides `Generic S3 error: Error performing HEAD URL in 9s, after 10 retries, ... - ANSWER`
+/// into `HEAD URL: ` and the answer.
+fn request(said: &str) -> Option<(String, &str)> {
+    let (_, performed) = said.split_once(PERFORMING)?;
+    let (request, answer) = performed.split_once(" - ")?;
+    let (request, _) = request.split_once(" in ")?;
+    Some((format!("{request}: "), answer))
 }
 
 /// The causes on one line, without repetitions.
@@ -195,13 +223,42 @@ mod tests {
         let said = "Error performing GET http://h/b/k in 3ms - Server returned non-2xx status code: \
                     403 Forbidden: <?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>\
                     Access Denied.</Message><RequestId>1</RequestId></Error>";
-        assert_eq!(brief(said.to_owned()), "AccessDenied: Access Denied.");
+        assert_eq!(brief(said), "AccessDenied: Access Denied.");
         let empty = "404 <Error><Code>NoSuchKey</Code><Message></Message></Error>";
-        assert_eq!(brief(empty.to_owned()), "NoSuchKey");
-        assert_eq!(brief("connection reset".to_owned()), "connection reset");
-        let page = format!("GET http://h/ - status code: 403 Forbidden: {}", "é".repeat(6000));
-        let told = brief(page);
-        assert!(told.starts_with("GET http://h/ - status code: 403 Forbidden: é"), "{told}");
+        assert_eq!(brief(empty), "NoSuchKey");
+        assert_eq!(brief("connection reset"), "connection reset");
+        let page = format!(
+            "Error performing GET http://h/ in 3ms - {STATUS}403 Forbidden: {}",
+            "é".repeat(6000)
+        );
+        let told = brief(&page);
+        assert!(told.starts_with("GET http://h/: 403 Forbidden: é"), "{told}");
         assert!(told.ends_with("é...") && told.chars().count() < 250, "{told}");
+    }
+
+    /// What the client says of an answer to HEAD, which has no body.
+    fn of_head(scheme: Scheme, answer: &str) -> String {
+        let said = format!(
+            "Error performing HEAD http://h/b/k in 9.1s, after 10 retries, max_retries: 10, \
+             retry_timeout: 180s  - {answer}"
+        );
+        to_io(scheme, Cause::Generic { store: "S3", source: said.into() }).to_string()
+    }
+
+    #[test]
+    fn answers_without_a_reason_are_told_with_a_cure() {
+        for (answer, cure, shown) in [
+            ("400 Bad Request: ", REFUSED, "400 Bad Request"),
+            ("403 Forbidden: ", DENIED, "403 Forbidden"),
+            ("500 Internal Server Error: ", FAILS, "500 Internal Server Error"),
+            ("503 Service Unavailable: ", FAILS, "503 Service Unavailable"),
+        ] {
+            let said = of_head(Scheme::S3, &format!("{STATUS}{answer}"));
+            assert_eq!(said, format!("{cure} (HEAD http://h/b/k: {shown})"));
+        }
+        let redirect = format!("{BARE_REDIRECT}, this normally indicates an incorrect region");
+        assert!(of_head(Scheme::S3, &redirect).starts_with(OTHER_REGION));
+        let said = of_head(Scheme::Http, &redirect);
+        assert_eq!(said, format!("HEAD http://h/b/k: {redirect}"));
     }
 }
