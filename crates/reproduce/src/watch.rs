@@ -1,5 +1,6 @@
-use fdconvert::{Cancel, Context, Stage, Steps};
+use fdconvert::{Cancel, Context, Progress, Stage, Steps};
 use fdconvert_core::{Error, Result};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Observer of an experiment, which may stop it.
 pub(crate) struct Watch<'a> {
@@ -36,5 +37,92 @@ impl<'a> Watch<'a> {
 
     pub(crate) fn cancel(&self) -> &'a Cancel {
         self.cancel
+    }
+
+    /// Returns a receiver that shows how far the step `what`, which was begun, is.
+    pub(crate) fn inside(&self, what: &'static str) -> Inside<'_> {
+        Inside { steps: &*self.steps, what }
+    }
+}
+
+/// Receiver of the events of a step.
+pub(crate) struct Inside<'a> {
+    steps: &'a dyn Steps,
+    what: &'static str,
+}
+
+impl Progress for Inside<'_> {
+    fn stage(&self, _stage: Stage) -> Box<dyn Steps + '_> {
+        let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
+        Box::new(Parts { steps: self.steps, what: self.what, done, total })
+    }
+}
+
+/// The parts of a step, which are told by their number.
+struct Parts<'a> {
+    steps: &'a dyn Steps,
+    what: &'static str,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Parts<'_> {
+    fn show(&self) {
+        let total = self.total.load(Relaxed);
+        let part = (self.done.load(Relaxed) + 1).min(total);
+        self.steps.on(&format!("{}, {part} of {total}", self.what));
+    }
+}
+
+impl Steps for Parts<'_> {
+    fn total(&self, n: u64) {
+        self.total.store(n, Relaxed);
+        self.show();
+    }
+
+    fn done(&self, n: u64) {
+        self.done.store(n, Relaxed);
+        self.show();
+    }
+
+    fn step(&self) {
+        self.done.fetch_add(1, Relaxed);
+        self.show();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Said(Mutex<Vec<String>>);
+
+    impl Steps for &Said {
+        fn on(&self, what: &str) {
+            self.0.lock().unwrap().push(what.to_owned());
+        }
+    }
+
+    impl Progress for Said {
+        fn stage(&self, _stage: Stage) -> Box<dyn Steps + '_> {
+            Box::new(self)
+        }
+    }
+
+    #[test]
+    fn parts_of_a_long_step_are_counted() {
+        let (said, cancel) = (Said::default(), Cancel::default());
+        let watch = Watch::new(Context { cancel: &cancel, progress: &said });
+        watch.begins("trying ratios").unwrap();
+        let inside = watch.inside("trying ratios");
+        let parts = inside.stage(Stage::Profiling);
+        parts.total(2);
+        parts.step();
+        parts.step();
+        let said = said.0.lock().unwrap().join("; ");
+        let counted = "trying ratios, 1 of 2; trying ratios, 2 of 2; trying ratios, 2 of 2";
+        assert_eq!(said, format!("trying ratios; {counted}"));
     }
 }

@@ -85,10 +85,11 @@ fn profile(
     rate: Option<f64>,
     verify: Verify,
 ) -> Result<ProfileReport> {
-    run.watch.begins(match rate {
+    let step = match rate {
         None => "profiling the processors",
         Some(_) => "trying eleven ratios on a disk",
-    })?;
+    };
+    run.watch.begins(step)?;
     let throttle_read = rate
         .map(|rate| format!("{rate}B/s").parse::<ByteRate>())
         .transpose()
@@ -102,7 +103,8 @@ fn profile(
         .search((verify == Verify::Sweep).then_some(Search::Paper))
         .runs(runs)
         .seconds(seconds);
-    let context = Context { cancel: run.watch.cancel(), progress: &() };
+    let inside = run.watch.inside(step);
+    let context = Context { cancel: run.watch.cancel(), progress: &inside };
     fdconvert::profile(&folder.path, &options, context)
 }
 
