@@ -12,6 +12,14 @@ const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 /// Approximate width of a letter.
 const LETTER: f64 = 7.0;
+/// Height of a text above and below its baseline.
+const ASCENT: f64 = 11.0;
+const DESCENT: f64 = 4.0;
+/// Half the width of a mark, and the room between it and its name.
+const MARK: f64 = 6.0;
+const GAP: f64 = 12.0;
+/// Number of distances from a mark at which its name is tried.
+const DISTANCES: u8 = 8;
 /// Number of distinguishable line styles.
 const STYLES: usize = 6;
 
@@ -61,21 +69,27 @@ impl LineChart {
         svg.text("tick", ((LEFT + right) / 2.0, bottom + 42.0), Anchor::Middle, &self.x_label);
         svg.upright("tick", (14.0, (TOP + bottom) / 2.0), &self.y_label);
         let mut legend_x = LEFT;
+        let mut drawn: Vec<Vec<Place>> = Vec::new();
         for (number, series) in self.series.iter().enumerate() {
             let class = format!("series{}", number % STYLES);
             let points = series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
             let places: Vec<Place> = points.map(|&(x, y)| (scale.x(x), scale.y(y))).collect();
-            svg.polyline(&class, places.into_iter());
+            svg.polyline(&class, places.iter().copied());
+            drawn.push(places);
             svg.polyline(&class, [(legend_x, 20.0), (legend_x + 24.0, 20.0)].into_iter());
             svg.text("label", (legend_x + 30.0, 24.0), Anchor::Start, &series.name);
             legend_x += 52.0 + LETTER * series.name.chars().count() as f64;
         }
-        for (x, y, word) in &self.marks {
-            let (x, y) = (scale.x(*x), scale.y(*y));
+        let marks = self.marks.iter().map(|(x, y, word)| ((scale.x(*x), scale.y(*y)), word));
+        for ((x, y), _) in marks.clone() {
             diamond(&mut svg, (x, y));
-            let (anchor, text_x) =
-                if x > WIDTH / 2.0 { (Anchor::End, x - 12.0) } else { (Anchor::Start, x + 12.0) };
-            svg.text("label", (text_x, y - 8.0), anchor, word);
+            drawn.push(vec![(x - MARK, y), (x + MARK, y)]);
+            drawn.push(vec![(x, y - MARK), (x, y + MARK)]);
+        }
+        for (mark, word) in marks {
+            let length = LETTER * word.chars().count() as f64;
+            let (at, anchor) = free_place(mark, length, &drawn);
+            svg.text("label", at, anchor, word);
         }
         svg.finish()
     }
@@ -134,5 +148,66 @@ impl Scale {
         }
         let is_shown = |value: &f64| *value >= self.first && (!self.whole || value.fract() == 0.0);
         ticks(self.last).filter(is_shown).collect()
+    }
+}
+
+/// Returns a place near a mark where no line crosses a text of this length; if there is none, the
+/// place beside the mark.
+fn free_place((x, y): Place, length: f64, lines: &[Vec<Place>]) -> (Place, Anchor) {
+    let (left, right) = ((x - GAP, Anchor::End), (x + GAP, Anchor::Start));
+    let sides = if x > WIDTH / 2.0 { [left, right] } else { [right, left] };
+    let sides = [sides[0], sides[1], (x, Anchor::Middle)];
+    let rows = (0..DISTANCES).flat_map(|n| {
+        let distance = 8.0 + f64::from(n) * GAP;
+        [y - distance, y + distance + ASCENT]
+    });
+    let mut places = rows.flat_map(|y| sides.map(|(x, anchor)| ((x, y), anchor)));
+    let free = places.find(|&(at, anchor)| {
+        let area = Area::of_text(at, anchor, length);
+        area.is_inside() && !lines.iter().any(|line| area.is_crossed_by(line))
+    });
+    free.unwrap_or(((sides[0].0, y - 8.0), sides[0].1))
+}
+
+/// The area of a text.
+struct Area {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Area {
+    fn of_text((x, y): Place, anchor: Anchor, length: f64) -> Self {
+        let left = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - length / 2.0,
+            Anchor::End => x - length,
+        };
+        Self { x: (left, left + length), y: (y - ASCENT, y + DESCENT) }
+    }
+
+    /// Between the axes.
+    fn is_inside(&self) -> bool {
+        self.x.0 >= LEFT
+            && self.x.1 <= WIDTH - RIGHT
+            && self.y.0 >= TOP - ASCENT
+            && self.y.1 <= HEIGHT - BOTTOM
+    }
+
+    fn is_crossed_by(&self, line: &[Place]) -> bool {
+        line.windows(2).any(|pair| matches!(pair, [from, to] if self.has_part_of(*from, *to)))
+    }
+
+    /// Cuts the section to the area, as a part from 0 to 1 of its length (Liang and Barsky). One
+    /// along an axis divides by 0, and is then inside for no part or for all.
+    fn has_part_of(&self, from: Place, to: Place) -> bool {
+        let (mut begin, mut end) = (0.0_f64, 1.0_f64);
+        for (start, step, (low, high)) in
+            [(from.0, to.0 - from.0, self.x), (from.1, to.1 - from.1, self.y)]
+        {
+            let (first, last) = ((low - start) / step, (high - start) / step);
+            begin = begin.max(first.min(last));
+            end = end.min(first.max(last));
+        }
+        begin <= end
     }
 }

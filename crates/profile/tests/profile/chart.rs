@@ -1,7 +1,7 @@
 //! Rates as bars, and values as a histogram.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fdconvert_profile::{BarChart, Bars, Histogram, MarkedBar, MarkedBars};
+use fdconvert_profile::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Series};
 
 fn chart(bars: Vec<Bars<'_>>) -> String {
     let series = ["achieved", "loading", "decoding"];
@@ -109,4 +109,52 @@ fn a_comparison_is_a_file_of_its_own_or_a_part_of_a_page() {
     let part = chart.to_svg();
     assert!(!part.contains("<style>") && !part.contains("xmlns"));
     assert_eq!(widths(&part, "ours"), ours);
+}
+
+#[test]
+fn names_of_marks_are_beside_the_lines() {
+    const NAME: &str = "the paper: 20 % BMP";
+    let line = |value: &dyn Fn(f64) -> f64| Series {
+        name: "x".into(),
+        points: (0..=100).map(|x| (f64::from(x), value(f64::from(x)))).collect(),
+    };
+    let rising = |x: f64| x;
+    let falling = |x: f64| 100.0 - x;
+    let peak = |x: f64| if x < 20.0 { 2.0 * x } else { 50.0 - x / 2.0 };
+    let flat = |_: f64| 50.0;
+    let curves: [&dyn Fn(f64) -> f64; 4] = [&rising, &falling, &peak, &flat];
+    for curve in curves {
+        for mark in [0.0, 20.0, 50.0, 80.0, 100.0] {
+            let chart = LineChart {
+                title: String::new(),
+                x_label: String::new(),
+                y_label: String::new(),
+                doubles: false,
+                series: vec![line(curve)],
+                marks: vec![(mark, curve(mark), NAME.into())],
+            };
+            let svg = chart.to_svg();
+            let [x, y] = ["x", "y"].map(|name| numbers(&svg, &[NAME], name)[0]);
+            let length = 7.0 * NAME.len() as f64;
+            let text = svg.lines().find(|line| line.contains(NAME)).unwrap();
+            let is = |anchor: &str| text.contains(&format!("text-anchor=\"{anchor}\""));
+            let before = if is("end") {
+                1.0
+            } else if is("middle") {
+                0.5
+            } else {
+                0.0
+            };
+            let left = x - before * length;
+            let points = svg.lines().find(|line| line.matches(',').count() == 101).unwrap();
+            let points = points.split_once("points=\"").unwrap().1.split_once('"').unwrap().0;
+            for point in points.split(' ') {
+                let (at, height) = point.split_once(',').unwrap();
+                let (at, height): (f64, f64) = (at.parse().unwrap(), height.parse().unwrap());
+                let is_inside =
+                    (left..left + length).contains(&at) && (y - 11.0..y + 4.0).contains(&height);
+                assert!(!is_inside, "{mark}: {svg}");
+            }
+        }
+    }
 }
