@@ -23,6 +23,9 @@ use std::{
 pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
     let masks = masks_among_images(&found.listing);
     if !found.listing.parts_images() || !how.split_folders {
+        if how.split_folders {
+            found.keep_empty("", 1);
+        }
         let labels = match found.class_names.is_empty() {
             true => "the images are in one folder",
             false => "from folders",

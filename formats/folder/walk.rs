@@ -5,6 +5,7 @@ use crate::folder::{
     layout::{MACOSX, extensions, is_hidden, join, key_of_path},
     links::Target,
     listing::{Listing, ListingBuilder},
+    split_folders::split_of,
 };
 use fdconvert_core::{Error, Ignored, Result, option};
 use fdconvert_storage::place;
@@ -46,12 +47,20 @@ pub(crate) struct Found {
 
 impl Found {
     /// Counts the empty folders in `above`, down to the depth of classes: paths of `class_depth`
-    /// parts.
+    /// parts. Those in an empty folder with the name of a split would be its classes.
     pub(crate) fn keep_empty(&mut self, above: &str, class_depth: usize) {
-        let would_be = |folder: &&String| {
-            folder.starts_with(above) && folder.split('/').count() <= class_depth
+        let first_level = &self.ignored.folders;
+        let is_empty_split = |name: &str| {
+            split_of(name.as_bytes()).is_some() && first_level.iter().any(|it| it == name)
         };
-        self.ignored.folders.extend(self.empty.iter().filter(would_be).cloned());
+        let would_be = |folder: &&String| {
+            let n_parts = folder.split('/').count();
+            let first = folder.split('/').next().unwrap_or_default();
+            (folder.starts_with(above) && n_parts <= class_depth)
+                || (n_parts == 2 && is_empty_split(first))
+        };
+        let classes: Vec<String> = self.empty.iter().filter(would_be).cloned().collect();
+        self.ignored.folders.extend(classes);
         self.ignored.folders.sort();
     }
 }

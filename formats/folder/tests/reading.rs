@@ -76,6 +76,18 @@ fn a_flat_folder_has_no_label() {
 }
 
 #[test]
+fn folders_in_an_empty_split_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    tree(root.path(), &["cat/1.png", "dog/2.png"]);
+    for empty in ["train/cat", "train/dog/more", "bird/small"] {
+        fs::create_dir_all(root.path().join(empty)).unwrap();
+    }
+    let reader = open(root.path());
+    let folders = ["bird", "train", "train/cat", "train/dog"];
+    assert_eq!(reader.facts().ignored.folders, folders);
+}
+
+#[test]
 fn what_is_no_image_is_counted() {
     let root = tempfile::tempdir().unwrap();
     tree(
