@@ -1,18 +1,19 @@
 //! Any bytes as the objects of an image: an error, or lists of one length with numbers that are
 //! coordinates, and masks with run lengths that add up to their size.
 #![no_main]
-use fdconvert_loader::Annotations;
+use fdconvert_core::objects::Annotations;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     for segmentations in [false, true] {
         match Annotations::parse(data, segmentations) {
             Ok(found) => {
-                let Annotations { size, boxes, category, area, iscrowd, id, keypoints, .. } = found;
+                let Annotations { size, boxes, classes, area, iscrowd, id, keypoints, .. } = found;
                 let (polygons, run_lengths) = (found.polygons, found.run_lengths);
                 let n_objects = boxes.len();
                 let lens = [
-                    category.map(|list| list.len()),
+                    classes.numbers.map(|list| list.len()),
+                    classes.names.map(|list| list.len()),
                     area.map(|list| list.len()),
                     iscrowd.map(|list| list.len()),
                     id.map(|list| list.len()),

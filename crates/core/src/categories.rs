@@ -1,8 +1,5 @@
 //! Category numbers of objects, which must mean the same in several datasets.
-use crate::{
-    Error, Result,
-    objects::{ClassLists, ObjectClasses},
-};
+use crate::{Error, Result, objects::ObjectClasses};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -35,11 +32,11 @@ impl Categories {
         name_of: impl Fn(u32) -> String,
     ) -> Result<()> {
         // Checking the objects refuses unreadable documents, with all reasons.
-        let Some(lists) = ClassLists::of(json) else { return Ok(()) };
-        let Ok(ObjectClasses { numbers: Some(numbers), names, .. }) = lists.classes() else {
+        let Some(Ok(ObjectClasses { numbers: Some(numbers), names, .. })) = ObjectClasses::of(json)
+        else {
             return Ok(());
         };
-        let names = names.map_or(&[][..], |(_, names)| names).iter().map(Option::as_ref);
+        let names = names.iter().flatten().map(Option::as_ref);
         let names = names.chain(std::iter::repeat(None));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, name) in numbers.into_iter().zip(names) {

@@ -6,15 +6,21 @@
 //! ```
 //!
 //! Tables often have the transposed form, a list of objects with a box each, and various names for
-//! the classes. Formats that make such documents and loaders that read them share this module.
+//! the classes. Formats that make such documents, and all that reads them, share this module:
+//! [`Annotations`] is what one says, [`ObjectClasses`] only the classes, and [`written`] its text.
+mod annotations;
 mod classes;
+mod document;
 mod numbers;
+mod writer;
 
-pub use classes::{ClassLists, Entries, ObjectClasses};
+pub use annotations::Annotations;
+pub use classes::ObjectClasses;
 pub use numbers::{ClassNumbers, NumberedClass};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
+pub use writer::{List, number, numbers, with_classes, written};
 
 /// The list of boxes, which identifies such documents.
 pub const BOXES: &str = "bbox";
@@ -24,7 +30,7 @@ pub const CLASSES: &str = "category";
 pub const CLASS_NAMES: &str = "category_name";
 
 /// A field of this name holds annotations, whatever its contents.
-const FIELD: &str = "objects";
+pub const FIELD: &str = "objects";
 
 /// Returns whether a key is that of a list of object classes: `category`, `label` and `class`, in
 /// the singular or plural, or followed by `id`, `index` or `number`.
@@ -140,7 +146,7 @@ impl Members {
 
 /// Transposes a list of objects to an object of lists, with null for missing members. The lists of
 /// `keys` always exist, and come first.
-pub fn transposed<'a>(
+fn transposed<'a>(
     keys: impl IntoIterator<Item = &'a String>,
     objects: Vec<Json>,
 ) -> Map<String, Json> {

@@ -79,9 +79,7 @@ pub use dataset::{Datasets, Label};
 pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use follow::{
-    Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
-};
+pub use follow::{Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks};
 pub use mix::{Blend, Mix};
 pub use options::{DeviceDecoder, DeviceOptions, Options};
 pub use order::{Last, Shuffle, State, World};

@@ -2,10 +2,9 @@
 use bytes::Bytes;
 use fdconvert_core::{
     Error, FieldSpec, Kind, Result, Schema, Source, misread_number,
-    objects::{CLASS_NAMES, CLASSES, ClassLists, ClassNumbers, NumberedClass},
+    objects::{ClassNumbers, NumberedClass, ObjectClasses, with_classes},
     option,
 };
-use serde_json::Value as Json;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// Number of names that an error lists.
@@ -105,44 +104,16 @@ impl ClassList {
 
     /// Renumbers the classes of a document by this list. The error is a text for `Error::sample`.
     pub(crate) fn objects(&self, document: &[u8]) -> Result<Renumbered, String> {
-        let Some(lists) = ClassLists::of(document) else { return Ok(Renumbered::Kept) };
-        let found = lists.classes()?;
-        if found.numbers.is_none() && found.names.is_none() && lists.n_objects() > 0 {
+        let Some(found) = ObjectClasses::of(document) else { return Ok(Renumbered::Kept) };
+        let found = found?;
+        if found.numbers.is_none() && found.names.is_none() && found.n_objects > 0 {
             return Ok(Renumbered::WithoutClasses);
         }
-        let classes: Vec<NumberedClass<'_>> = (0..lists.n_objects())
+        let classes: Vec<NumberedClass<'_>> = (0..found.n_objects)
             .map(|at| self.0.of_object(&found, at))
             .collect::<Result<_, _>>()?;
-        let Ok(mut document) = serde_json::from_slice(document) else {
-            return Ok(Renumbered::Kept);
-        };
-        let keys = if found.keys.is_empty() { vec![CLASSES] } else { found.keys };
-        match &mut document {
-            Json::Object(lists) => {
-                if classes.is_empty() && keys.iter().all(|key| !lists.contains_key(*key)) {
-                    return Ok(Renumbered::Kept);
-                }
-                let numbers: Json = classes.iter().map(|(number, _)| *number).collect();
-                for key in keys {
-                    lists.insert(key.to_owned(), numbers.clone());
-                }
-                lists.insert(
-                    CLASS_NAMES.to_owned(),
-                    classes.iter().map(|(_, name)| *name).collect(),
-                );
-            }
-            Json::Array(objects) => {
-                for (object, (number, name)) in objects.iter_mut().zip(classes) {
-                    let (Json::Object(object), Some(name)) = (object, name) else { continue };
-                    for key in &keys {
-                        object.insert((*key).to_owned(), number.into());
-                    }
-                    object.insert(CLASS_NAMES.to_owned(), name.into());
-                }
-            }
-            _ => {}
-        }
-        Ok(Renumbered::As(document.to_string().into()))
+        let made = with_classes(document, &found, &classes);
+        Ok(made.map_or(Renumbered::Kept, Renumbered::As))
     }
 }
 

@@ -1,26 +1,10 @@
 //! The objects in an image, in pixels of the shown image.
 use crate::{answer::Failure, dataset::Dataset};
-use fdconvert_core::{Encoded, Kind, RunLengths, Sample, Value};
-use fdconvert_loader::Annotations;
-use serde::Deserialize;
+use fdconvert_core::{
+    Encoded, Kind, RunLengths, Sample, Value,
+    objects::{Annotations, FIELD, ObjectClasses},
+};
 use serde_json::{Value as Json, json};
-
-/// Preferred field of objects if there are several JSON fields.
-const NAME: &str = "objects";
-
-/// Names of the classes of objects, which the loader does not need.
-#[derive(Deserialize)]
-struct Names {
-    #[serde(default)]
-    category_name: Option<Vec<Json>>,
-}
-
-/// The keys that identify a document of objects.
-#[derive(Deserialize)]
-struct Claim {
-    #[allow(dead_code, reason = "only presence is checked")]
-    bbox: Vec<serde::de::IgnoredAny>,
-}
 
 /// Returns the first document of objects among the values, or why it cannot be shown.
 pub(crate) fn of_sample(
@@ -35,7 +19,7 @@ pub(crate) fn of_sample(
         _ => None,
     });
     let is_it = |(_, name, json): &(usize, &str, &bytes::Bytes)| {
-        *name == NAME || serde_json::from_slice::<Claim>(json).is_ok()
+        *name == FIELD || ObjectClasses::of(json).is_some()
     };
     let (field, _, json) = documents.find(is_it)?;
     let image = dataset.schema().first_image().and_then(|at| sample.values.get(at));
@@ -53,8 +37,6 @@ fn document(
     mask: &dyn Fn(usize) -> String,
 ) -> Result<Json, String> {
     let found = Annotations::parse(json, true)?;
-    let names: Option<Names> = serde_json::from_slice(json).ok();
-    let names = names.and_then(|names| names.category_name).unwrap_or_default();
     let Some(size) = shown.or(found.size) else {
         return Err("missing `size`, and the sample has no image to take it from".into());
     };
@@ -75,8 +57,8 @@ fn document(
             keypoints.map(|[x, y, visible]| [x * x_scale, y * y_scale, *visible]).collect();
         let runs = found.run_lengths.as_ref().and_then(|all| all.get(object)?.as_ref());
         json!({
-            "class": found.category.as_ref().and_then(|all| all.get(object)),
-            "name": names.get(object).and_then(Json::as_str),
+            "class": found.classes.numbers.as_ref().and_then(|all| all.get(object)),
+            "name": found.classes.names.as_ref().and_then(|all| all.get(object)?.as_ref()),
             "box": [x * x_scale, y * y_scale, (x + width) * x_scale, (y + height) * y_scale],
             "polygons": polygons,
             "keypoints": keypoints,

@@ -1,16 +1,33 @@
 //! Finds the list of classes in a document of objects: the same for all code that numbers, compares
 //! or shows classes.
-use super::{BOXES, CLASS_NAMES, CLASSES, is_class_key, transposed};
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+use super::{
+    BOXES, CLASS_NAMES, CLASSES,
+    document::{Depth, Document},
+    is_class_key,
 };
-use serde_json::{Map, Value as Json};
-use std::fmt;
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
+
+/// Lists that do not hold classes, although they may have integers or texts.
+const OTHERS: [&str; 14] = [
+    "attributes",
+    "bbox_id",
+    "difficult",
+    "ignore",
+    "image_id",
+    "num_keypoints",
+    "occluded",
+    "pose",
+    "score",
+    "scores",
+    "supercategory",
+    "track_id",
+    "truncated",
+    "visibility",
+];
 
 /// Contents of a document's key, as far as they matter for classes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entries {
+#[derive(Debug, PartialEq)]
+pub(super) enum Entries {
     /// A list of whole numbers, with -1 for null.
     Numbers(Vec<i64>),
     /// A list of texts, with `None` for null and for an empty text.
@@ -25,82 +42,131 @@ pub enum Entries {
 
 /// The classes of a document's objects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ObjectClasses<'a> {
+pub struct ObjectClasses {
+    /// The number of boxes.
+    pub n_objects: usize,
     /// Keys of the lists of numbers, which are equal; empty if there are only texts, or nothing.
-    pub keys: Vec<&'a str>,
+    pub keys: Vec<String>,
     /// The number of each object; -1 for one without a class.
     pub numbers: Option<Vec<i64>>,
-    /// The names, and the key of their list.
-    pub names: Option<(&'a str, &'a [Option<String>])>,
+    /// The key of the list of names; empty without names.
+    pub names_key: String,
+    /// The name of each object.
+    pub names: Option<Vec<Option<String>>>,
+    /// Without numbers and names: lists that may be the classes under an unknown key, and others
+    /// next to them.
+    pub unknown: Vec<String>,
 }
 
-impl<'a> ObjectClasses<'a> {
-    /// Finds the classes among the lists of a document with `n_objects` boxes. Ignores lists with
-    /// keys that are not class keys.
+/// A list, its key, and its position.
+type Candidate<'a> = (usize, &'a str, &'a Entries);
+
+impl ObjectClasses {
+    /// Finds the classes in a document, an object of lists or a list of objects, of which nothing
+    /// else is checked. `None` for a document without boxes, and for any other text.
     ///
     /// # Errors
     /// A description of the fault: lists of another length, several candidates, or entries that are
     /// no classes.
-    pub fn find(lists: &'a [(String, Entries)], n_objects: usize) -> Result<Self, String> {
-        let find = |key: &str| lists.iter().find(|(name, _)| name == key);
-        for (name, entries) in [CLASSES, CLASS_NAMES].into_iter().filter_map(find) {
-            check(name, entries, n_objects)?;
+    #[must_use]
+    pub fn of(json: &[u8]) -> Option<Result<Self, String>> {
+        let document = Document::parse(json, Depth::Classes).ok()?;
+        Some(Self::find(document.others, document.n_boxes?))
+    }
+
+    /// Finds the classes among the lists of a document with `n_objects` boxes.
+    pub(super) fn find(
+        mut lists: Vec<(String, Entries)>,
+        n_objects: usize,
+    ) -> Result<Self, String> {
+        let (numbers, names) = chosen(&lists, n_objects)?;
+        let mut found = Self { n_objects, ..Self::default() };
+        if numbers.is_empty() && names.is_none() {
+            found.unknown = unknown(&lists, n_objects);
         }
-        let own = find(CLASSES).filter(|(_, entries)| matches!(entries, Entries::Numbers(_)));
-        let mut candidates = Vec::new();
-        for list in lists.iter().filter(|(name, _)| is_class_key(name)) {
-            let (name, entries) = list;
-            // If the standard key has the numbers, other lists may contain anything.
-            let is_list = !matches!(entries, Entries::NoList);
-            if is_list && own.is_none() {
-                check(name, entries, n_objects)?;
-            }
-            if is_list && entries.n_entries() == n_objects {
-                candidates.push(list);
-            }
-        }
-        let mut found = Self::default();
-        for (name, entries) in own.iter().copied().chain(candidates.iter().copied()) {
-            let Entries::Numbers(numbers) = entries else { continue };
-            match &found.numbers {
-                _ if own.is_some_and(|(own, _)| own != name) => {}
-                Some(others) if others != numbers => {
-                    let first = found.keys.first().copied().unwrap_or(CLASSES);
-                    return Err(ambiguous(first, name, CLASSES));
-                }
-                Some(_) if found.keys.contains(&name.as_str()) => {}
-                _ => {
-                    found.keys.push(name);
-                    found.numbers = Some(numbers.clone());
-                }
-            }
-        }
-        let texts = |(name, entries): &'a (String, Entries)| match entries {
-            Entries::Texts(names) => Some((name.as_str(), names.as_slice())),
-            _ => None,
+        let mut taken = |at: usize| {
+            lists.get_mut(at).map(|list| std::mem::replace(list, (String::new(), Entries::NoList)))
         };
-        found.names = find(CLASS_NAMES).and_then(texts);
-        if found.names.is_none() {
-            let mut texts = candidates.iter().copied().filter_map(texts);
-            found.names = texts.next();
-            if let Some((first, names)) = found.names
-                && let Some((other, _)) = texts.find(|(_, others)| *others != names)
-            {
-                return Err(ambiguous(first, other, CLASS_NAMES));
+        for (key, entries) in numbers.into_iter().filter_map(&mut taken) {
+            if let Entries::Numbers(numbers) = entries {
+                found.keys.push(key);
+                found.numbers.get_or_insert(numbers);
             }
         }
-        if n_objects > 0 && found.numbers.is_none() && found.names.is_none() {
-            let unfit = find(CLASSES).into_iter().chain(candidates.iter().copied());
-            let mut unfit = unfit.filter(|(_, it)| matches!(it, Entries::Others(_)));
-            if let Some((name, _)) = unfit.next() {
-                return Err(format!(
-                    "its classes, `{name}`, are neither whole numbers nor texts: give each class a \
-                     number, in a list `{CLASSES}`"
-                ));
-            }
+        if let Some((key, Entries::Texts(names))) = names.and_then(taken) {
+            (found.names_key, found.names) = (key, Some(names));
         }
         Ok(found)
     }
+}
+
+/// Chooses the lists with the numbers, and the one with the names.
+fn chosen(
+    lists: &[(String, Entries)],
+    n_objects: usize,
+) -> Result<(Vec<usize>, Option<usize>), String> {
+    let all = || lists.iter().enumerate().map(|(at, (name, entries))| (at, &**name, entries));
+    let find = |key: &str| all().find(|(_, name, _)| *name == key);
+    for (_, name, entries) in [CLASSES, CLASS_NAMES].into_iter().filter_map(find) {
+        check(name, entries, n_objects)?;
+    }
+    let own = find(CLASSES).filter(|(.., entries)| matches!(entries, Entries::Numbers(_)));
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    for (at, name, entries) in all().filter(|(_, name, _)| is_class_key(name)) {
+        // If the standard key has the numbers, other lists may contain anything.
+        let is_list = !matches!(entries, Entries::NoList);
+        if is_list && own.is_none() {
+            check(name, entries, n_objects)?;
+        }
+        if is_list && entries.n_entries() == n_objects {
+            candidates.push((at, name, entries));
+        }
+    }
+    let is_number = |list: &Candidate<'_>| matches!(list.2, Entries::Numbers(_));
+    let is_own = |list: &Candidate<'_>| own.is_none_or(|(_, own, _)| own == list.1);
+    let numbers = candidates.iter().copied().filter(is_number).filter(is_own);
+    let numbers: Vec<Candidate<'_>> = numbers.collect();
+    if let Some((_, first, entries)) = numbers.first()
+        && let Some((_, other, _)) = numbers.iter().find(|(.., others)| others != entries)
+    {
+        return Err(ambiguous(first, other, CLASSES));
+    }
+    let is_text = |list: &Candidate<'_>| matches!(list.2, Entries::Texts(_));
+    let mut names = find(CLASS_NAMES).filter(is_text);
+    if names.is_none() {
+        let mut texts = candidates.iter().copied().filter(is_text);
+        names = texts.next();
+        if let Some((_, first, entries)) = names
+            && let Some((_, other, _)) = texts.find(|(.., others)| *others != entries)
+        {
+            return Err(ambiguous(first, other, CLASS_NAMES));
+        }
+    }
+    if n_objects > 0 && numbers.is_empty() && names.is_none() {
+        let unfit = find(CLASSES).into_iter().chain(candidates.iter().copied());
+        let mut unfit = unfit.filter(|(.., it)| matches!(it, Entries::Others(_)));
+        if let Some((_, name, _)) = unfit.next() {
+            return Err(format!(
+                "its classes, `{name}`, are neither whole numbers nor texts: give each class a \
+                 number, in a list `{CLASSES}`"
+            ));
+        }
+    }
+    Ok((numbers.into_iter().map(|(at, ..)| at).collect(), names.map(|(at, ..)| at)))
+}
+
+/// Returns the lists that may be the classes, or nothing if all of them are known to be none.
+fn unknown(lists: &[(String, Entries)], n_objects: usize) -> Vec<String> {
+    let may_be_classes = |(_, entries): &&(String, Entries)| {
+        n_objects > 0
+            && entries.n_entries() == n_objects
+            && matches!(entries, Entries::Numbers(_) | Entries::Texts(_))
+    };
+    let names: Vec<&str> = lists.iter().filter(may_be_classes).map(|(name, _)| &**name).collect();
+    if names.iter().all(|name| OTHERS.contains(name)) {
+        return Vec::new();
+    }
+    names.into_iter().map(str::to_owned).collect()
 }
 
 fn check(name: &str, entries: &Entries, n_objects: usize) -> Result<(), String> {
@@ -118,76 +184,6 @@ fn ambiguous(first: &str, other: &str, key: &str) -> String {
     format!(
         "`{first}` and `{other}` could both be the classes, and differ: call the one that is `{key}`"
     )
-}
-
-/// The possible class lists of a document of objects.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClassLists {
-    /// The number of boxes; `None` for a document without a list of boxes.
-    n_objects: Option<usize>,
-    lists: Vec<(String, Entries)>,
-}
-
-impl ClassLists {
-    /// Finds boxes and classes in a document, an object of lists or a list of objects. `None` for a
-    /// document without boxes, and for any other text.
-    #[must_use]
-    pub fn of(json: &[u8]) -> Option<Self> {
-        serde_json::from_slice(json).ok().filter(|found: &Self| found.n_objects.is_some())
-    }
-
-    /// Returns the number of boxes.
-    #[must_use]
-    pub fn n_objects(&self) -> usize {
-        self.n_objects.unwrap_or_default()
-    }
-
-    /// Returns the classes of its objects.
-    ///
-    /// # Errors
-    /// Those of [`ObjectClasses::find`].
-    pub fn classes(&self) -> Result<ObjectClasses<'_>, String> {
-        ObjectClasses::find(&self.lists, self.n_objects())
-    }
-}
-
-impl<'de> Deserialize<'de> for ClassLists {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = ClassLists;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of lists, or a list of objects")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ClassLists, A::Error> {
-                let mut objects = Vec::new();
-                while let Some(object) = list.next_element::<Map<String, Json>>()? {
-                    objects.push(Json::Object(object));
-                }
-                let lists = Json::Object(transposed([], objects));
-                ClassLists::deserialize(lists).map_err(A::Error::custom)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ClassLists, A::Error> {
-                let mut found = ClassLists::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    if key == BOXES {
-                        let boxes = map.next_value::<Option<Vec<IgnoredAny>>>()?;
-                        found.n_objects = boxes.map(|boxes| boxes.len());
-                    } else if key == CLASS_NAMES || is_class_key(&key) {
-                        let entries = map.next_value::<Option<Entries>>()?;
-                        found.lists.extend(entries.map(|entries| (key, entries)));
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(found)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }
 
 /// A possible list, and a possible class entry.
@@ -220,8 +216,7 @@ impl Entry {
 
 impl Entries {
     /// Returns the number of entries; 1 for a value that is no list.
-    #[must_use]
-    pub fn n_entries(&self) -> usize {
+    pub(super) fn n_entries(&self) -> usize {
         match self {
             Self::Numbers(numbers) => numbers.len(),
             Self::Texts(texts) => texts.len(),
@@ -257,14 +252,13 @@ impl<'de> Deserialize<'de> for Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::ClassLists;
+    use super::ObjectClasses;
 
     /// Summarises the numbers, their keys and the names.
     fn found(json: &str) -> Result<String, String> {
-        let lists = ClassLists::of(json.as_bytes()).ok_or("no objects")?;
-        let classes = lists.classes()?;
-        let names =
-            classes.names.map(|(key, names)| (key, names.iter().flatten().collect::<Vec<_>>()));
+        let classes = ObjectClasses::of(json.as_bytes()).ok_or("no objects")??;
+        let names = classes.names.map(|names| names.into_iter().flatten().collect::<Vec<_>>());
+        let names = names.map(|names| (classes.names_key, names));
         Ok(format!("{:?} {:?} {names:?}", classes.keys, classes.numbers))
     }
 

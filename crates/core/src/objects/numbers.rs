@@ -45,11 +45,11 @@ impl ClassNumbers {
     /// A description of the fault: a class that is not in the list, or an ambiguous number.
     pub fn of_object<'a>(
         &'a self,
-        found: &ObjectClasses<'_>,
+        found: &ObjectClasses,
         at: usize,
     ) -> Result<NumberedClass<'a>, String> {
         let n = self.names.len();
-        let name = found.names.and_then(|(_, names)| names.get(at)?.as_ref());
+        let name = found.names.as_ref().and_then(|names| names.get(at)?.as_ref());
         let number = found.numbers.as_ref().and_then(|numbers| numbers.get(at)).copied();
         match (name, number.unwrap_or(-1)) {
             (Some(name), _) => match self.numbers.get_key_value(name) {

@@ -1,12 +1,15 @@
 //! The fields of one row that follow its image.
-use super::{Annotations, ObjectOptions, Objects, Role, RowGeometry, placement::Nearest};
+use super::{
+    ObjectOptions, Objects, Role, RowGeometry, classes::category, objects::in_row,
+    placement::Nearest,
+};
 use crate::{
     decoding::{DecodeOptions, decode, upright_size},
     fields::{FieldValue, Fields, RowValues},
     transform::{Crop, DType, Geometry, Key, Layout, Output, Renderer},
 };
 use fdconvert_codec::{Decoder, Levels, is_gray16, orient, orientation};
-use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value};
+use fdconvert_core::{Encoded, Error, Pixels, Result, Turn, Value, objects::Annotations};
 
 /// Geometry and objects of a row with a field that follows the image.
 #[derive(Debug, Clone)]
@@ -105,10 +108,14 @@ impl Follower {
                 (Value::Image(image), _) => self.image(decoder, &named, image, leader)?,
                 (Value::Json(json), Role::Objects) => {
                     if let Some(options) = &self.options.objects {
-                        let (segmentations, classes) = (options.segmentations, fields.classes());
-                        let objects = Annotations::numbered(json, segmentations, classes)
-                            .and_then(|objects| leader.in_frame(objects, orient))
-                            .and_then(|objects| objects.shown((&geometry, &self.nearest), options));
+                        let objects = Annotations::parse(json, options.segmentations).and_then(
+                            |mut objects| {
+                                let classes = std::mem::take(&mut objects.classes);
+                                objects.classes.numbers = category(classes, fields.classes())?;
+                                let objects = leader.in_frame(objects, orient)?;
+                                in_row(objects, (&geometry, &self.nearest), options)
+                            },
+                        );
                         followed.objects = Some(objects.map_err(|what| named.error(&what))?);
                     }
                     Value::Json(json.clone())

@@ -4,9 +4,8 @@
 //! roles        the requested fields that follow, each with its role
 //! placement    Geometry, size of the image -> place of its pixels (RowGeometry), and the nearest
 //!              one for each pixel of the row (Nearest)
-//! document     the JSON of a sample's objects: its lists, and the one that holds the classes
-//! annotations  the checked contents of the document
-//! objects      the same in the pixels of the row, and the objects of all rows of a batch
+//! classes      the class numbers of a sample's objects
+//! objects      the objects in the pixels of the row, and those of all rows of a batch
 //! runs         masks of objects as run lengths, by the same nearest neighbour
 //! follower     combines them for one row; each decoding thread has one
 //! ```
@@ -16,15 +15,13 @@
 //!
 //! Deliberately absent: augmentation of the colours of further images, and normalisation.
 
-mod annotations;
-mod document;
+mod classes;
 mod follower;
 mod objects;
 mod placement;
 mod roles;
 mod runs;
 
-pub use annotations::Annotations;
 pub(crate) use follower::{FollowOptions, Followed, Follower, Leader};
 pub use objects::{Keypoints, ObjectOptions, Objects, Polygons};
 pub use placement::RowGeometry;

@@ -1,6 +1,6 @@
 //! Objects in pixels of their rows.
-use super::{Annotations, RowGeometry, RunLengthMasks, placement::Nearest};
-use fdconvert_core::{Error, Result, RunLengths};
+use super::{RowGeometry, RunLengthMasks, placement::Nearest};
+use fdconvert_core::{Error, Result, RunLengths, objects::Annotations};
 
 /// Choice of the field with the objects of a sample's image, and their treatment.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,59 +119,57 @@ impl Default for Polygons {
     }
 }
 
-impl Annotations {
-    /// Transforms the objects to a row; the result has this one row.
-    ///
-    /// # Errors
-    /// The reason why they cannot be shown: a number of keypoints that does not fit the exchange,
-    /// or masks that do not fit the image.
-    pub(super) fn shown(
-        self,
-        (row, nearest): (&RowGeometry, &Nearest),
-        options: &ObjectOptions,
-    ) -> Result<Objects, String> {
-        let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
-        let [x_scale, y_scale] =
-            self.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
-        let moved = Moved { row, scale: [x_scale, y_scale] };
-        let boxes: Vec<_> = self.boxes.iter().map(|it| moved.bounding_box(*it)).collect();
-        let kept: Vec<bool> = boxes
-            .iter()
-            .map(|[left, top, right, bottom]| {
-                let smallest = (right - left).min(bottom - top);
-                smallest >= options.min_box && smallest > 0.0
-            })
-            .collect();
-        let n_kept = kept.iter().filter(|is| **is).count();
-        let keypoints = match self.keypoints {
-            Some(lists) => Some(moved.keypoints(&only(lists, &kept), &options.keypoint_flip)?),
-            None => None,
-        };
-        let run_lengths = match self.run_lengths {
-            Some(masks) => {
-                if self.size.is_none() {
-                    check_size(&masks, row.source)?;
-                }
-                Some(RunLengthMasks::of_row(&only(masks, &kept), nearest, row.source)?)
-            }
-            None => None,
-        };
-        Ok(Objects {
-            offsets: vec![0, n_kept as i64],
-            boxes: only(boxes, &kept),
-            category: self
-                .category
-                .map_or_else(|| vec![-1; n_kept], |category| only(category, &kept)),
-            area: self.area.map(|it| only(it, &kept).into_iter().map(|it| it as f32).collect()),
-            iscrowd: self.iscrowd.map(|flags| only(flags, &kept)),
-            id: self.id.map(|ids| only(ids, &kept)),
-            keypoints,
-            polygons: self.polygons.map(|polygons| moved.polygons(&only(polygons, &kept))),
-            run_lengths,
+/// Transforms objects to a row; the result has this one row.
+///
+/// # Errors
+/// The reason why they cannot be shown: a number of keypoints that does not fit the exchange,
+/// or masks that do not fit the image.
+pub(super) fn in_row(
+    objects: Annotations,
+    (row, nearest): (&RowGeometry, &Nearest),
+    options: &ObjectOptions,
+) -> Result<Objects, String> {
+    let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
+    let [x_scale, y_scale] =
+        objects.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
+    let moved = Moved { row, scale: [x_scale, y_scale] };
+    let boxes: Vec<_> = objects.boxes.iter().map(|it| moved.bounding_box(*it)).collect();
+    let kept: Vec<bool> = boxes
+        .iter()
+        .map(|[left, top, right, bottom]| {
+            let smallest = (right - left).min(bottom - top);
+            smallest >= options.min_box && smallest > 0.0
         })
-    }
+        .collect();
+    let n_kept = kept.iter().filter(|is| **is).count();
+    let keypoints = match objects.keypoints {
+        Some(lists) => Some(moved.keypoints(&only(lists, &kept), &options.keypoint_flip)?),
+        None => None,
+    };
+    let run_lengths = match objects.run_lengths {
+        Some(masks) => {
+            if objects.size.is_none() {
+                check_size(&masks, row.source)?;
+            }
+            Some(RunLengthMasks::of_row(&only(masks, &kept), nearest, row.source)?)
+        }
+        None => None,
+    };
+    Ok(Objects {
+        offsets: vec![0, n_kept as i64],
+        boxes: only(boxes, &kept),
+        category: match objects.classes.numbers {
+            Some(numbers) => only(numbers, &kept),
+            None => vec![-1; n_kept],
+        },
+        area: objects.area.map(|it| only(it, &kept).into_iter().map(|it| it as f32).collect()),
+        iscrowd: objects.iscrowd.map(|flags| only(flags, &kept)),
+        id: objects.id.map(|ids| only(ids, &kept)),
+        keypoints,
+        polygons: objects.polygons.map(|polygons| moved.polygons(&only(polygons, &kept))),
+        run_lengths,
+    })
 }
-
 /// Refuses masks of another size than the image, because they consist of its pixels.
 fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Result<(), String> {
     match masks.iter().flatten().map(RunLengths::size).find(|size| *size != [height, width]) {

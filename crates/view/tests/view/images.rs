@@ -134,6 +134,24 @@ fn masks_are_coloured_and_nothing_is_transparent() {
     assert!(said.contains("channel"), "{said}");
 }
 
+/// Tables often have lists of objects, under any name, with classes that are texts.
+#[test]
+fn a_list_of_objects_is_found_and_its_classes_are_shown() {
+    let objects = br#"[{"bbox":[0,0,2,2],"label":"kite"},{"bbox":[1,1,1,1],"label":null}]"#;
+    let values = vec![
+        Value::Image(fixtures::png(8, 6, 1)),
+        Value::Json(b"[[1, 2]]".to_vec().into()),
+        Value::Json(objects.to_vec().into()),
+    ];
+    let fields = vec![("image", Kind::Image), ("pairs", Kind::Json), ("digits", Kind::Json)];
+    let viewer = Viewer::of_samples(Memory::new(fields, vec![sample("a", values)]));
+    let document = viewer.json("api/sample/0");
+    let items = document["objects"]["items"].as_array().unwrap();
+    assert_eq!(items[0]["box"], json!([0.0, 0.0, 2.0, 2.0]));
+    assert_eq!((&items[0]["class"], &items[0]["name"]), (&json!(null), &json!("kite")));
+    assert_eq!(items[1]["name"], json!(null));
+}
+
 #[test]
 fn a_batch_is_that_of_the_loader() {
     let folder = tempfile::tempdir().unwrap();

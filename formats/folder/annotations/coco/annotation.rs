@@ -5,8 +5,10 @@ use super::{
     shapes,
     unpacked::Key,
 };
-use crate::folder::annotations::lists::{number, numbers};
-use fdconvert_core::StoredRunLengths;
+use fdconvert_core::{
+    StoredRunLengths,
+    objects::{number, numbers},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, IgnoredAny, MapAccess, Visitor},

@@ -1,11 +1,11 @@
 //! Annotations of objects, and the documents made from them.
 use super::{annotation::Annotation, id::Id, shapes};
-use crate::folder::annotations::{
-    Notice, Photo,
-    lists::{List, document, numbers},
-};
+use crate::folder::annotations::{Notice, Photo};
 use bytes::Bytes;
-use fdconvert_core::{Remark, Turn};
+use fdconvert_core::{
+    Remark, Turn,
+    objects::{List, numbers, written},
+};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// Annotations of objects. The text of the file stays in memory, and the documents of samples are
@@ -99,7 +99,7 @@ impl Objects {
         }
         let notices =
             frame.map_or(Ok(Vec::new()), |(frame, photo)| frame.check(&corners, photo))?;
-        Ok((document(size, &lists.of(self.has)), notices))
+        Ok((written(size, lists.of(self.has)), notices))
     }
 
     /// Checks an annotation; the error completes a sentence that names it.
@@ -193,19 +193,18 @@ impl Lists {
         self.id.push(&object.id.unwrap_or(-1));
     }
 
-    fn of(self, has: Has) -> Vec<List> {
-        let lists = [
-            (true, self.bbox),
-            (true, self.category),
-            (true, self.category_name),
-            (has.category_id, self.category_id),
-            (has.area, self.area),
-            (has.iscrowd, self.iscrowd),
-            (has.segmentation, self.segmentation),
-            (has.keypoints, self.keypoints),
-            (has.id, self.id),
-        ];
-        lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect()
+    fn of(self, has: Has) -> [Option<List>; 9] {
+        [
+            Some(self.bbox),
+            Some(self.category),
+            Some(self.category_name),
+            has.category_id.then_some(self.category_id),
+            has.area.then_some(self.area),
+            has.iscrowd.then_some(self.iscrowd),
+            has.segmentation.then_some(self.segmentation),
+            has.keypoints.then_some(self.keypoints),
+            has.id.then_some(self.id),
+        ]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Polygons, run lengths and keypoints: their bounding boxes, and how they turn.
 use super::entries::parsed;
-use crate::folder::annotations::lists::{around, numbers};
-use fdconvert_core::{RunLengths, StoredRunLengths, Turn};
+use crate::folder::annotations::lists::around;
+use fdconvert_core::{RunLengths, StoredRunLengths, Turn, objects::numbers};
 use serde::{
     Deserialize,
     de::{Deserializer, Error as _, SeqAccess, Visitor},

@@ -3,16 +3,16 @@ mod xml;
 
 pub(super) use xml::parse;
 
-use super::{
-    Annotated, Made, Notice, Photo, files,
-    lists::{List, document, keys, number},
-};
+use super::{Annotated, Made, Notice, Photo, files, lists::keys};
 use crate::folder::{
     Folder,
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{FieldSpec, Kind, Remark, Result, Schema};
+use fdconvert_core::{
+    FieldSpec, Kind, Remark, Result, Schema,
+    objects::{List, number, written},
+};
 use fdconvert_storage::read_file;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -196,19 +196,17 @@ impl Voc {
             pose.push(&object.pose.as_deref().unwrap_or_default());
         }
         let lists = [
-            (true, bbox),
-            (true, category),
-            (true, category_name),
-            (self.has.difficult, difficult),
-            (self.has.truncated, truncated),
-            (self.has.occluded, occluded),
-            (self.has.pose, pose),
+            Some(bbox),
+            Some(category),
+            Some(category_name),
+            self.has.difficult.then_some(difficult),
+            self.has.truncated.then_some(truncated),
+            self.has.occluded.then_some(occluded),
+            self.has.pose.then_some(pose),
         ];
-        let lists: Vec<List> =
-            lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
         let notices =
             found.map_or(Ok(Vec::new()), |(frame, photo)| frame.check(&corners, photo))?;
-        Ok((document(size, &lists), notices))
+        Ok((written(size, lists), notices))
     }
 }
 

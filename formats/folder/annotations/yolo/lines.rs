@@ -1,7 +1,9 @@
 //! Lines of a YOLO text file: a class, and shares of the image's width and height.
-use crate::folder::annotations::lists::{List, document, number};
 use bytes::Bytes;
-use fdconvert_core::Turn;
+use fdconvert_core::{
+    Turn,
+    objects::{List, number, written},
+};
 use serde_json::Number;
 
 /// Shares may exceed the image by this much, as in Ultralytics.
@@ -80,15 +82,13 @@ impl Lines {
         let mut polygons = objects.iter().map(|object| &object.polygon).filter(|it| !it.is_empty());
         let may_be_keypoints = polygons.clone().any(|numbers| may_be_keypoints(numbers));
         let lists = [
-            (true, bbox),
-            (true, category),
-            (self.names.is_some(), category_name),
-            (polygons.next().is_some(), segmentation),
-            (self.keypoints.is_some(), keypoints),
+            Some(bbox),
+            Some(category),
+            self.names.is_some().then_some(category_name),
+            polygons.next().is_some().then_some(segmentation),
+            self.keypoints.is_some().then_some(keypoints),
         ];
-        let lists: Vec<List> =
-            lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
-        Ok(Document { text: document(Some(size), &lists), corners, may_be_keypoints })
+        Ok(Document { text: written(Some(size), lists), corners, may_be_keypoints })
     }
 
     fn name(&self, class: u32) -> Option<&str> {

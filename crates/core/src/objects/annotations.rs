@@ -7,15 +7,12 @@
 //! ```
 //!
 //! The lists have equal length, and all except `bbox` may be missing; a list of objects with these
-//! keys is equivalent. `document` finds the lists and decides which of them holds the classes. The
-//! bytes come from outside, so that everything is checked.
-use super::document::{Document, Flag};
-use fdconvert_core::{RunLengths, StoredRunLengths, Turn, objects::ClassNumbers};
-use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+//! keys is equivalent. The bytes come from outside, so that everything is checked.
+use super::{
+    BOXES, ObjectClasses,
+    document::{Depth, Document, Flag, Segmentation},
 };
-use std::fmt;
+use crate::{RunLengths, Turn};
 
 /// Annotations of the objects in an image, in pixels of an image of `size`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,8 +21,8 @@ pub struct Annotations {
     pub size: Option<[f64; 2]>,
     /// Left, top, width and height.
     pub boxes: Vec<[f64; 4]>,
-    /// Class numbers.
-    pub category: Option<Vec<i64>>,
+    /// Numbers and names of the classes.
+    pub classes: ObjectClasses,
     /// Areas of the objects in pixels, as stored.
     pub area: Option<Vec<f64>>,
     /// 1 for a group of objects that are not annotated separately.
@@ -49,71 +46,63 @@ const MAX_COORDINATE: f64 = 1e9;
 
 impl Annotations {
     /// Parses a document, with segmentations only if `segmentations`. `null`, and a document with
-    /// only empty lists, mean an image without objects. Objects without a possible class have none.
+    /// only empty lists, mean an image without objects.
     ///
     /// # Errors
     /// A description of the error: text that is not such a document, lists of different lengths,
-    /// classes that are texts or in a list that is not known for one, numbers that are not finite
-    /// or not coordinates, and run lengths that do not add up or have another size.
+    /// several lists that could be the classes, numbers that are not finite or not coordinates, and
+    /// run lengths that do not add up or have another size.
     pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
-        Self::numbered(json, segmentations, None)
-    }
-
-    /// Parses a document with the class numbers of a list.
-    ///
-    /// # Errors
-    /// The errors of [`parse`](Self::parse), and a class that is not in the list.
-    pub(crate) fn numbered(
-        json: &[u8],
-        segmentations: bool,
-        classes: Option<&ClassNumbers>,
-    ) -> Result<Self, String> {
         if json.len() > MAX_BYTES {
             return Err(format!("{} bytes of JSON, more than {MAX_BYTES}", json.len()));
         }
-        if segmentations {
-            let (found, segmentations) = Self::of(Document::<Segmentation>::parse(json)?, classes)?;
-            let shapes = segmentations.map(shapes).transpose()?;
-            let (polygons, run_lengths) = shapes.unzip();
-            let run_lengths = run_lengths.filter(|masks| masks.iter().any(Option::is_some));
-            Self { polygons, run_lengths, ..found }.checked()
-        } else {
-            Self::of(Document::<IgnoredAny>::parse(json)?, classes)?.0.checked()
+        let depth = if segmentations { Depth::Shapes } else { Depth::Boxes };
+        let document = Document::parse(json, depth)
+            .map_err(|error| format!("its JSON cannot be read: {error}"))?;
+        let n_objects = document.n_boxes.unwrap_or_default();
+        if document.n_boxes.is_none() {
+            let mut lens: Vec<(&str, usize)> = document.lens().collect();
+            lens.extend(document.others.iter().map(|(name, list)| (&**name, list.n_entries())));
+            lens.retain(|(_, len)| *len > 0);
+            let keys: Vec<&str> = lens.into_iter().map(|(name, _)| name).collect();
+            if !keys.is_empty() {
+                return Err(format!("it has no `{BOXES}`, only `{}`", keys.join("`, `")));
+            }
         }
-    }
-
-    /// Parses everything except the segmentations, and returns these separately.
-    fn of<S>(
-        mut document: Document<S>,
-        classes: Option<&ClassNumbers>,
-    ) -> Result<(Self, Option<Vec<S>>), String> {
-        let category = document.classes(classes)?;
-        let flag = |flag: &Flag| match *flag {
-            Flag::Bool(is) => i64::from(is),
-            Flag::Int(flag) => flag,
-            Flag::None => 0,
-        };
+        let other_len = document.lens().find(|(_, len)| *len != n_objects);
+        if let Some((name, len)) = other_len {
+            return Err(format!("`{name}` has {len} entries for {n_objects} of `{BOXES}`"));
+        }
         let or_unknown =
             |ids: Vec<Option<i64>>| ids.into_iter().map(|id| id.unwrap_or(-1)).collect();
         let or_nan = |areas: Vec<Option<f64>>| {
             areas.into_iter().map(|area| area.unwrap_or(f64::NAN)).collect()
         };
+        let flag = |flag: &Flag| match *flag {
+            Flag::Bool(is) => i64::from(is),
+            Flag::Int(flag) => flag,
+            Flag::None => 0,
+        };
+        let (polygons, run_lengths) = document.segmentation.map(shapes).transpose()?.unzip();
         let found = Self {
             size: document.size,
-            boxes: document.boxes(),
-            category,
+            classes: ObjectClasses::find(document.others, n_objects)?,
+            boxes: document.bbox.unwrap_or_default(),
             area: document.area.map(or_nan),
             iscrowd: document.iscrowd.map(|flags| flags.iter().map(flag).collect()),
             id: document.id.map(or_unknown),
             keypoints: document.keypoints.map(keypoints).transpose()?,
-            polygons: None,
-            run_lengths: None,
+            polygons,
+            run_lengths: run_lengths.filter(|masks| masks.iter().any(Option::is_some)),
         };
-        Ok((found, document.segmentation))
+        found.checked()
     }
 
     /// Transforms the objects to the coordinates of the turned image.
-    pub(super) fn turned(mut self, turn: Turn) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// The errors of [`Turn::run_lengths`].
+    pub fn turned(mut self, turn: Turn) -> Result<Self, String> {
         self.size = Some(turn.after());
         self.boxes.iter_mut().for_each(|bbox| *bbox = turn.bbox(*bbox));
         for point in self.keypoints.iter_mut().flatten().flatten().filter(|it| **it != [0.0; 3]) {
@@ -177,11 +166,6 @@ fn keypoints(lists: Vec<Option<Vec<f64>>>) -> Result<Vec<Vec<[f64; 3]>>, String>
     each.collect()
 }
 
-enum Segmentation {
-    Polygons(Vec<Vec<f64>>),
-    RunLengths(StoredRunLengths),
-}
-
 type Shapes = (Vec<Vec<Vec<[f64; 2]>>>, Vec<Option<RunLengths>>);
 
 /// Separates the polygons and the run lengths of the objects.
@@ -205,37 +189,6 @@ fn shapes(segmentations: Vec<Segmentation>) -> Result<Shapes, String> {
     each.collect()
 }
 
-impl<'de> Deserialize<'de> for Segmentation {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Segmentation;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("polygons or run lengths")
-            }
-
-            fn visit_unit<E>(self) -> Result<Segmentation, E> {
-                Ok(Segmentation::Polygons(Vec::new()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut lists: A) -> Result<Segmentation, A::Error> {
-                let mut polygons = Vec::new();
-                while let Some(polygon) = lists.next_element()? {
-                    polygons.push(polygon);
-                }
-                Ok(Segmentation::Polygons(polygons))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Segmentation, A::Error> {
-                let stored = StoredRunLengths::deserialize(MapAccessDeserializer::new(map));
-                stored.map(Segmentation::RunLengths)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Annotations;
@@ -252,7 +205,8 @@ mod tests {
         let found = Annotations::parse(json, true).unwrap();
         assert_eq!(found.size, Some([640.0, 480.0]));
         assert_eq!(found.boxes, [[1.0, 2.0, 3.0, 4.0], [5.5, 6.0, 7.0, 8.0]]);
-        assert_eq!((found.category, found.id), (Some(vec![3, -1]), Some(vec![9, 10])));
+        assert_eq!((found.classes.numbers, found.id), (Some(vec![3, -1]), Some(vec![9, 10])));
+        assert_eq!(found.classes.names, Some(vec![Some("a".into()), None]));
         assert_eq!((found.area, found.iscrowd), (Some(vec![12.0, 1.5]), Some(vec![0, 1])));
         assert_eq!(found.keypoints, Some(vec![vec![[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]], vec![]]));
         let triangle = vec![[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]];
