@@ -27,7 +27,7 @@ mod of_splits;
 mod shards;
 #[cfg(any(feature = "wds", feature = "parquet"))]
 mod sidecars;
-#[cfg(any(feature = "wds", feature = "zip"))]
+#[cfg(any(feature = "wds", feature = "parquet", feature = "zip"))]
 mod tar;
 #[cfg(any(feature = "wds", feature = "zip"))]
 mod tarball;

@@ -105,21 +105,12 @@ impl Format for Parquet {
 
 /// Returns whether a list of sidecars contains the only one supported.
 fn has_croissant(list: &str) -> Result<bool> {
-    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    match words[..] {
-        ["none"] => return Ok(false),
-        ["croissant"] => return Ok(true),
-        _ => {}
-    }
-    let what = match words.iter().find(|word| !["croissant", "none"].contains(word)) {
-        Some(&word @ ("card" | "hf")) => format!(
+    if let Some(word) = list.split(',').map(str::trim).find(|word| ["card", "hf"].contains(word)) {
+        let what = format!(
             "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
              Parquet file in the file; leave it out"
-        ),
-        Some(word) => format!(
-            "unknown `{word}`; expected one of croissant, none, which Parquet files can have"
-        ),
-        None => "either `none`, or `croissant`".to_owned(),
-    };
-    Err(Error::usage(option::SIDECARS, what))
+        );
+        return Err(Error::usage(option::SIDECARS, what));
+    }
+    Ok(sidecars::chosen(list, FORMAT)?.contains(&"croissant"))
 }

@@ -16,7 +16,7 @@ mod cache;
 mod cell;
 mod columns;
 #[cfg(feature = "write")]
-mod croissant;
+mod description;
 mod details;
 mod features;
 mod file;

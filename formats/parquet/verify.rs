@@ -20,7 +20,7 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
             ranges(part, index, &mut problems);
         }
         #[cfg(feature = "write")]
-        problems.extend(super::croissant::problem(reader, part));
+        problems.extend(super::description::problem(reader, part));
         if problems.len() >= MAX_LISTED {
             let what = "there may be more problems: not all files were checked";
             problems.push(Error::corrupt(FORMAT, &*reader.path, 0, what));

@@ -1,6 +1,5 @@
 use super::{
     ParquetReader,
-    croissant::{self, Described},
     features::{self, Features},
     group::{cells, write},
     layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
@@ -11,6 +10,7 @@ use super::{
 use crate::{
     index::{Builder, ImageFacts, Meta, Range, Region},
     shards::existing::complete_file,
+    sidecars::croissant::{self, Described},
 };
 use ::parquet::{
     errors::ParquetError,

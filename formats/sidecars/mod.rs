@@ -1,19 +1,119 @@
-//! Files for other readers next to datasets, as far as formats share them.
+//! Files for other readers next to datasets, one file for each kind, and the table of all.
+//!
+//! They are pure functions from a finished dataset to bytes, and depend on no clock or machine. A
+//! format hands over what it knows: [`Shards`], or [`Described`](croissant::Described) for a table.
 
 #[cfg(feature = "write")]
+mod card;
+#[cfg(feature = "write")]
 pub(crate) mod croissant;
+#[cfg(feature = "write")]
+mod dali;
+#[cfg(feature = "write")]
+mod energon;
+#[cfg(feature = "write")]
+mod hf;
+#[cfg(feature = "write")]
+mod img2dataset;
+#[cfg(feature = "write")]
+mod shards;
+#[cfg(all(test, feature = "write"))]
+mod tests;
+#[cfg(feature = "write")]
+mod timm;
+#[cfg(feature = "write")]
+mod wids;
 
-use fdconvert_core::{FormatOption, OptionKind};
+use fdconvert_core::{Error, FormatOption, OptionKind, Result, option};
+#[cfg(feature = "write")]
+pub(crate) use shards::{Output, ShardFile, Shards, Visit, files};
 
-/// The option that selects them: the same for all formats that have it.
-pub(crate) const OPTION: FormatOption = FormatOption {
-    name: "sidecars",
-    kind: OptionKind::Text("LIST"),
-    help: "Files for other readers, next to tar shards: fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset, or none [default: fdx,dali,wids]; next to a Parquet file: croissant, or none [default: none]",
-};
+/// A kind of sidecar.
+struct Sidecar {
+    /// The name in the option.
+    name: &'static str,
+    reader: &'static str,
+    /// The formats that write it.
+    formats: &'static [&'static str],
+    /// Makes the files next to shards, in a fixed order; `None` for the index, which is made with
+    /// its shard.
+    #[cfg(feature = "write")]
+    files: Option<shards::Files>,
+}
+
+/// Declares the kinds, in the order of their files, and the option.
+macro_rules! table {
+    ($($name:literal, $reader:literal, $formats:expr, $files:expr;)*) => {
+        const TABLE: &[Sidecar] = &[$(Sidecar {
+            name: $name,
+            reader: $reader,
+            formats: &$formats,
+            #[cfg(feature = "write")]
+            files: $files,
+        }),*];
+
+        /// The option that selects them: the same for all formats that have it.
+        pub(crate) const OPTION: FormatOption = FormatOption {
+            name: "sidecars",
+            kind: OptionKind::Text("LIST"),
+            help: concat!(
+                "Files for other readers, next to tar shards: ",
+                $($name, ", ",)*
+                "or none [default: fdx,dali,wids]; next to a Parquet file: croissant, or none \
+                 [default: none]"
+            ),
+        };
+    };
+}
+
+// Name, reader, formats, and the function that makes the files.
+table! {
+    "fdx", "fdconvert", ["wds"], None;
+    "dali", "NVIDIA DALI", ["wds"], Some(dali::files);
+    "wids", "wids", ["wds"], Some(wids::files);
+    "timm", "timm", ["wds"], Some(timm::files);
+    "hf", "Hugging Face datasets", ["wds"], Some(hf::files);
+    "card", "Hugging Face datasets", ["wds"], Some(card::files);
+    "croissant", "mlcroissant", ["wds", "parquet"], Some(croissant::shards::files);
+    "energon", "Megatron Energon", ["wds"], Some(energon::files);
+    "img2dataset", "tools of img2dataset", ["wds"], Some(img2dataset::files);
+}
+
+/// Parses the option of a format: the names of its sidecars, in the order of the table.
+///
+/// # Errors
+/// `Usage` for a name that the format does not write, and for names that exclude each other.
+pub(crate) fn chosen(list: &str, format: &str) -> Result<Vec<&'static str>> {
+    let wrong = |what: String| Err(Error::usage(option::SIDECARS, what));
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let own = TABLE.iter().filter(|it| it.formats.contains(&format)).map(|it| it.name);
+    let own: Vec<&'static str> = own.collect();
+    if let Some(word) = words.iter().find(|word| **word != "none" && !own.contains(word)) {
+        let known = own.join(", ");
+        return wrong(match TABLE.iter().find(|it| it.name == *word) {
+            Some(it) => format!(
+                "`{word}` is for {}, and only {} writes it; expected one of {known}, none",
+                it.reader,
+                it.formats.join(", ")
+            ),
+            None => format!("unknown `{word}`; expected one of {known}, none"),
+        });
+    }
+    if words.is_empty() || words.contains(&"none") && words.len() > 1 {
+        return wrong(match own[..] {
+            [only] => format!("either `none`, or `{only}`"),
+            _ => "either `none`, or a list of sidecars".to_owned(),
+        });
+    }
+    if words.contains(&"hf") && words.contains(&"card") {
+        let what = "`card` has what `hf` has, and both are README.md; leave out `hf`";
+        return wrong(what.to_owned());
+    }
+    Ok(own.into_iter().filter(|name| words.contains(name)).collect())
+}
 
 /// Returns a JSON document, formatted for people too.
 #[cfg(feature = "write")]
-pub(crate) fn json(document: &serde_json::Value) -> Vec<u8> {
+fn json(document: &serde_json::Value) -> Vec<u8> {
     format!("{document:#}\n").into_bytes()
 }

@@ -6,15 +6,15 @@ use crate::shards::{
     record::read,
     record_path,
 };
+use crate::sidecars::{self, Output, ShardFile, Shards, Visit};
 use crate::wds::{
     Wds, fields,
     format::FORMAT,
     layout,
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
-    outline::Outline,
+    outline::{Outline, each_sample},
     record::Record,
-    sidecar::{ShardFile, Shards, Sidecar},
 };
 use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, option};
 use fdconvert_storage::{
@@ -170,7 +170,7 @@ fn sidecars(
     request: &Complete<'_>,
     members: &[String],
     outline: Option<&Outline>,
-) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+) -> Result<Vec<Output>> {
     let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
         let path = layout::tar_path(request.out, &layout::stem(shard)?);
         Ok((path, shard.split.clone(), summary.samples, summary.bytes))
@@ -188,12 +188,9 @@ fn sidecars(
     let out = request.out;
     let provenance = Some(request.provenance);
     let schema = request.schema;
-    let shards = Shards { out, files: &files, schema, members, outline, provenance };
-    let mut outputs = Vec::new();
-    for kind in format.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
-        outputs.extend(kind.files(&shards)?);
-    }
-    Ok(outputs)
+    let walk = &|path: &Path, visit: Visit<'_>| each_sample(path, outline, visit);
+    let shards = Shards { out, files: &files, schema, members, walk, provenance };
+    sidecars::files(&format.sidecars, &shards)
 }
 
 fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {

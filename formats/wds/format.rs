@@ -22,10 +22,6 @@ use std::{
 /// The format's name.
 pub(crate) const FORMAT: &str = "wds";
 
-/// Names of the sidecars: a file, or the reader it is for.
-pub(crate) const SIDECARS: [&str; 9] =
-    ["fdx", "dali", "wids", "timm", "hf", "card", "croissant", "energon", "img2dataset"];
-
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
         name: "image_field",
@@ -41,7 +37,7 @@ pub struct Wds {
     pub(crate) image_field: Option<String>,
     /// True if further images use the suffix of the first one's name, whatever their codec.
     pub(crate) one_suffix: bool,
-    /// A subset of [`SIDECARS`], in the same order.
+    /// Kinds of sidecars, in the order of their table.
     pub(crate) sidecars: Vec<&'static str>,
 }
 
@@ -57,7 +53,7 @@ impl Wds {
     /// # Errors
     /// `Usage` for an unknown name.
     pub fn with_sidecars(list: &str) -> Result<Self> {
-        Ok(Self { sidecars: parse_sidecars(list)?, ..Self::default() })
+        Ok(Self { sidecars: sidecars::chosen(list, FORMAT)?, ..Self::default() })
     }
 
     /// Sets the name of the images in the tar.
@@ -128,7 +124,7 @@ impl Format for Wds {
             wds.image_field = Some(name.to_owned());
         }
         if let Some(list) = values.choice("sidecars") {
-            wds.sidecars = parse_sidecars(list)?;
+            wds.sidecars = sidecars::chosen(list, FORMAT)?;
         }
         Ok(Box::new(wds))
     }
@@ -250,24 +246,6 @@ fn check_image_field(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
-    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-    let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
-    if let Some(unknown) = unknown {
-        let what = format!("unknown `{unknown}`; expected one of {}, none", SIDECARS.join(", "));
-        return Err(Error::usage(option::SIDECARS, what));
-    }
-    if words.is_empty() || words.contains(&"none") && words.len() > 1 {
-        let what = "either `none`, or a list of sidecars";
-        return Err(Error::usage(option::SIDECARS, what));
-    }
-    if words.contains(&"hf") && words.contains(&"card") {
-        let what = "`card` has what `hf` has, and both are README.md; leave out `hf`";
-        return Err(Error::usage(option::SIDECARS, what));
-    }
-    Ok(SIDECARS.into_iter().filter(|kind| words.contains(kind)).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,8 +268,8 @@ mod tests {
         for list in ["", "fdx,none", "idx", "hf,card"] {
             assert!(with("sidecars", list).is_err(), "{list}");
         }
-        assert_eq!(parse_sidecars("wids,fdx").unwrap(), ["fdx", "wids"]);
-        assert!(parse_sidecars("none").unwrap().is_empty());
+        assert_eq!(sidecars::chosen("wids,fdx", FORMAT).unwrap(), ["fdx", "wids"]);
+        assert!(sidecars::chosen("none", FORMAT).unwrap().is_empty());
     }
 
     #[test]

@@ -65,8 +65,6 @@ mod record;
 mod reindex;
 mod scan;
 mod shard;
-#[cfg(feature = "write")]
-mod sidecar;
 mod splits;
 mod strangers;
 mod verify;

@@ -4,6 +4,7 @@ use crate::shards::{
     combined::{self, Combined},
     manifest,
 };
+use crate::sidecars::{self, Output, ShardFile, Shards, Visit};
 use crate::wds::{
     Wds, WdsReader,
     complete::refuse_foreign,
@@ -13,8 +14,8 @@ use crate::wds::{
     layout,
     manifest::Manifest,
     names,
+    outline::each_sample,
     shard::{Contents, IndexProblem, Shard},
-    sidecar::{ShardFile, Shards, Sidecar},
     splits::split_of,
     writer::{cell, write_index},
 };
@@ -179,7 +180,7 @@ impl Wds {
         })
     }
 
-    fn others(&self, reader: &WdsReader) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    fn others(&self, reader: &WdsReader) -> Result<Vec<Output>> {
         let paths = reader.shards.iter().map(|shard| &*shard.path);
         let members = match self.sidecars[..] {
             ["fdx"] | [] => Vec::new(),
@@ -207,12 +208,9 @@ impl Wds {
         };
         let schema = reader.schema();
         let (members, provenance) = (&members[..], reader.provenance());
-        let shards = Shards { out, files: &files, schema, members, outline: None, provenance };
-        let mut outputs = Vec::new();
-        for kind in self.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
-            outputs.extend(kind.files(&shards)?);
-        }
-        Ok(outputs)
+        let walk = &|path: &Path, visit: Visit<'_>| each_sample(path, None, visit);
+        let shards = Shards { out, files: &files, schema, members, walk, provenance };
+        sidecars::files(&self.sidecars, &shards)
     }
 }
 

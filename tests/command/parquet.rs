@@ -190,7 +190,10 @@ fn a_description_of_another_file_stays() {
     ok(&[&"verify", &out]);
     for (list, what) in [
         ("card", "finds the classes and sizes of a Parquet file in the file"),
-        ("dali", "unknown `dali`; expected one of croissant, none"),
+        (
+            "dali",
+            "`dali` is for NVIDIA DALI, and only wds writes it; expected one of croissant, none",
+        ),
         ("croissant,none", "either `none`, or `croissant`"),
     ] {
         let said = fails(&[&"pack", &source, &out, &"--overwrite", &"--sidecars", &list]);

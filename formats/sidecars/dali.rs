@@ -1,5 +1,6 @@
-//! `STEM.idx`: one line per sample, with the place of each of its members.
-use super::{Output, Shards, walk};
+//! `STEM.idx` next to each shard, DALI's index of version 1.2: one line per sample, with the place
+//! of each of its members.
+use super::{Output, Shards};
 use fdconvert_core::{Error, Result};
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
@@ -8,7 +9,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         .iter()
         .map(|file| {
             let mut index = format!("v1.2 {}\n", file.n_samples);
-            walk(shards, file, |sample| {
+            shards.walk(file, |sample| {
                 for (i, entry) in sample.entries.iter().enumerate() {
                     let name = std::str::from_utf8(&entry.name).ok();
                     let name = name.filter(|name| !name.contains(char::is_whitespace));

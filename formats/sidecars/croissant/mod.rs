@@ -1,10 +1,18 @@
-//! The common part of descriptions in MLCommons Croissant 1.0, whatever they describe.
+//! Descriptions in MLCommons Croissant 1.0: their vocabulary, and those of shards and of tables.
+
+pub(super) mod shards;
+#[cfg(feature = "parquet")]
+mod table;
+
+#[cfg(feature = "parquet")]
+pub(crate) use table::{Described, path_of};
+
 use super::json;
 use fdconvert_core::{Kind, Provenance};
 use serde_json::{Map, Value, json};
 
 /// Returns a document about a dataset: a description (`what`), its files, and their contents.
-pub(crate) fn document(
+fn document(
     what: &str,
     made: Option<&Provenance>,
     distribution: &[Value],
@@ -23,7 +31,7 @@ pub(crate) fn document(
 }
 
 /// Returns a file, by its name next to the document.
-pub(crate) fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Value {
+fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Value {
     let sha256: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({
         "@type": "cr:FileObject",
@@ -37,7 +45,7 @@ pub(crate) fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Val
 }
 
 /// Returns records of these fields; `key` is the name of the field that identifies them.
-pub(crate) fn record_set(name: &str, key: Option<&str>, fields: &[Value]) -> Value {
+fn record_set(name: &str, key: Option<&str>, fields: &[Value]) -> Value {
     let mut records = Map::new();
     let mut add = |name: &str, value| records.insert(name.to_owned(), value);
     add("@type", json!("cr:RecordSet"));
@@ -51,7 +59,7 @@ pub(crate) fn record_set(name: &str, key: Option<&str>, fields: &[Value]) -> Val
 }
 
 /// Returns a field of the records with that name, and the source of its values.
-pub(crate) fn field(records: &str, name: &str, kind: &Value, source: &Value) -> Value {
+fn field(records: &str, name: &str, kind: &Value, source: &Value) -> Value {
     json!({
         "@type": "cr:Field",
         "@id": format!("{records}/{name}"),
@@ -62,7 +70,7 @@ pub(crate) fn field(records: &str, name: &str, kind: &Value, source: &Value) -> 
 }
 
 /// Returns the type of the values of a kind, for a column of a table.
-pub(crate) fn data_type(kind: &Kind) -> Option<&'static str> {
+fn data_type(kind: &Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Int => "sc:Integer",
         Kind::Float => "sc:Float",

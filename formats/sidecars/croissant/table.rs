@@ -1,21 +1,12 @@
-//! `NAME.croissant.json` beside a file: its description in MLCommons Croissant 1.0.
-//!
-//! It depends only on the file, so that `verify` detects changes in either.
-use super::{ParquetReader, layout::FORMAT, open::Part};
-use crate::sidecars::croissant::{data_type, document, field, object, record_set};
-use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
-use fdconvert_storage::{Blob, read_if_there};
+//! `NAME.croissant.json` next to a Parquet file: a description that depends only on the file.
+use super::{data_type, document, field, object, record_set};
+use fdconvert_core::{FieldSpec, Kind, Provenance, Schema};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
 
-/// Limit for a description, with room for very many class names.
-const MAX_BYTES: u64 = 1 << 30;
-/// Bytes of a file to hash at once.
-const PIECE_BYTES: u64 = 4 << 20;
 const SAMPLES: &str = "samples";
 
 /// A complete file.
@@ -109,56 +100,4 @@ fn classes(name: &str, spec: &FieldSpec) -> Option<Value> {
         classes.insert("data".to_owned(), rows.collect());
     }
     Some(classes)
-}
-
-/// Checks the description beside a file of fdconvert, if there is one.
-pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
-    if !reader.is_stored {
-        return None;
-    }
-    let made = &part.index.as_ref()?.meta().provenance;
-    let path = path_of(&part.file.path);
-    match compare(&reader.facts.schema, part, made, &path) {
-        Ok(None) => None,
-        Ok(Some(what)) => {
-            let cure = "pack again, or move the description away";
-            Some(Error::corrupt(FORMAT, &path, 0, format!("{what}; {cure}")))
-        }
-        Err(error) => Some(error),
-    }
-}
-
-fn compare(
-    schema: &Schema,
-    part: &Part,
-    made: &Provenance,
-    path: &Path,
-) -> Result<Option<&'static str>> {
-    let Some(found) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
-    let (file, bytes) = (&part.file, part.file.data.len());
-    let sha256 = sha256(&file.data)?;
-    let described = Described { path: &file.path, bytes, sha256, schema, made };
-    // Compare parsed: another build may order members differently.
-    let parse = |text: &[u8]| serde_json::from_slice::<Value>(text).ok();
-    let (found, wanted) = (parse(&found), parse(&described.document()));
-    if found.is_some() && found == wanted {
-        return Ok(None);
-    }
-    let hash_of = |document: Option<Value>| document?.pointer("/distribution/0/sha256").cloned();
-    if hash_of(found) != hash_of(wanted) {
-        return Ok(Some("it describes another file than the one next to it"));
-    }
-    // Another version may have used other words.
-    let is_of_this_version = made.tool == concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
-    Ok(is_of_this_version.then_some("it is not what was written with the file"))
-}
-
-fn sha256(data: &Blob) -> Result<[u8; 32]> {
-    let (mut hash, mut at) = (Sha256::new(), 0);
-    while at < data.len() {
-        let piece = data.read(at, PIECE_BYTES.min(data.len() - at))?.unwrap_or_default();
-        hash.update(&piece);
-        at += PIECE_BYTES;
-    }
-    Ok(hash.finalize().into())
 }

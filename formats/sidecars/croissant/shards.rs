@@ -2,19 +2,19 @@
 //!
 //! Croissant takes fields from the files of an archive by name, but joins a set of files with at
 //! most one table, so labels and other values are columns of `croissant.csv`.
-use super::{Output, Shards, by_image};
+use super::{data_type, document, field, object, record_set};
 use crate::{
-    sidecars::croissant::{data_type, document, field, object, record_set},
+    sidecars::{Output, Shards},
     tar::groups,
 };
-use fdconvert_core::{Error, FieldSpec, Kind, Result, option};
+use fdconvert_core::{Codec, Error, FieldSpec, Kind, Result, option};
 use fdconvert_storage::Blob;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const TABLE: &str = "croissant.csv";
 
-pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+pub(in crate::sidecars) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let n_images = shards.schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
     if n_images != 1 {
         let what = format!("`croissant` describes samples of one image, not of {n_images}");
@@ -161,4 +161,17 @@ fn fields(columns: &[Column<'_>]) -> Vec<Value> {
         }
     }
     all
+}
+
+/// The media type of images of that name.
+fn by_image(name: &str) -> &'static str {
+    match name.rsplit('.').next().and_then(Codec::from_extension) {
+        Some(Codec::Jpeg) => "image/jpeg",
+        Some(Codec::Png) => "image/png",
+        Some(Codec::Webp) => "image/webp",
+        Some(Codec::Bmp) => "image/bmp",
+        Some(Codec::Gif) => "image/gif",
+        Some(Codec::Tiff) => "image/tiff",
+        _ => "image/*",
+    }
 }

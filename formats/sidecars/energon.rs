@@ -1,5 +1,6 @@
-//! `.nv-meta` and an index of headers for each shard.
-use super::{Output, Shards, json, walk};
+//! `.nv-meta` and `NAME.tar.idx`, an index of headers for each shard. Energon's database
+//! `index.sqlite`, an internal layout, is absent: `energon prepare` makes it.
+use super::{Output, Shards, json};
 use fdconvert_core::{Kind, Result};
 use serde_json::{Map, json};
 
@@ -13,7 +14,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     for file in shards.files {
         // The header of each sample, then the end of the last one.
         let (mut index, mut end) = (Vec::new(), 0);
-        walk(shards, file, |sample| {
+        shards.walk(file, |sample| {
             if let (Some(first), Some(last)) = (sample.entries.first(), sample.entries.last()) {
                 index.extend_from_slice(&first.header.to_le_bytes());
                 end = (last.data + last.len).next_multiple_of(512);

@@ -1,4 +1,5 @@
-use super::{Output, ShardFile, Shards, Sidecar};
+use super::{Output, ShardFile, Shards, TABLE, Visit, chosen};
+use crate::tar::groups;
 use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
 use std::{fs, path::Path};
 
@@ -22,6 +23,16 @@ fn archive(names: &[&str]) -> Vec<u8> {
     archive
 }
 
+fn walk(path: &Path, visit: Visit<'_>) -> Result<(u64, u64)> {
+    let archive = fs::read(path).unwrap();
+    let mut n_samples = 0;
+    for group in groups(&archive) {
+        visit(&group.unwrap())?;
+        n_samples += 1;
+    }
+    Ok((n_samples, archive.len() as u64))
+}
+
 fn schema() -> Schema {
     let label = FieldSpec::label("label", ["cat".to_owned(), "a: \"dog\"".to_owned()].into());
     Schema::new(vec![FieldSpec::new("image", Kind::Image), label]).unwrap()
@@ -32,7 +43,7 @@ fn members() -> Vec<String> {
 }
 
 /// The sidecar files for two shards of `train` and one of `validation`.
-fn files(kind: Sidecar, out: &Path, schema: &Schema, members: &[String]) -> Result<Vec<Output>> {
+fn files(kind: &str, out: &Path, schema: &Schema, members: &[String]) -> Result<Vec<Output>> {
     let mut paths = Vec::new();
     for (name, split, keys) in [
         ("train-000000.tar", "train", &["a/1.jpg", "a/1.cls", "a/2.jpg", "a/2.cls"][..]),
@@ -60,10 +71,10 @@ fn files(kind: Sidecar, out: &Path, schema: &Schema, members: &[String]) -> Resu
         ..Provenance::default()
     };
     let provenance = Some(&made);
-    kind.files(&Shards { out, files: &shards, schema, members, outline: None, provenance })
+    super::files(&[kind], &Shards { out, files: &shards, schema, members, walk: &walk, provenance })
 }
 
-fn check(kind: Sidecar, expected: &[(&str, &str)]) {
+fn check(kind: &str, expected: &[(&str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
     let found = files(kind, folder.path(), &schema(), &members()).unwrap();
     let again = files(kind, folder.path(), &schema(), &members()).unwrap();
@@ -79,11 +90,21 @@ fn check(kind: Sidecar, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn names_come_back() {
-    for kind in Sidecar::ALL {
-        assert_eq!(Sidecar::from_name(kind.name()), Some(kind));
+fn each_format_has_its_own() {
+    let names = |format| chosen(&own(format).join(","), format);
+    assert_eq!(own("parquet"), ["croissant"]);
+    assert_eq!(own("wds").len(), TABLE.len() - 1);
+    for format in ["wds", "parquet"] {
+        assert_eq!(names(format).unwrap(), own(format));
     }
-    assert_eq!(Sidecar::from_name("fdx"), None);
+    let said = chosen("dali", "parquet").unwrap_err().to_string();
+    assert!(said.contains("`dali` is for NVIDIA DALI, and only wds writes it"), "{said}");
+}
+
+/// The sidecars of a format, without those that exclude each other.
+fn own(format: &str) -> Vec<&'static str> {
+    let own = TABLE.iter().filter(|it| it.formats.contains(&format) && it.name != "hf");
+    own.map(|it| it.name).collect()
 }
 
 #[test]
@@ -92,7 +113,7 @@ fn dali() {
                  jpg 512 1 a/1.jpg cls 1536 1 a/1.cls\n\
                  jpg 2560 1 a/2.jpg cls 3584 1 a/2.cls\n";
     let second = "v1.2 1\njpg 512 1 b.jpg cls 1536 1 b.cls\n";
-    check(Sidecar::Dali, &[("train-000000.idx", first), ("train-000001.idx", second)]);
+    check("dali", &[("train-000000.idx", first), ("train-000001.idx", second)]);
 }
 
 #[test]
@@ -110,13 +131,13 @@ fn wids() {
   ]
 }
 "#;
-    check(Sidecar::Wids, &[("wids-validation.json", validation)]);
+    check("wids", &[("wids-validation.json", validation)]);
 }
 
 #[test]
 fn timm() {
     let folder = tempfile::tempdir().unwrap();
-    let found = files(Sidecar::Timm, folder.path(), &schema(), &members()).unwrap();
+    let found = files("timm", folder.path(), &schema(), &members()).unwrap();
     let info: serde_json::Value = serde_json::from_slice(&found[0].1).unwrap();
     let train = &info["splits"]["train"];
     assert_eq!(train["num_samples"], 3);
@@ -127,7 +148,7 @@ fn timm() {
 #[test]
 fn img2dataset() {
     let folder = tempfile::tempdir().unwrap();
-    let found = files(Sidecar::Img2dataset, folder.path(), &schema(), &members()).unwrap();
+    let found = files("img2dataset", folder.path(), &schema(), &members()).unwrap();
     assert_eq!(found[0].0, folder.path().join("train-000000_stats.json"));
     let stats: serde_json::Value = serde_json::from_slice(&found[0].1).unwrap();
     assert_eq!((&stats["successes"], &stats["count"]), (&2.into(), &2.into()));
@@ -164,13 +185,13 @@ Images in WebDataset shards.
 
 #[test]
 fn hf() {
-    check(Sidecar::Hf, &[("README.md", README)]);
+    check("hf", &[("README.md", README)]);
 }
 
 #[test]
 fn a_card_has_sizes_and_how_it_was_made() {
     let folder = tempfile::tempdir().unwrap();
-    let found = files(Sidecar::Card, folder.path(), &schema(), &members()).unwrap();
+    let found = files("card", folder.path(), &schema(), &members()).unwrap();
     assert_eq!(found[0].0, folder.path().join("README.md"));
     let text = String::from_utf8_lossy(&found[0].1).into_owned();
     let (front, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
@@ -191,7 +212,7 @@ fn a_card_has_sizes_and_how_it_was_made() {
 #[test]
 fn croissant() {
     let folder = tempfile::tempdir().unwrap();
-    let found = files(Sidecar::Croissant, folder.path(), &schema(), &members()).unwrap();
+    let found = files("croissant", folder.path(), &schema(), &members()).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&found[0].1).unwrap();
     let tar = fs::read(folder.path().join("train-000000.tar")).unwrap();
     let first = &document["distribution"][0];
@@ -208,7 +229,7 @@ fn croissant() {
     let two = [schema().fields, vec![FieldSpec::new("mask", Kind::Image)]].concat();
     let members = [members(), vec!["mask.png".into()]].concat();
     let two = Schema::new(two).unwrap();
-    assert!(files(Sidecar::Croissant, folder.path(), &two, &members).is_err());
+    assert!(files("croissant", folder.path(), &two, &members).is_err());
 }
 
 #[test]
@@ -217,7 +238,7 @@ fn hf_leaves_types_that_depend_on_the_data_to_the_reader() {
     let mut schema = schema();
     schema.fields.push(FieldSpec::new("box", Kind::Json));
     let members = [members(), vec!["box.json".into()]].concat();
-    let found = files(Sidecar::Hf, folder.path(), &schema, &members).unwrap();
+    let found = files("hf", folder.path(), &schema, &members).unwrap();
     assert!(!String::from_utf8_lossy(&found[0].1).contains("dataset_info"));
 }
 
@@ -226,9 +247,9 @@ fn hf_replaces_its_own_file_only() {
     let folder = tempfile::tempdir().unwrap();
     let readme = folder.path().join("README.md");
     fs::write(&readme, README).unwrap();
-    assert!(files(Sidecar::Hf, folder.path(), &schema(), &members()).is_ok());
+    assert!(files("hf", folder.path(), &schema(), &members()).is_ok());
     fs::write(&readme, "# My dataset\n").unwrap();
-    let error = files(Sidecar::Hf, folder.path(), &schema(), &members()).unwrap_err();
+    let error = files("hf", folder.path(), &schema(), &members()).unwrap_err();
     assert!(matches!(error, Error::Usage { .. }), "{error}");
 }
 
@@ -242,7 +263,7 @@ fn energon() {
     let numbers = [0_u64, 2048, 4096].map(u64::to_le_bytes).concat();
     let index = String::from_utf8(numbers).unwrap();
     check(
-        Sidecar::Energon,
+        "energon",
         &[
             ("train-000000.tar.idx", &index),
             (".nv-meta/split.yaml", split),
@@ -265,10 +286,10 @@ fn shards_that_are_not_what_was_written_are_refused() {
             files: &[file],
             schema: &schema,
             members: &members,
-            outline: None,
+            walk: &walk,
             provenance: None,
         };
-        let error = Sidecar::Dali.files(&shards).unwrap_err();
+        let error = super::files(&["dali"], &shards).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }
 }

@@ -1,0 +1,92 @@
+//! What a format of shards hands over. Offsets and names come from the shards themselves, by the
+//! walk that also reads other tools' shards.
+use super::TABLE;
+use crate::tar::Group;
+use fdconvert_core::{Error, Provenance, Result, Schema};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShardFile<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) split: &'a str,
+    pub(crate) n_samples: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Called with every sample of a shard.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Group<'_>) -> Result<()>;
+
+/// Walks the shard at a path; returns the number of samples and of bytes.
+pub(crate) type Walk<'a> = &'a dyn Fn(&Path, Visit<'_>) -> Result<(u64, u64)>;
+
+/// A dataset with all its shards.
+#[derive(Clone, Copy)]
+pub(crate) struct Shards<'a> {
+    pub(crate) out: &'a Path,
+    pub(crate) files: &'a [ShardFile<'a>],
+    pub(crate) schema: &'a Schema,
+    /// Member names of the fields, in schema order; several names of one field are separated by
+    /// `;`.
+    pub(crate) members: &'a [String],
+    pub(crate) walk: Walk<'a>,
+    pub(crate) provenance: Option<&'a Provenance>,
+}
+
+/// Path and contents of a file to write. Its folder may not exist yet.
+pub(crate) type Output = (PathBuf, Vec<u8>);
+
+/// Makes the files of a kind.
+pub(super) type Files = fn(&Shards<'_>) -> Result<Vec<Output>>;
+
+/// Makes the files of these kinds.
+///
+/// # Errors
+/// `Corrupt` or `Unsupported` for an invalid shard, `Usage` when a reader does not support this
+/// dataset, `Io`.
+pub(crate) fn files(kinds: &[&str], shards: &Shards<'_>) -> Result<Vec<Output>> {
+    let mut outputs = Vec::new();
+    for make in TABLE.iter().filter(|it| kinds.contains(&it.name)).filter_map(|it| it.files) {
+        outputs.extend(make(shards)?);
+    }
+    Ok(outputs)
+}
+
+impl<'a> Shards<'a> {
+    /// The splits with their shards, in order of their first shard.
+    pub(super) fn by_split(&self) -> Vec<(&'a str, Vec<&'a ShardFile<'a>>)> {
+        let mut splits: Vec<(&str, Vec<&ShardFile<'_>>)> = Vec::new();
+        for file in self.files {
+            match splits.iter_mut().find(|(split, _)| *split == file.split) {
+                Some((_, files)) => files.push(file),
+                None => splits.push((file.split, vec![file])),
+            }
+        }
+        splits
+    }
+
+    /// The path of a shard within the dataset's folder, with `/` as separator.
+    pub(super) fn name_of(&self, file: &ShardFile<'_>) -> Result<String> {
+        let inside = file.path.strip_prefix(self.out).ok().and_then(Path::to_str);
+        inside.map(str::to_owned).ok_or_else(|| {
+            let what = format!("{} is not within {}", file.path.display(), self.out.display());
+            Error::usage("output", what)
+        })
+    }
+
+    /// Calls `visit` with the samples of a shard, in order, and compares their number.
+    pub(super) fn walk(
+        &self,
+        file: &ShardFile<'_>,
+        mut visit: impl FnMut(&Group<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (n_samples, bytes) = (self.walk)(file.path, &mut visit)?;
+        if (n_samples, bytes) != (file.n_samples, file.bytes) {
+            let what = format!(
+                "{n_samples} samples in {bytes} bytes; {} in {} were written",
+                file.n_samples, file.bytes
+            );
+            return Err(Error::corrupt("tar", file.path, 0, what));
+        }
+        Ok(())
+    }
+}
