@@ -17,7 +17,8 @@ mod hf;
 mod img2dataset;
 #[cfg(feature = "write")]
 mod shards;
-#[cfg(all(test, feature = "write"))]
+#[cfg(test)]
+#[cfg(feature = "write")]
 mod tests;
 #[cfg(feature = "write")]
 mod timm;
@@ -26,7 +27,7 @@ mod wids;
 
 use fdconvert_core::{Error, FormatOption, OptionKind, Result, option};
 #[cfg(feature = "write")]
-pub(crate) use shards::{Output, ShardFile, Shards, Visit, files};
+pub(crate) use shards::{Output, ShardFile, Shards, files};
 
 /// A kind of sidecar.
 struct Sidecar {

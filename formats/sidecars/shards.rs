@@ -5,10 +5,9 @@ use crate::tar::Group;
 use fdconvert_core::{Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ShardFile<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) split: &'a str,
+pub(crate) struct ShardFile {
+    pub(crate) path: PathBuf,
+    pub(crate) split: String,
     pub(crate) n_samples: u64,
     pub(crate) bytes: u64,
 }
@@ -23,7 +22,7 @@ pub(crate) type Walk<'a> = &'a dyn Fn(&Path, Visit<'_>) -> Result<(u64, u64)>;
 #[derive(Clone, Copy)]
 pub(crate) struct Shards<'a> {
     pub(crate) out: &'a Path,
-    pub(crate) files: &'a [ShardFile<'a>],
+    pub(crate) files: &'a [ShardFile],
     pub(crate) schema: &'a Schema,
     /// Member names of the fields, in schema order; several names of one field are separated by
     /// `;`.
@@ -53,19 +52,19 @@ pub(crate) fn files(kinds: &[&str], shards: &Shards<'_>) -> Result<Vec<Output>> 
 
 impl<'a> Shards<'a> {
     /// The splits with their shards, in order of their first shard.
-    pub(super) fn by_split(&self) -> Vec<(&'a str, Vec<&'a ShardFile<'a>>)> {
-        let mut splits: Vec<(&str, Vec<&ShardFile<'_>>)> = Vec::new();
+    pub(super) fn by_split(&self) -> Vec<(&'a str, Vec<&'a ShardFile>)> {
+        let mut splits: Vec<(&str, Vec<&ShardFile>)> = Vec::new();
         for file in self.files {
             match splits.iter_mut().find(|(split, _)| *split == file.split) {
                 Some((_, files)) => files.push(file),
-                None => splits.push((file.split, vec![file])),
+                None => splits.push((&file.split, vec![file])),
             }
         }
         splits
     }
 
     /// The path of a shard within the dataset's folder, with `/` as separator.
-    pub(super) fn name_of(&self, file: &ShardFile<'_>) -> Result<String> {
+    pub(super) fn name_of(&self, file: &ShardFile) -> Result<String> {
         let inside = file.path.strip_prefix(self.out).ok().and_then(Path::to_str);
         inside.map(str::to_owned).ok_or_else(|| {
             let what = format!("{} is not within {}", file.path.display(), self.out.display());
@@ -76,16 +75,16 @@ impl<'a> Shards<'a> {
     /// Calls `visit` with the samples of a shard, in order, and compares their number.
     pub(super) fn walk(
         &self,
-        file: &ShardFile<'_>,
+        file: &ShardFile,
         mut visit: impl FnMut(&Group<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (n_samples, bytes) = (self.walk)(file.path, &mut visit)?;
+        let (n_samples, bytes) = (self.walk)(&file.path, &mut visit)?;
         if (n_samples, bytes) != (file.n_samples, file.bytes) {
             let what = format!(
                 "{n_samples} samples in {bytes} bytes; {} in {} were written",
                 file.n_samples, file.bytes
             );
-            return Err(Error::corrupt("tar", file.path, 0, what));
+            return Err(Error::corrupt("tar", &*file.path, 0, what));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-use super::{Output, ShardFile, Shards, TABLE, Visit, chosen};
+use super::{Output, ShardFile, Shards, TABLE, chosen, shards::Visit};
 use crate::tar::groups;
 use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
 use std::{fs, path::Path};
@@ -44,7 +44,7 @@ fn members() -> Vec<String> {
 
 /// The sidecar files for two shards of `train` and one of `validation`.
 fn files(kind: &str, out: &Path, schema: &Schema, members: &[String]) -> Result<Vec<Output>> {
-    let mut paths = Vec::new();
+    let mut shards = Vec::new();
     for (name, split, keys) in [
         ("train-000000.tar", "train", &["a/1.jpg", "a/1.cls", "a/2.jpg", "a/2.cls"][..]),
         ("train-000001.tar", "train", &["b.jpg", "b.cls"]),
@@ -52,17 +52,9 @@ fn files(kind: &str, out: &Path, schema: &Schema, members: &[String]) -> Result<
     ] {
         let bytes = archive(keys);
         fs::write(out.join(name), &bytes).unwrap();
-        paths.push((out.join(name), split, keys.len() as u64 / 2, bytes.len() as u64));
+        let (n_samples, bytes) = (keys.len() as u64 / 2, bytes.len() as u64);
+        shards.push(ShardFile { path: out.join(name), split: split.into(), n_samples, bytes });
     }
-    let shards: Vec<_> = paths
-        .iter()
-        .map(|(path, split, n_samples, bytes)| ShardFile {
-            path,
-            split,
-            n_samples: *n_samples,
-            bytes: *bytes,
-        })
-        .collect();
     let params = [("encode".to_owned(), "keep | all".to_owned())].into();
     let made = Provenance {
         tool: "fdconvert 0".into(),
@@ -280,7 +272,7 @@ fn shards_that_are_not_what_was_written_are_refused() {
     fs::write(&path, &bytes).unwrap();
     let (schema, members) = (schema(), members());
     for (n_samples, bytes) in [(2, bytes.len() as u64), (1, 5)] {
-        let file = ShardFile { path: &path, split: "train", n_samples, bytes };
+        let file = ShardFile { path: path.clone(), split: "train".into(), n_samples, bytes };
         let shards = Shards {
             out: folder.path(),
             files: &[file],

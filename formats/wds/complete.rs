@@ -6,7 +6,7 @@ use crate::shards::{
     record::read,
     record_path,
 };
-use crate::sidecars::{self, Output, ShardFile, Shards, Visit};
+use crate::sidecars::{self, Output, ShardFile, Shards};
 use crate::wds::{
     Wds, fields,
     format::FORMAT,
@@ -173,23 +173,18 @@ fn sidecars(
 ) -> Result<Vec<Output>> {
     let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
         let path = layout::tar_path(request.out, &layout::stem(shard)?);
-        Ok((path, shard.split.clone(), summary.samples, summary.bytes))
+        let (n_samples, bytes) = (summary.samples, summary.bytes);
+        Ok(ShardFile { path, split: shard.split.clone(), n_samples, bytes })
     };
     let files = request.shards.iter().map(file).collect::<Result<Vec<_>>>()?;
-    let files: Vec<_> = files
-        .iter()
-        .map(|(path, split, n_samples, bytes)| ShardFile {
-            path,
-            split,
-            n_samples: *n_samples,
-            bytes: *bytes,
-        })
-        .collect();
-    let out = request.out;
-    let provenance = Some(request.provenance);
-    let schema = request.schema;
-    let walk = &|path: &Path, visit: Visit<'_>| each_sample(path, outline, visit);
-    let shards = Shards { out, files: &files, schema, members, walk, provenance };
+    let shards = Shards {
+        out: request.out,
+        files: &files,
+        schema: request.schema,
+        members,
+        walk: &|path, visit| each_sample(path, outline, visit),
+        provenance: Some(request.provenance),
+    };
     sidecars::files(&format.sidecars, &shards)
 }
 

@@ -4,7 +4,7 @@ use crate::shards::{
     combined::{self, Combined},
     manifest,
 };
-use crate::sidecars::{self, Output, ShardFile, Shards, Visit};
+use crate::sidecars::{self, Output, ShardFile, Shards};
 use crate::wds::{
     Wds, WdsReader,
     complete::refuse_foreign,
@@ -186,18 +186,13 @@ impl Wds {
             ["fdx"] | [] => Vec::new(),
             _ => names::found(paths, &reader.columns, None)?,
         };
-        let splits: Vec<String> = reader.shards.iter().map(|shard| split_of(&shard.path)).collect();
-        let files: Vec<ShardFile<'_>> = reader
-            .shards
-            .iter()
-            .zip(&splits)
-            .map(|(shard, split)| ShardFile {
-                path: &shard.path,
-                split,
-                n_samples: shard.len(),
-                bytes: shard.archive.len(),
-            })
-            .collect();
+        let file = |shard: &Shard| ShardFile {
+            path: shard.path.to_path_buf(),
+            split: split_of(&shard.path),
+            n_samples: shard.len(),
+            bytes: shard.archive.len(),
+        };
+        let files: Vec<ShardFile> = reader.shards.iter().map(file).collect();
         // A failed check must not put the files beside the dataset.
         let is_folder =
             fs::metadata(&reader.path).map_err(Error::io("access", &reader.path))?.is_dir();
@@ -206,10 +201,14 @@ impl Wds {
         } else {
             reader.path.parent().unwrap_or(Path::new(""))
         };
-        let schema = reader.schema();
-        let (members, provenance) = (&members[..], reader.provenance());
-        let walk = &|path: &Path, visit: Visit<'_>| each_sample(path, None, visit);
-        let shards = Shards { out, files: &files, schema, members, walk, provenance };
+        let shards = Shards {
+            out,
+            files: &files,
+            schema: reader.schema(),
+            members: &members,
+            walk: &|path, visit| each_sample(path, None, visit),
+            provenance: reader.provenance(),
+        };
         sidecars::files(&self.sidecars, &shards)
     }
 }

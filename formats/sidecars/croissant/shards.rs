@@ -26,15 +26,15 @@ pub(in crate::sidecars) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     table.push_str("\r\n");
     let mut distribution = Vec::new();
     for file in shards.files {
-        let archive = Blob::open(file.path)?.whole()?;
+        let archive = Blob::open(&file.path)?.whole()?;
         let sha256 = Sha256::digest(&archive);
         distribution.push(object(&shards.name_of(file)?, "application/x-tar", file.bytes, &sha256));
         for group in groups(&archive) {
-            let group = group.map_err(|error| error.at(file.path))?;
+            let group = group.map_err(|error| error.at(&file.path))?;
             let key = String::from_utf8_lossy(&group.key).into_owned();
             put(&mut table, &key);
             table.push(',');
-            put(&mut table, file.split);
+            put(&mut table, &file.split);
             for column in &columns {
                 let entry = group.entries.iter().find(|entry| {
                     let name = entry.name.get(group.key.len() + 1..).unwrap_or_default();
