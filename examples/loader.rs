@@ -10,12 +10,12 @@ use fdconvert_loader::{Crop, Datasets, Loader, Options, State};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let options = || Options {
-        batch_size: 4,
-        seed: 7,
-        crop: Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
-        flip: 0.5,
-        ..Options::default()
+    let options = || {
+        Options::default()
+            .batch_size(4)
+            .seed(7)
+            .crop(Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) })
+            .flip(0.5)
     };
     let datasets = Datasets::open(path)?;
     let mut loader = Loader::new(datasets.clone(), options())?;

@@ -40,13 +40,11 @@ fn labels(dataset: &Path) -> (Vec<String>, Vec<String>) {
 
 /// Returns the reason why a loader does not show the objects of these datasets; empty if it does.
 fn loaded(datasets: &[&Path]) -> String {
-    let options = Options {
-        batch_size: datasets.len() as u32,
-        output: Output { size: (8, 8), ..Options::default().output },
-        label: Label::None,
-        objects: Some(ObjectOptions::of("json")),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .batch_size(datasets.len() as u32)
+        .output(Output { size: (8, 8), ..Options::default().output })
+        .label(Label::None)
+        .objects(Some(ObjectOptions::of("json")));
     let open = |path: &&Path| (Arc::from(fdconvert_reader::open(path).unwrap()), 1.0);
     let datasets = Datasets::weighted(datasets.iter().map(open).collect()).unwrap();
     let mut loader = Loader::new(datasets, options).unwrap();

@@ -73,19 +73,17 @@ fn sources(root: &Path) -> [PathBuf; 3] {
 fn options(masks: &[&str]) -> Options {
     let crop = Crop::Random { scale: (0.2, 1.0), ratio: (0.75, 1.33) };
     let strings = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
-    Options {
-        batch_size: 5,
-        seed: 3,
-        output: Output { size: (32, 24), ..Options::default().output },
-        crop,
-        flip: 0.5,
-        threads: 2,
-        label: Label::None,
-        fields: strings(&["image_id", "score", "caption"]),
-        masks: strings(masks),
-        objects: Some(ObjectOptions::of("objects")),
-        ..Options::default()
-    }
+    Options::default()
+        .batch_size(5)
+        .seed(3)
+        .output(Output { size: (32, 24), ..Options::default().output })
+        .crop(crop)
+        .flip(0.5)
+        .threads(2)
+        .label(Label::None)
+        .fields(strings(&["image_id", "score", "caption"]))
+        .masks(strings(masks))
+        .objects(Some(ObjectOptions::of("objects")))
 }
 
 type Seen = Vec<(Vec<u64>, Vec<u8>, Vec<(String, Column)>)>;
@@ -138,7 +136,7 @@ fn masks_and_objects_are_the_same_from_every_format() {
     // Half of the images become BMPs, and masks do not change.
     pack("half.mixed", &["--format", "mixed", "--ratio", "0.5"]);
     ok(&[&"pack", &path("o.wds"), &path("again.mds"), &"--format", &"mds", &"-q"]);
-    let alone = Options { batch_size: 1, ..options(&["mask"]) };
+    let alone = options(&["mask"]).batch_size(1);
     for name in ["o.mds", "o.parquet", "o.beton", "o.mixed", "half.mixed", "again.mds"] {
         // Batches of a set with two codecs have the same share of each, so that they have other
         // samples.

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 fn options() -> Options {
     let output = Output { size: (64, 48), ..Options::default().output };
     let crop = Crop::Random { scale: (0.2, 1.0), ratio: (0.75, 1.33) };
-    Options { batch_size: 5, seed: 3, output, crop, flip: 0.5, threads: 2, ..Options::default() }
+    Options::default().batch_size(5).seed(3).output(output).crop(crop).flip(0.5).threads(2)
 }
 
 /// Returns the rows of an epoch in the dataset's order, by sample.
@@ -70,7 +70,7 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     let still = || {
         let output = Output { size: (64, 64), ..Options::default().output };
         let (crop, shuffle) = (Crop::None, Shuffle::None);
-        Options { batch_size: 4, output, crop, shuffle, threads: 2, ..Options::default() }
+        Options::default().batch_size(4).output(output).crop(crop).shuffle(shuffle).threads(2)
     };
     let first = rows(&path, still());
     assert_eq!(first.len(), 21);
@@ -88,7 +88,7 @@ fn failures(path: &Path) -> (usize, Vec<String>) {
     let datasets = || Datasets::open(path).unwrap();
     let with = |policy| {
         let failures = Failures { on_error: policy, max: 1000, ..Failures::default() };
-        Options { failures, shuffle: Shuffle::None, batch_size: 1, ..options() }
+        options().failures(failures).shuffle(Shuffle::None).batch_size(1)
     };
     let mut skipping = Loader::new(datasets(), with(OnError::Skip)).unwrap();
     let (mut n_valid, mut keys) = (0, Vec::new());
@@ -195,14 +195,12 @@ fn files_cut_while_they_are_mapped_fail_their_samples_only() {
             let raises = policy == OnError::Raise;
             let failures =
                 Failures { on_error: policy, max: 1000, retries: 1, ..Failures::default() };
-            let options = Options {
-                failures,
-                fetch_threads,
-                access,
-                batch_size: 1,
-                verify: !raises,
-                ..options()
-            };
+            let options = options()
+                .failures(failures)
+                .fetch_threads(fetch_threads)
+                .access(access)
+                .batch_size(1)
+                .verify(!raises);
             let mut loader = Loader::new(Datasets::open(&path).unwrap(), options).unwrap();
             // Files are mapped by now.
             let reader = loader.datasets().readers().next().unwrap().clone();

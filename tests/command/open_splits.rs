@@ -96,8 +96,7 @@ fn what_trains_takes_no_two_splits_unasked() {
             assert!(reader.get(reader.len()).is_err());
             let choice = SplitChoice::named([split]);
             let datasets = Datasets::open_split(&path, choice).unwrap();
-            let mut loader =
-                Loader::new(datasets, Options { batch_size: 4, ..Options::default() }).unwrap();
+            let mut loader = Loader::new(datasets, Options::default().batch_size(4)).unwrap();
             let mut n_rows = 0;
             while let Some(batch) = loader.next_batch() {
                 n_rows += batch.unwrap().samples().len() as u64;

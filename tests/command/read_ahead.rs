@@ -82,7 +82,12 @@ fn read(path: &str, options: Options) -> (Batches, Stats) {
 /// Returns options for one reading and one decoding thread.
 fn options(shuffle: Shuffle, ahead_bytes: u64) -> Options {
     let (fetch_threads, threads) = (1, 1);
-    Options { batch_size: 16, shuffle, fetch_threads, threads, ahead_bytes, ..Options::default() }
+    Options::default()
+        .batch_size(16)
+        .shuffle(shuffle)
+        .fetch_threads(fetch_threads)
+        .threads(threads)
+        .ahead_bytes(ahead_bytes)
 }
 
 #[test]
@@ -195,7 +200,7 @@ fn an_object_that_was_replaced_is_named() {
     bucket(root.path(), &["wds"]);
     let server = Server::start(&root.path().join("stores"));
     let url = format!("{}/bucket/wds", server.url());
-    let options = Options { last: Last::Drop, ..options(Shuffle::None, 64 << 10) };
+    let options = options(Shuffle::None, 64 << 10).last(Last::Drop);
     let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
     loader.next_batch().unwrap().unwrap();
     // The last shard is read in its present state; the tag of the first is known already.
@@ -217,7 +222,7 @@ fn what_is_kept_is_not_asked_for_again() {
     let url = format!("{}/bucket/wds", server.url());
     for cache_folder in [None, Some(root.path().join("cache"))] {
         let options =
-            Options { cache_bytes: 1 << 30, cache_folder, ..options(Shuffle::Global, 1 << 20) };
+            options(Shuffle::Global, 1 << 20).cache_bytes(1 << 30).cache_folder(cache_folder);
         let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
         epoch(&mut loader);
         let before = server.served().requests;

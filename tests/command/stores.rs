@@ -252,7 +252,7 @@ fn training_from_a_store_sees_what_training_from_a_disk_sees() {
     let shares = vec![(0.1, Fault::Cut(1.0)), (0.05, Fault::Status(503)), (0.05, Fault::Reset)];
     let faults = Faults { seed: 2, shares, ..Faults::default() };
     let server = Server::with_faults(&root.path().join("stores"), faults);
-    let options = || Options { batch_size: 4, fetch_threads: 8, threads: 1, ..Options::default() };
+    let options = || Options::default().batch_size(4).fetch_threads(8).threads(1);
     for name in names {
         let local = root.path().join("stores/bucket").join(name);
         let there = batches(&format!("{}/bucket/{name}", server.url()), options());
@@ -273,8 +273,11 @@ fn requests_are_few_and_in_flight_together() {
     assert!(opened <= 3 + 3, "{:#?}", server.by_path());
     // One request each: reading ahead is tested elsewhere.
     let (batch_size, fetch_threads, ahead_bytes) = (12, 12, 0);
-    let options =
-        Options { batch_size, fetch_threads, ahead_bytes, threads: 1, ..Options::default() };
+    let options = Options::default()
+        .batch_size(batch_size)
+        .fetch_threads(fetch_threads)
+        .ahead_bytes(ahead_bytes)
+        .threads(1);
     let mut loader = Loader::new(datasets, options).unwrap();
     assert_eq!(loader.next_batch().unwrap().unwrap().len(), 12);
     assert_eq!(server.served().requests, opened + 12);
@@ -291,13 +294,13 @@ fn a_cache_in_a_folder_spares_exactly_its_share_of_the_requests() {
     let server = Server::start(&root.path().join("stores"));
     let url = format!("{}/bucket/wds", server.url());
     let cache = root.path().join("cache");
-    let options = |cache_bytes: u64| Options {
-        batch_size: 4,
-        threads: 1,
-        cache_bytes,
-        cache_folder: Some(cache.clone()),
-        ahead_bytes: 0,
-        ..Options::default()
+    let options = |cache_bytes: u64| {
+        Options::default()
+            .batch_size(4)
+            .threads(1)
+            .cache_bytes(cache_bytes)
+            .cache_folder(Some(cache.clone()))
+            .ahead_bytes(0)
     };
     // All images fit: the first epoch reads each once, the second and another process none.
     for (epochs, requests) in [(2, 12), (1, 0)] {
@@ -427,7 +430,7 @@ fn a_split_of_a_dataset_in_a_store_is_read_without_the_shards_of_others() {
     };
     let datasets = Datasets::open_split(&url, SplitChoice::named(["val"])).unwrap();
     let (opened, of_val) = (of_shard("train"), of_shard("val"));
-    let options = Options { batch_size: 1, threads: 1, ..Options::default() };
+    let options = Options::default().batch_size(1).threads(1);
     let mut loader = Loader::new(datasets, options).unwrap();
     let mut n_batches = 0;
     while let Some(batch) = loader.next_batch() {

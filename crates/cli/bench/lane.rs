@@ -89,32 +89,30 @@ pub(super) fn open(
 
 fn options(args: &BenchArgs, fetch_threads: usize, access: Access) -> Result<Options> {
     let size = args.size;
-    Ok(Options {
-        batch_size: args.batch_size,
-        seed: args.seed,
-        label: Label::None,
-        output: Output {
+    Ok(Options::default()
+        .batch_size(args.batch_size)
+        .seed(args.seed)
+        .label(Label::None)
+        .output(Output {
             size: (size, size),
             dtype: args.dtype.into(),
             layout: args.layout.into(),
             normalise: args.normalise.then_some(Normalise::IMAGENET),
-        },
-        crop: match args.crop {
+        })
+        .crop(match args.crop {
             CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
             CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
             CropArg::None => Crop::None,
-        },
-        augment: args.augment.as_deref().and_then(Augment::named),
-        threads: threads(args.threads)?,
-        fetch_threads,
-        access,
-        cache_bytes: args.cache.0,
-        cache_policy: match args.cache_policy {
+        })
+        .augment(args.augment.as_deref().and_then(Augment::named))
+        .threads(threads(args.threads)?)
+        .fetch_threads(fetch_threads)
+        .access(access)
+        .cache_bytes(args.cache.0)
+        .cache_policy(match args.cache_policy {
             CacheArg::Resident => CachePolicy::RESIDENT,
             CacheArg::Liquid => LIQUID,
-        },
-        ..Options::default()
-    })
+        }))
 }
 
 /// Returns the simulated storage: each lane has the whole rate.

@@ -46,6 +46,7 @@ mod reader;
 mod remark;
 mod run_lengths;
 mod sample;
+mod setters;
 mod shown;
 mod source;
 mod splits;

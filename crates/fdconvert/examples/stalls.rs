@@ -69,14 +69,12 @@ fn report(name: &str, step: Duration, times: &[Duration]) {
 /// Returns the times between the batches of some epochs, without the first ones of each.
 fn times(path: &Path, threads: usize, prefetch: usize, step: Duration) -> Vec<Duration> {
     let crop = Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) };
-    let options = LoaderOptions {
-        batch_size: 64,
-        threads,
-        prefetch,
-        crop,
-        label: Label::None,
-        ..LoaderOptions::default()
-    };
+    let options = LoaderOptions::default()
+        .batch_size(64)
+        .threads(threads)
+        .prefetch(prefetch)
+        .crop(crop)
+        .label(Label::None);
     let mut loader = Loader::new(Datasets::open(path).unwrap(), options).unwrap();
     let mut times = Vec::new();
     for _ in 0..EPOCHS {

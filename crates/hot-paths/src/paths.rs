@@ -122,13 +122,11 @@ fn each_image(dataset: &dyn Reader, mut take: impl FnMut(&Encoded) -> Result<()>
 
 /// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
 fn batches(dataset: &Path, n_epochs: u64) -> Result<()> {
-    let options = Options {
-        batch_size: 12,
-        crop: Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
-        flip: 0.5,
-        threads: 1,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .batch_size(12)
+        .crop(Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) })
+        .flip(0.5)
+        .threads(1);
     let mut loader = Loader::new(Datasets::open(dataset)?, options)?;
     for _ in 0..n_epochs {
         while let Some(batch) = loader.next_batch() {

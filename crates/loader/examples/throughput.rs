@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
     let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;
     let masks = args.collect();
-    let options = Options { batch_size: 256, threads, crop, masks, ..Options::default() };
+    let options = Options::default().batch_size(256).threads(threads).crop(crop).masks(masks);
     let mut loader = Loader::new(Datasets::open(path)?, options)?;
     for epoch in 0..epochs {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());

@@ -13,12 +13,13 @@ use crate::{
     transport::Exchange,
 };
 pub use device::{DeviceDecoder, DeviceOptions};
-use fdconvert_core::{Error, Limits, Result};
+use fdconvert_core::{Error, Limits, Result, setters};
 use std::{path::PathBuf, sync::Arc};
 
 /// Options for making batches. The images, labels and their order depend on the fields up to
 /// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Rows of a batch on this rank; the global batch is this times the number of ranks.
     pub batch_size: u32,
@@ -178,6 +179,44 @@ impl Default for Options {
 const MAX_THREADS: usize = 4096;
 
 impl Options {
+    setters! {
+        classes: Option<Arc<[String]>>,
+        objects: Option<ObjectOptions>,
+        augment: Option<Augment>,
+        mix: Option<Mix>,
+        cache_folder: Option<PathBuf>,
+        exchange: Option<Arc<dyn Exchange>>,
+        ;
+        batch_size: u32,
+        seed: u64,
+        shuffle: Shuffle,
+        world: World,
+        last: Last,
+        output: Output,
+        crop: Crop,
+        draw_size: DrawSize,
+        flip: f64,
+        label: Label,
+        fields: Vec<String>,
+        masks: Vec<String>,
+        mask_fill: u16,
+        geometry: bool,
+        orient: bool,
+        failures: Failures,
+        verify: bool,
+        limits: Limits,
+        cache_bytes: u64,
+        locality: bool,
+        ranks_per_cache: u32,
+        cache_policy: CachePolicy,
+        access: Access,
+        threads: usize,
+        fetch_threads: usize,
+        ahead_bytes: u64,
+        prefetch: usize,
+        prefetch_bytes: u64,
+    }
+
     /// Refuses invalid options.
     ///
     /// # Errors

@@ -20,20 +20,18 @@ use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::Arc};
 
 fn options(leg: &Leg, rank: u32, cache_bytes: u64, cache_policy: CachePolicy) -> Options {
-    Options {
-        batch_size: leg.batch,
-        seed: 11,
-        world: World { rank, size: leg.world },
-        last: Last::Short,
-        output: Output { size: (1, 1), ..Options::default().output },
-        crop: Crop::None,
-        threads: leg.threads,
-        fetch_threads: leg.fetch_threads,
-        prefetch: leg.prefetch,
-        cache_bytes,
-        cache_policy,
-        ..Options::default()
-    }
+    Options::default()
+        .batch_size(leg.batch)
+        .seed(11)
+        .world(World { rank, size: leg.world })
+        .last(Last::Short)
+        .output(Output { size: (1, 1), ..Options::default().output })
+        .crop(Crop::None)
+        .threads(leg.threads)
+        .fetch_threads(leg.fetch_threads)
+        .prefetch(leg.prefetch)
+        .cache_bytes(cache_bytes)
+        .cache_policy(cache_policy)
 }
 
 fn loader(reader: &Arc<Groups>, options: Options) -> Loader {
@@ -285,15 +283,15 @@ fn caches_that_cannot_be_are_refused() {
         assert!(said.contains(words), "{said}");
     };
     let one = || Datasets::one(reader.clone()).unwrap();
-    refused(one(), Options { shuffle: Shuffle::None, ..base() }, "global shuffle");
+    refused(one(), base().shuffle(Shuffle::None), "global shuffle");
     let windowed = Shuffle::Windowed { chunk: 2, window: 4 };
-    refused(one(), Options { shuffle: windowed, ..base() }, "global shuffle");
+    refused(one(), base().shuffle(windowed), "global shuffle");
     let unknown: Arc<dyn Reader> = Groups::new(&[9]).without_sizes();
     refused(Datasets::one(unknown).unwrap(), base(), "groups does not know the size");
     let changing: Arc<dyn Reader> = Groups::new(&[9]).new_every_epoch();
     refused(Datasets::one(changing).unwrap(), base(), "new images in every epoch");
     let weighted = Datasets::weighted(vec![(reader.clone(), 0.5)]).unwrap();
-    let liquid = Options { cache_policy: LIQUID, ..base() };
+    let liquid = base().cache_policy(LIQUID);
     refused(weighted.clone(), liquid, "no weights");
     assert!(Loader::new(weighted, base()).is_ok());
 }
@@ -316,7 +314,7 @@ fn weights_are_shared_among_groups() {
     let nothing = Datasets::weighted(vec![(reader.clone(), 0.0)]).unwrap();
     let refused = Loader::new(nothing, options(&leg, 0, 20, CachePolicy::RESIDENT)).err().unwrap();
     assert!(refused.to_string().contains("no dataset gives a sample"), "{refused}");
-    let straight = Options { shuffle: Shuffle::None, ..options(&leg, 0, 0, CachePolicy::RESIDENT) };
+    let straight = options(&leg, 0, 0, CachePolicy::RESIDENT).shuffle(Shuffle::None);
     let all = samples(&mut loader(&reader, straight)).concat();
     assert!(all.into_iter().eq(0..12));
 }

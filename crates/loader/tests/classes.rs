@@ -14,7 +14,7 @@ fn dataset(names: &[&str]) -> Arc<dyn Reader> {
 
 /// Returns options for the order of the datasets.
 fn ordered(batch: u32) -> Options {
-    Options { shuffle: Shuffle::None, ..options(batch, 16) }
+    options(batch, 16).shuffle(Shuffle::None)
 }
 
 fn open(datasets: &[Arc<dyn Reader>], options: Options) -> fdconvert_core::Result<Loader> {
@@ -56,7 +56,7 @@ fn labels_among_the_fields_are_numbered_alike() {
     let both = [dataset(&["cat", "dog"]), dataset(&["bird", "cat"])];
     let fields = vec!["label".to_owned()];
     for label in [Label::Auto, Label::None] {
-        let options = Options { fields: fields.clone(), label: label.clone(), ..ordered(8) };
+        let options = ordered(8).fields(fields.clone()).label(label.clone());
         let mut loader = open(&both, options).unwrap();
         let batch = loader.next_batch().unwrap().unwrap();
         let expected = Column::Int(vec![1, 2, 1, 2, 0, 1, 0, 1]);
@@ -68,7 +68,7 @@ fn labels_among_the_fields_are_numbered_alike() {
 fn soft_labels_have_a_column_for_each_name() {
     let both = [dataset(&["cat", "dog"]), dataset(&["bird", "cat"])];
     let mix = Some(Mix { mixup: 0.2, mix_prob: 0.0, ..Mix::default() });
-    let mut loader = open(&both, Options { mix, ..ordered(8) }).unwrap();
+    let mut loader = open(&both, ordered(8).mix(mix)).unwrap();
     let batch = loader.next_batch().unwrap().unwrap();
     let Some(Column::Array { spec, bytes }) = batch.label_column() else { panic!() };
     assert_eq!(spec.shape, [8, 3]);
@@ -84,17 +84,17 @@ fn names_beside_numbers_without_names_are_refused() {
     let said = refused(&both, ordered(3));
     assert!(said.contains("(cat, dog)") && said.contains("only numbers"), "{said}");
     assert!(said.contains("`classes`"), "{said}");
-    let without = Options { label: Label::None, ..ordered(3) };
+    let without = ordered(3).label(Label::None);
     assert!(open(&both, without).is_ok());
     let fields = vec!["label".to_owned()];
-    let said = refused(&both, Options { label: Label::None, fields, ..ordered(3) });
+    let said = refused(&both, ordered(3).label(Label::None).fields(fields));
     assert!(said.starts_with("fields") && said.contains("only numbers"), "{said}");
 }
 
 #[test]
 fn a_list_of_classes_numbers_them() {
     let classes = list(&["dog", "cat", "bird"]);
-    let options = || Options { classes: classes.clone(), ..ordered(3) };
+    let options = || ordered(3).classes(classes.clone());
     let both = [dataset(&["cat", "dog"]), dataset(&["bird", "cat"])];
     let mut loader = open(&both, options()).unwrap();
     assert_eq!(labels(&mut loader), [1, 0, 1, 0, 2, 1, 2, 1]);
@@ -110,10 +110,10 @@ fn a_list_of_classes_numbers_them() {
     let said = open(&[more], options()).unwrap().find_map(Result::err).unwrap().to_string();
     assert!(said.contains("class 3 is not one of the 3"), "{said}");
     for (names, part) in [(&[][..], "empty"), (&["a", "a"], "twice")] {
-        let said = refused(&both, Options { classes: list(names), ..ordered(3) });
+        let said = refused(&both, ordered(3).classes(list(names)));
         assert!(said.contains(part), "{said}");
     }
-    let said = refused(&both, Options { label: Label::None, ..options() });
+    let said = refused(&both, options().label(Label::None));
     assert!(said.contains("labels and objects, and batches have none"), "{said}");
 }
 
@@ -127,7 +127,7 @@ fn a_list_of_classes_numbers_objects_too() {
     let classes = list(&["dog", "cat", "bird"]);
     let options = |label| {
         let objects = Some(ObjectOptions::of("objects"));
-        Options { label, objects, classes: classes.clone(), ..ordered(4) }
+        ordered(4).label(label).objects(objects).classes(classes.clone())
     };
     let named = with(r#""category": [0, -1], "category_name": ["cat", null]"#);
     // Also datasets that number their classes in two ways.
@@ -149,8 +149,7 @@ fn copies_in_a_folder_are_of_one_numbering() {
     let folder = tempfile::tempdir().unwrap();
     let numbered = |names: Option<Arc<[String]>>| {
         let cache_folder = Some(folder.path().join("cache"));
-        let options =
-            Options { cache_bytes: 1 << 30, cache_folder, classes: names, ..options(4, 16) };
+        let options = options(4, 16).cache_bytes(1 << 30).cache_folder(cache_folder).classes(names);
         labels(&mut open(&[dataset(&["cat", "dog"])], options).unwrap())
     };
     let before = numbered(None);
@@ -167,11 +166,7 @@ fn categories_of_objects_have_one_meaning() {
         );
         Memory::new(2).with_fields(&[("objects", Value::Json(document.into()))])
     };
-    let options = || Options {
-        label: Label::None,
-        objects: Some(ObjectOptions::of("objects")),
-        ..ordered(4)
-    };
+    let options = || ordered(4).label(Label::None).objects(Some(ObjectOptions::of("objects")));
     let load = |datasets: &[Arc<dyn Reader>]| {
         open(datasets, options()).unwrap().find_map(Result::err).map(|error| error.to_string())
     };

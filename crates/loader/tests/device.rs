@@ -18,7 +18,7 @@ fn device() -> DeviceOptions {
 }
 
 fn on_device(reader: &Arc<Memory>, options: Options, device: DeviceOptions) -> Loader {
-    loader(reader, Options { device: Some(device), ..options })
+    loader(reader, options.device(Some(device)))
 }
 
 /// Copies the images of a batch from the GPU.
@@ -60,9 +60,9 @@ fn batches_are_those_of_the_cpu() {
         (random_crop(), Last::Short),
         // Large enough that the CPU does not decode smaller images.
         (options(16, 16), Last::Pad),
-        (Options { world: World { rank: 1, size: 2 }, ..random_crop() }, Last::Drop),
+        (random_crop().world(World { rank: 1, size: 2 }), Last::Drop),
     ] {
-        let options = Options { last, seed: 3, ..options };
+        let options = options.last(last).seed(3);
         let reader = Memory::new(50).with_entry_points();
         let mut cpu = loader(&reader, options.clone());
         let mut gpu = on_device(&reader, options, device());
@@ -93,7 +93,7 @@ fn columns_are_in_the_hosts_memory_and_follow_their_rows() {
         // Truncated images.
         let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
         let failures = Failures { on_error: policy, ..Failures::default() };
-        let options = Options { fields: fields.clone(), failures, ..random_crop() };
+        let options = random_crop().fields(fields.clone()).failures(failures);
         let mut gpu =
             on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
         let mut n_zero = 0;
@@ -118,11 +118,9 @@ fn labels_of_other_kinds_follow_their_rows() {
     let _fake = FakeDriver::take().unwrap();
     let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
     let reader = reader.with_fields(&[("score", Value::Float(0.5))]);
-    let options = Options {
-        label: Label::Field("score".into()),
-        failures: Failures { on_error: OnError::Skip, ..Failures::default() },
-        ..random_crop()
-    };
+    let options = random_crop()
+        .label(Label::Field("score".into()))
+        .failures(Failures { on_error: OnError::Skip, ..Failures::default() });
     let mut gpu =
         on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
     let mut n_zero = 0;
@@ -175,7 +173,7 @@ fn nvjpeg_takes_what_the_kernels_leave() {
     // If requested by name it must exist; otherwise the CPU takes over.
     let nowhere = |decoder| DeviceOptions { decoder, nvjpeg: Some("/none".into()), ..device() };
     let datasets = Datasets::one(without.clone()).unwrap();
-    let options = |device| Options { device: Some(device), ..random_crop() };
+    let options = |device| random_crop().device(Some(device));
     let refused = Loader::new(datasets, options(nowhere(DeviceDecoder::NvJpeg)));
     let said = refused.err().unwrap().chain();
     assert!(said.contains("cannot load nvJPEG for the GPU") && said.contains("/none"), "{said}");
@@ -212,7 +210,7 @@ fn failures_are_those_of_the_cpu() {
     let reader = Memory::new(40).broken(&[18, 19, 20]).with_entry_points();
     for policy in [OnError::Skip, OnError::Substitute] {
         let failures = Failures { on_error: policy, max: 10, ..Failures::default() };
-        let options = Options { failures, shuffle: Shuffle::None, ..options(8, 16) };
+        let options = options(8, 16).failures(failures).shuffle(Shuffle::None);
         let mut cpu = loader(&reader, options.clone());
         let mut gpu = on_device(&reader, options, device());
         while let Some(batch) = cpu.next_batch() {
@@ -226,8 +224,7 @@ fn failures_are_those_of_the_cpu() {
     }
     // Raised in order, after the batches before it.
     let reader = Memory::new(40).broken(&[18]).with_entry_points();
-    let mut gpu =
-        on_device(&reader, Options { shuffle: Shuffle::None, ..options(8, 16) }, device());
+    let mut gpu = on_device(&reader, options(8, 16).shuffle(Shuffle::None), device());
     for _ in 0..2 {
         gpu.next_batch().unwrap().unwrap();
     }
@@ -298,7 +295,7 @@ fn kept_images_are_not_read_again() {
     let streamed = on_two_epochs(&mut on_device(&reader, random_crop(), device()));
     let before = reader.n_reads();
     for fetch_threads in [0, 2] {
-        let options = Options { fetch_threads, ..random_crop() };
+        let options = random_crop().fetch_threads(fetch_threads);
         let mut keeping =
             on_device(&reader, options, DeviceOptions { device_cache_bytes: 1 << 20, ..device() });
         assert_eq!(on_two_epochs(&mut keeping), streamed);
@@ -325,10 +322,10 @@ fn what_cannot_be_is_refused() {
     let fake = FakeDriver::take().unwrap();
     let reader = Memory::new(10);
     let refuse = |options: Options, device: DeviceOptions| {
-        let options = Options { device: Some(device), ..options };
+        let options = options.device(Some(device));
         Loader::new(Datasets::one(reader.clone()).unwrap(), options).err().unwrap()
     };
-    let liquid = Options { cache_policy: LIQUID, ..random_crop() };
+    let liquid = random_crop().cache_policy(LIQUID);
     let error = refuse(liquid, DeviceOptions { device_cache_bytes: 1, ..device() });
     assert!(
         matches!(&error, Error::Usage { option, .. } if option.name == "device_cache_bytes"),
@@ -336,10 +333,10 @@ fn what_cannot_be_is_refused() {
     );
     let letterbox = Crop::Letterbox { fill: [0; 3] };
     for options in [
-        Options { crop: letterbox, ..random_crop() },
-        Options { masks: vec!["mask".into()], ..random_crop() },
-        Options { objects: Some(ObjectOptions::of("objects")), ..random_crop() },
-        Options { geometry: true, ..random_crop() },
+        random_crop().crop(letterbox),
+        random_crop().masks(vec!["mask".into()]),
+        random_crop().objects(Some(ObjectOptions::of("objects"))),
+        random_crop().geometry(true),
     ] {
         let said = refuse(options, device()).to_string();
         assert!(
@@ -348,7 +345,7 @@ fn what_cannot_be_is_refused() {
         );
     }
     let mix = Some(Mix { mixup: 0.2, ..Mix::default() });
-    let error = refuse(Options { mix, ..random_crop() }, device());
+    let error = refuse(random_crop().mix(mix), device());
     assert!(error.to_string().contains("mixup: batches on a GPU are not mixed"), "{error}");
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
     assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());

@@ -54,7 +54,7 @@ fn on_device(
     options: Options,
     device: DeviceOptions,
 ) -> (BTreeMap<u64, Vec<u8>>, Decoded) {
-    let options = Options { device: Some(device), ..options };
+    let options = options.device(Some(device));
     let mut loader = Loader::new(datasets(readers), options).unwrap();
     let rows = rows(&mut loader);
     (rows, loader.stats().decoded.unwrap())
@@ -92,7 +92,7 @@ fn output(size: (u32, u32), dtype: DType, layout: Layout) -> Output {
 fn check_augmented(reader: &Arc<dyn Reader>, augmented: &Options, device: &DeviceOptions) {
     let readers = [reader.clone()];
     let levels = Output { size: augmented.output.size, ..options(1, 1).output };
-    let plain = Options { output: levels, augment: None, flip: 0.0, ..augmented.clone() };
+    let plain = augmented.clone().output(levels).augment(None).flip(0.0);
     let (plain, _) = on_device(&readers, plain, device.clone());
     let (found, decoded) = on_device(&readers, augmented.clone(), device.clone());
     let by_cpu = on_cpu(&readers, augmented.clone());
@@ -113,7 +113,7 @@ fn check_augmented(reader: &Arc<dyn Reader>, augmented: &Options, device: &Devic
 }
 
 fn augmented(augment: Augment, output: Output) -> Options {
-    Options { augment: Some(augment), output, seed: SEED, last: Last::Short, ..random_crop() }
+    random_crop().augment(Some(augment)).output(output).seed(SEED).last(Last::Short)
 }
 
 #[test]
@@ -226,15 +226,13 @@ fn drawn_rows_are_those_of_the_cpu() {
             for (dtype, layout, normalise) in outputs {
                 for (flip, augment) in changes {
                     let output = Output { size, dtype, layout, normalise };
-                    let options = Options {
-                        output,
-                        crop,
-                        flip,
-                        augment,
-                        seed: SEED,
-                        draw_size: DrawSize::Own,
-                        ..options(5, 1)
-                    };
+                    let options = options(5, 1)
+                        .output(output)
+                        .crop(crop)
+                        .flip(flip)
+                        .augment(augment)
+                        .seed(SEED)
+                        .draw_size(DrawSize::Own);
                     let (found, decoded) = on_device(&readers, options.clone(), device());
                     assert!(
                         found == on_cpu(&readers, options),
@@ -261,7 +259,7 @@ fn images_that_are_too_empty_are_drawn_by_the_cpu() {
     for min_fill in ["0", "0.05", "0.08", "1"] {
         let readers = [fractals(&format!("{recipe}{min_fill}"))];
         let output = output((64, 64), DType::U8, Layout::Nhwc);
-        let options = Options { output, crop: Crop::None, seed: SEED, flip: 0.5, ..options(16, 1) };
+        let options = options(16, 1).output(output).crop(Crop::None).seed(SEED).flip(0.5);
         let (found, decoded) = on_device(&readers, options.clone(), device());
         assert!(found == on_cpu(&readers, options.clone()), "{min_fill}");
         assert_eq!(decoded.failed_on_gpu, 0);
@@ -280,8 +278,8 @@ fn epochs_that_vary_are_drawn_as_such() {
     let _fake = FakeDriver::take().unwrap();
     let recipe = "fractal:svd?classes=3&instances=4&points=600&vary=epoch&sampler=lanes64-v1";
     let output = output((48, 48), DType::U8, Layout::Nchw);
-    let options = Options { output, crop: Crop::None, ..options(5, 1) };
-    let with = |device| Options { device, ..options.clone() };
+    let options = options(5, 1).output(output).crop(Crop::None);
+    let with = |device| options.clone().device(device);
     let new = |device| Loader::new(datasets(&[fractals(recipe)]), with(device)).unwrap();
     let (mut gpu, mut cpu) = (new(Some(device())), new(None));
     let first = rows(&mut gpu);
@@ -304,7 +302,7 @@ fn drawn_rows_come_beside_others() {
     let output = output((32, 32), DType::F32, Layout::Nchw);
     for augment in [None, Some(Augment::randaugment(2, 9))] {
         let options =
-            Options { output, augment, crop: Crop::None, seed: SEED, flip: 0.5, ..options(9, 1) };
+            options(9, 1).output(output).augment(augment).crop(Crop::None).seed(SEED).flip(0.5);
         let (found, decoded) = on_device(&readers, options.clone(), device());
         assert!(decoded.by_index > 0 && decoded.drawn_on_gpu > 10 && decoded.by_cpu > 0);
         let alone = on_device(&readers[..1], options.clone(), device()).0;
@@ -323,12 +321,12 @@ fn a_failing_driver_leaks_nothing() {
         Memory::new(9).with_entry_points(),
         fractals("fractal:svd?classes=3&instances=2&points=400&size=32&sampler=lanes64-v1"),
     ];
-    let options = || Options {
-        output: output((32, 32), DType::U8, Layout::Nchw),
-        augment: Some(Augment::randaugment(2, 9)),
-        crop: Crop::None,
-        device: Some(device()),
-        ..options(8, 1)
+    let options = || {
+        options(8, 1)
+            .output(output((32, 32), DType::U8, Layout::Nchw))
+            .augment(Some(Augment::randaugment(2, 9)))
+            .crop(Crop::None)
+            .device(Some(device()))
     };
     let run = || -> Result<Vec<Vec<u8>>, Error> {
         let loader = Loader::new(datasets(&readers), options())?;

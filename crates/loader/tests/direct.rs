@@ -78,9 +78,9 @@ fn loader(reader: &Arc<dyn Reader>, options: Options) -> Loader {
 fn direct_batches_are_those_of_maps() {
     each_format(|format, _, reader| {
         let expected = epoch(&mut loader(&reader, options(7, 8)));
-        let direct = Options { access: Access::Direct, ..options(7, 8) };
+        let direct = options(7, 8).access(Access::Direct);
         for fetch_threads in [0, 5] {
-            let mut running = loader(&reader, Options { fetch_threads, ..direct.clone() });
+            let mut running = loader(&reader, direct.clone().fetch_threads(fetch_threads));
             assert_eq!(epoch(&mut running), expected, "{}", format.name());
             let stats = running.stats();
             let bytes: u64 =
@@ -91,9 +91,9 @@ fn direct_batches_are_those_of_maps() {
         let cache_bytes =
             (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum::<u64>() / 2;
         for cache_policy in [CachePolicy::RESIDENT, LIQUID] {
-            let cached = Options { cache_bytes, cache_policy, ..direct.clone() };
+            let cached = direct.clone().cache_bytes(cache_bytes).cache_policy(cache_policy);
             let mut running = loader(&reader, cached.clone());
-            let mut mapped = loader(&reader, Options { access: Access::Mapped, ..cached });
+            let mut mapped = loader(&reader, cached.access(Access::Mapped));
             for _ in 0..3 {
                 assert_eq!(epoch(&mut running), epoch(&mut mapped), "{}", format.name());
             }
@@ -118,12 +118,10 @@ fn a_flipped_bit_is_not_delivered() {
         for cache_bytes in [0, 100_000] {
             let mut running = loader(
                 &reader,
-                Options {
-                    access: Access::Direct,
-                    cache_bytes,
-                    failures: failures.clone(),
-                    ..options(7, 8)
-                },
+                options(7, 8)
+                    .access(Access::Direct)
+                    .cache_bytes(cache_bytes)
+                    .failures(failures.clone()),
             );
             for _ in 0..2 {
                 while let Some(batch) = running.next_batch() {
@@ -134,7 +132,7 @@ fn a_flipped_bit_is_not_delivered() {
                 }
             }
         }
-        let direct = Options { access: Access::Direct, shuffle: Shuffle::None, ..options(7, 8) };
+        let direct = options(7, 8).access(Access::Direct).shuffle(Shuffle::None);
         let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
         assert!(said.contains("checksum") && said.contains("0017"), "{said}");
     });
@@ -151,10 +149,10 @@ fn a_flipped_label_is_not_delivered() {
     file.write_all_at(&[7], at).unwrap();
     let reader: Arc<dyn Reader> = format.open(&out).unwrap().into();
     for access in [Access::Mapped, Access::Direct] {
-        let checked = Options { access, ..options(7, 8) };
+        let checked = options(7, 8).access(access);
         let said = loader(&reader, checked.clone()).find_map(Result::err).unwrap().chain();
         assert!(said.contains("checksum"), "{said}");
-        let mut unchecked = loader(&reader, Options { verify: false, ..checked });
+        let mut unchecked = loader(&reader, checked.verify(false));
         assert_eq!(epoch(&mut unchecked).len(), 6);
     }
 }
@@ -164,7 +162,7 @@ fn files_that_vanish_or_shrink_are_errors() {
     each_format(|_, _, reader| {
         let extent = reader.image_extent(39).unwrap().unwrap();
         std::fs::remove_file(&extent.path).unwrap();
-        let direct = Options { access: Access::Direct, ..options(7, 8) };
+        let direct = options(7, 8).access(Access::Direct);
         let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
         assert!(said.contains(&extent.path.display().to_string()), "{said}");
     });
@@ -173,7 +171,7 @@ fn files_that_vanish_or_shrink_are_errors() {
 #[test]
 fn datasets_that_do_not_say_where_images_lie_are_refused() {
     let datasets = Datasets::one(Memory::new(5)).unwrap();
-    let refused = Loader::new(datasets, Options { access: Access::Direct, ..options(4, 8) });
+    let refused = Loader::new(datasets, options(4, 8).access(Access::Direct));
     let said = refused.err().unwrap().to_string();
     assert!(said.contains("memory does not know") && said.starts_with("access"), "{said}");
 }
@@ -188,7 +186,7 @@ fn throttles_are_paid_for_every_read_and_for_no_hit() {
             let throttle = Arc::new(Throttle::new(rate).unwrap());
             let storage =
                 SlowStorage { throttle: Some(throttle.clone()), ..SlowStorage::default() };
-            let throttled = Options { access, cache_bytes: bytes / 2, ..options(5, 8) };
+            let throttled = options(5, 8).access(access).cache_bytes(bytes / 2);
             let start = Instant::now();
             let mut running = loader(&storage.around(reader.clone()), throttled);
             assert_eq!(epoch(&mut running).len(), 8);
@@ -213,7 +211,7 @@ fn codecs_of_a_mixed_set_are_in_every_batch() {
     assert_eq!(reader.strata(), [14, 26]);
     let bytes: u64 = (0..40).map(|at| reader.bytes(at, Amount::Known).unwrap().unwrap()).sum();
     for cache_bytes in [0, bytes / 3] {
-        let mut running = loader(&reader, Options { cache_bytes, ..options(10, 8) });
+        let mut running = loader(&reader, options(10, 8).cache_bytes(cache_bytes));
         assert_eq!(running.residents().len(), 2);
         let mut all = BTreeSet::new();
         for batch in epoch(&mut running) {

@@ -68,7 +68,7 @@ impl Reader for Stored {
 
 fn options(size: (u32, u32), crop: Crop) -> Options {
     let output = Output { size, ..Options::default().output };
-    Options { batch_size: 6, seed: 5, output, crop, threads: 2, ..Options::default() }
+    Options::default().batch_size(6).seed(5).output(output).crop(crop).threads(2)
 }
 
 /// Returns the first batches of an epoch: samples, labels and images.
@@ -112,7 +112,7 @@ fn drawn_rows_are_those_of_stored_images() {
             for (dtype, layout, normalise) in outputs {
                 for (flip, augment) in changes {
                     let output = Output { size, dtype, layout, normalise };
-                    let with = || Options { output, flip, augment, ..options(size, crop) };
+                    let with = || options(size, crop).output(output).flip(flip).augment(augment);
                     let (drawn, stored) =
                         (batches(reader.clone(), with()), batches(stored.clone(), with()));
                     assert!(drawn == stored, "{recipe} {output:?} {crop:?} {flip} {augment:?}");
@@ -147,7 +147,7 @@ fn recipes_without_a_size_are_drawn_as_they_are_shown() {
         ((48, 48), Crop::None, DrawSize::Output, sized(48), sized(48)),
         ((48, 48), random, DrawSize::Output, sized(48), sized(48)),
     ] {
-        let with = |draw_size| Options { draw_size, ..options(size, crop) };
+        let with = |draw_size| options(size, crop).draw_size(draw_size);
         let rows = |reader| batches(reader, with(draw_size));
         let expected = |reader| batches(reader, with(DrawSize::Own));
         let what = format!("{size:?} {crop:?} {draw_size:?}");
@@ -157,7 +157,7 @@ fn recipes_without_a_size_are_drawn_as_they_are_shown() {
     }
     // Stored images do not change.
     let stored = || -> Arc<dyn Reader> { Arc::new(Stored(reader(recipe))) };
-    let with = |draw_size| Options { draw_size, ..options((48, 48), Crop::None) };
+    let with = |draw_size| options((48, 48), Crop::None).draw_size(draw_size);
     assert!(batches(stored(), with(DrawSize::Output)) == batches(stored(), with(DrawSize::Own)));
 }
 
@@ -197,7 +197,7 @@ fn nothing_is_read_and_no_disk_is_waited_for() {
     let storage = SlowStorage { latency, throttle, ..SlowStorage::default() };
     let reader = storage.around(reader("fractal:svd?classes=2&instances=9&points=20000"));
     let access = Access::Direct;
-    let options = Options { access, fetch_threads: 2, ..options((64, 64), Crop::None) };
+    let options = options((64, 64), Crop::None).access(access).fetch_threads(2);
     let mut loader = Loader::new(Datasets::one(reader).unwrap(), options).unwrap();
     let n_rows: usize = loader.by_ref().map(|batch| batch.unwrap().len()).sum();
     let stats = loader.stats();
@@ -233,7 +233,7 @@ fn what_cannot_be_drawn_is_an_error_with_its_cure() {
     for part in ["draw_size", "8 pixels", "13 (two pads and a pixel)", "`own`", "fractal:svd?"] {
         assert!(error.contains(part), "{part}: {error}");
     }
-    let own = Options { draw_size: DrawSize::Own, ..tiny() };
+    let own = tiny().draw_size(DrawSize::Own);
     assert_eq!(batches(reader("fractal:svd?classes=2&instances=3"), own).len(), 1);
 
     for (recipe, parts) in [
@@ -247,6 +247,6 @@ fn what_cannot_be_drawn_is_an_error_with_its_cure() {
         assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
     let limits = Limits { max_pixels: 1000, ..Limits::DEFAULT };
-    let error = fails(RECIPES[1], Options { limits, ..tiny() });
+    let error = fails(RECIPES[1], tiny().limits(limits));
     assert!(error.contains("max_pixels") && error.contains("64x64"), "{error}");
 }

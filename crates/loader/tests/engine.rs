@@ -15,12 +15,13 @@ use xxhash_rust::xxh3::xxh3_64;
 #[test]
 fn batches_do_not_depend_on_threads_or_prefetch() {
     let reader = Memory::new(50);
-    let expected = epoch(&mut loader(&reader, Options { threads: 1, ..random_crop() }));
+    let expected = epoch(&mut loader(&reader, random_crop().threads(1)));
     assert_eq!(expected.len(), 7);
     for (threads, fetch_threads, prefetch) in
         [(2, 0, 1), (4, 0, 5), (1, 1, 2), (3, 7, 3), (8, 64, 9)]
     {
-        let options = Options { threads, fetch_threads, prefetch, ..random_crop() };
+        let options =
+            random_crop().threads(threads).fetch_threads(fetch_threads).prefetch(prefetch);
         assert_eq!(epoch(&mut loader(&reader, options)), expected, "{threads} {fetch_threads}");
     }
     let mut samples: Vec<u64> = expected.iter().flat_map(|seen| seen.samples.clone()).collect();
@@ -36,7 +37,7 @@ fn batches_do_not_depend_on_threads_or_prefetch() {
 /// Entry points inside a JPEG save time and change nothing.
 #[test]
 fn entry_points_change_no_pixel() {
-    let options = |orient| Options { orient, ..random_crop() };
+    let options = |orient| random_crop().orient(orient);
     let expected = epoch(&mut loader(&Memory::large(12), options(true)));
     let with = Memory::large(12).with_entry_points();
     assert!((0..12).all(|sample| with.entry_points(sample, 0).unwrap().is_some()));
@@ -59,7 +60,7 @@ fn epochs_differ_and_come_back() {
     drop(running.next_batch());
     running.set_epoch(0).unwrap();
     assert_eq!(epoch(&mut running), epochs[0]);
-    let other = Options { seed: 1, ..random_crop() };
+    let other = random_crop().seed(1);
     assert_ne!(epoch(&mut loader(&reader, other)), epochs[0]);
 }
 
@@ -72,7 +73,7 @@ fn resumed_runs_go_on_exactly() {
     let mut expected = epoch(&mut unbroken);
     expected.extend(epoch(&mut unbroken));
     for stop in 0..=expected.len() {
-        let mut first = loader(&reader, Options { threads: 2, ..random_crop() });
+        let mut first = loader(&reader, random_crop().threads(2));
         let mut taken = Vec::new();
         while taken.len() < stop {
             if let Some(batch) = first.next_batch() {
@@ -81,7 +82,7 @@ fn resumed_runs_go_on_exactly() {
         }
         let state = State::from_bytes(&first.state().to_bytes()).unwrap();
         drop(first);
-        let mut second = loader(&reader, Options { threads: 1, prefetch: 1, ..random_crop() });
+        let mut second = loader(&reader, random_crop().threads(1).prefetch(1));
         second.restore(&state).unwrap();
         // As in a training loop: setting the current epoch changes nothing.
         second.set_epoch(second.epoch()).unwrap();
@@ -106,7 +107,7 @@ fn restoring_is_refused_where_it_would_repeat_or_mix() {
     let refused = |mut loader: Loader| loader.restore(&state).unwrap_err().to_string();
     let said = refused(loader(&Memory::new(30), random_crop()));
     assert!(said.contains("dataset"), "{said}");
-    let said = refused(loader(&reader, Options { seed: 5, ..random_crop() }));
+    let said = refused(loader(&reader, random_crop().seed(5)));
     assert!(said.contains("seed"), "{said}");
 }
 
@@ -117,7 +118,7 @@ fn ranks_share_the_epoch_and_may_change_in_the_middle() {
     let reader = Memory::new(53);
     let of_world = |size: u32, rank| {
         let (world, batch) = (World { rank, size }, 12 / size);
-        loader(&reader, Options { world, batch_size: batch, last: Last::Short, ..random_crop() })
+        loader(&reader, random_crop().world(world).batch_size(batch).last(Last::Short))
     };
     let (mut steps, mut pixels_of) = (Vec::new(), BTreeMap::new());
     let mut single = of_world(1, 0);
@@ -155,7 +156,7 @@ fn ranks_share_the_epoch_and_may_change_in_the_middle() {
 #[test]
 fn last_batches_are_short_padded_or_left_out() {
     let reader = Memory::new(21);
-    let with = |last, shuffle| Options { last, shuffle, ..options(8, 16) };
+    let with = |last, shuffle| options(8, 16).last(last).shuffle(shuffle);
     let sizes = |last| {
         let batches = epoch(&mut loader(&reader, with(last, Shuffle::Global)));
         batches.iter().map(|seen| seen.samples.len()).collect::<Vec<_>>()
@@ -169,7 +170,7 @@ fn last_batches_are_short_padded_or_left_out() {
     // More ranks than samples in the last batch: an empty batch comes, so that no rank waits.
     for rank in 0..8 {
         let world = World { rank, size: 8 };
-        let few = Options { world, last: Last::Short, ..options(2, 16) };
+        let few = options(2, 16).world(world).last(Last::Short);
         let batches = epoch(&mut loader(&Memory::new(19), few));
         assert_eq!(batches.len(), 2);
         assert_eq!(batches[1].samples.len(), usize::from(rank < 3), "rank {rank}");
@@ -181,7 +182,7 @@ fn layouts_and_types_hold_the_same_images() {
     let reader = Memory::new(6);
     let of = |dtype, layout| {
         let output = Output { size: (20, 12), dtype, layout, normalise: None };
-        let mut loader = loader(&reader, Options { output, ..options(6, 16) });
+        let mut loader = loader(&reader, options(6, 16).output(output));
         loader.next_batch().unwrap().unwrap()
     };
     let base = of(DType::U8, Layout::Nhwc);
@@ -202,7 +203,7 @@ fn layouts_and_types_hold_the_same_images() {
 fn a_consumer_that_keeps_batches_stops_the_threads() {
     let reader = Memory::new(200);
     let prefetch_bytes = 3 * 10 * 16 * 16 * 3;
-    let running = Options { prefetch: 2, prefetch_bytes, threads: 3, ..options(10, 16) };
+    let running = options(10, 16).prefetch(2).prefetch_bytes(prefetch_bytes).threads(3);
     let mut running = loader(&reader, running);
     let mut kept = Vec::new();
     for _ in 0..3 {
@@ -251,7 +252,7 @@ fn several_datasets_are_mixed_by_weight() {
 fn latency_is_hidden_by_requests_in_flight() {
     let most = |fetch_threads: usize, n_samples: u64| {
         let reader = Memory::new(n_samples).slow(Duration::from_millis(65));
-        let options = Options { fetch_threads, threads: 1, prefetch: 8, ..options(16, 8) };
+        let options = options(16, 8).fetch_threads(fetch_threads).threads(1).prefetch(8);
         let mut running = loader(&reader, options);
         let n_rows: usize = epoch(&mut running).iter().map(|seen| seen.samples.len()).sum();
         assert_eq!(n_rows as u64, n_samples);
@@ -279,20 +280,20 @@ fn statistics_add_up() {
 fn impossible_options_are_refused() {
     let reader = Memory::new(4);
     let base = || options(4, 16);
-    let random = |scale, ratio| Options { crop: Crop::Random { scale, ratio }, ..base() };
+    let random = |scale, ratio| base().crop(Crop::Random { scale, ratio });
     let normalised = |mean, std| {
         let normalise = Some(Normalise { mean, std });
-        Options { output: Output { dtype: DType::F32, normalise, ..base().output }, ..base() }
+        base().output(Output { dtype: DType::F32, normalise, ..base().output })
     };
     for (options, words) in [
-        (Options { batch_size: 0, ..base() }, "batch"),
-        (Options { flip: 2.0, ..base() }, "flip"),
-        (Options { world: World { rank: 2, size: 2 }, ..base() }, "rank: must be 0 to 1"),
-        (Options { world: World { rank: 0, size: 0 }, ..base() }, "world_size"),
-        (Options { batch_size: u32::MAX, world: World { rank: 0, size: 3 }, ..base() }, "batch"),
-        (Options { threads: 100_000, ..base() }, "threads"),
-        (Options { fetch_threads: 100_000, ..base() }, "fetch_threads"),
-        (Options { crop: Crop::Center { resize: 0 }, ..base() }, "resize"),
+        (base().batch_size(0), "batch"),
+        (base().flip(2.0), "flip"),
+        (base().world(World { rank: 2, size: 2 }), "rank: must be 0 to 1"),
+        (base().world(World { rank: 0, size: 0 }), "world_size"),
+        (base().batch_size(u32::MAX).world(World { rank: 0, size: 3 }), "batch"),
+        (base().threads(100_000), "threads"),
+        (base().fetch_threads(100_000), "fetch_threads"),
+        (base().crop(Crop::Center { resize: 0 }), "resize"),
         (random((0.0, 0.0), (1.0, 1.0)), "scale"),
         (random((0.5, 1.5), (1.0, 1.0)), "scale"),
         (random((f64::NAN, 1.0), (1.0, 1.0)), "scale"),
@@ -303,7 +304,7 @@ fn impossible_options_are_refused() {
         (normalised([f32::NAN; 3], [1.0; 3]), "must be numbers"),
         (normalised([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]), "divide both by 255"),
         (normalised([0.0; 3], [255.0; 3]), "divide both by 255"),
-        (Options { last: Last::Drop, ..options(5, 16) }, "an epoch has no batch"),
+        (options(5, 16).last(Last::Drop), "an epoch has no batch"),
     ] {
         let refused = Loader::new(Datasets::one(reader.clone()).unwrap(), options);
         let said = refused.err().unwrap().to_string();
@@ -332,8 +333,8 @@ fn a_thousand_loaders_leave_nothing_behind() {
     };
     let cycle = |number: usize| {
         let fetch_threads = number % 3;
-        let mut first = loader(&reader, Options { fetch_threads, ..random_crop() });
-        let mut second = loader(&reader, Options { threads: 1, ..random_crop() });
+        let mut first = loader(&reader, random_crop().fetch_threads(fetch_threads));
+        let mut second = loader(&reader, random_crop().threads(1));
         for _ in 0..number % 4 {
             let (a, b) = (first.next_batch().unwrap(), second.next_batch().unwrap());
             assert_eq!(seen(&a.unwrap()), seen(&b.unwrap()));
@@ -355,7 +356,10 @@ fn batches_that_are_kept_get_memory_up_to_the_limit() {
     let bytes = 4 * 16 * 16 * 3;
     for (prefetch_bytes, most) in [(1 << 30, 10), (bytes * 6, 6), (bytes * 10, 10), (0, 2)] {
         for fetch_threads in [0, 2] {
-            let options = Options { prefetch: 1, prefetch_bytes, fetch_threads, ..options(4, 16) };
+            let options = options(4, 16)
+                .prefetch(1)
+                .prefetch_bytes(prefetch_bytes)
+                .fetch_threads(fetch_threads);
             let mut running = loader(&reader, options);
             let mut kept = Vec::new();
             let mut wait = || running.next_for(Duration::from_millis(300)).unwrap();

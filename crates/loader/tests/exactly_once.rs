@@ -74,20 +74,18 @@ impl Reader for Pixels {
 }
 
 fn loader(reader: &Arc<Pixels>, leg: &Leg, rank: u32, shuffle: Shuffle, policy: OnError) -> Loader {
-    let options = Options {
-        batch_size: leg.batch,
-        seed: 11,
-        shuffle,
-        world: World { rank, size: leg.world },
-        last: Last::Short,
-        output: Output { size: (1, 1), ..Options::default().output },
-        crop: Crop::None,
-        failures: Failures { on_error: policy, max: u64::MAX, ..Failures::default() },
-        threads: leg.threads,
-        fetch_threads: leg.fetch_threads,
-        prefetch: leg.prefetch,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .batch_size(leg.batch)
+        .seed(11)
+        .shuffle(shuffle)
+        .world(World { rank, size: leg.world })
+        .last(Last::Short)
+        .output(Output { size: (1, 1), ..Options::default().output })
+        .crop(Crop::None)
+        .failures(Failures { on_error: policy, max: u64::MAX, ..Failures::default() })
+        .threads(leg.threads)
+        .fetch_threads(leg.fetch_threads)
+        .prefetch(leg.prefetch);
     Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
 }
 

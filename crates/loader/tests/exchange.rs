@@ -25,7 +25,7 @@ type Step = BTreeMap<u64, (u64, i64)>;
 
 fn base() -> Options {
     let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
-    Options { augment, seed: 5, batch_size: GLOBAL_BATCH, ..common::random_crop() }
+    common::random_crop().augment(augment).seed(5).batch_size(GLOBAL_BATCH)
 }
 
 /// Fault of a transport.
@@ -82,14 +82,14 @@ impl Ranks {
         let loader = |(exchange, rank): (ThreadExchange, u32)| {
             let fault = faults.iter().find(|(at, _)| *at == rank).map_or(Fault::None, |it| it.1);
             let calls = Mutex::new((0, Some(Arc::new(exchange))));
-            let options = change(Options {
-                batch_size: GLOBAL_BATCH / size,
-                world: World { rank, size },
-                cache_bytes: 800_000 / u64::from(size),
-                locality: true,
-                exchange: Some(Arc::new(Faulty { fault, calls })),
-                ..base()
-            });
+            let options = change(
+                base()
+                    .batch_size(GLOBAL_BATCH / size)
+                    .world(World { rank, size })
+                    .cache_bytes(800_000 / u64::from(size))
+                    .locality(true)
+                    .exchange(Some(Arc::new(Faulty { fault, calls }))),
+            );
             Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
         };
         let loaders: Vec<_> =
@@ -165,7 +165,7 @@ fn batches_are_those_of_plain_training_and_every_sample_is_read_once() {
     let plain = plain(4);
     for size in [1, 2, 3, 8] {
         for fetch_threads in [0, 2] {
-            let mut ranks = Ranks::new(size, &[], |options| Options { fetch_threads, ..options });
+            let mut ranks = Ranks::new(size, &[], |options| options.fetch_threads(fetch_threads));
             for epoch in &plain {
                 assert_eq!(&ranks.epoch(), epoch, "{size} ranks");
                 assert_eq!(ranks.reader.n_reads(), N_SAMPLES, "{size} ranks");
@@ -199,7 +199,7 @@ fn ranks_may_stand_at_different_steps() {
 #[test]
 fn epochs_may_end_early() {
     let plain = plain(5);
-    let mut ranks = Ranks::new(3, &[], |options| Options { prefetch: 1, ..options });
+    let mut ranks = Ranks::new(3, &[], |options| options.prefetch(1));
     for (number, n_steps) in [(0, 1), (1, 8), (2, 5), (4, 3), (0, 6), (3, 99)] {
         ranks.loaders.iter_mut().for_each(|loader| loader.set_epoch(number).unwrap());
         let due = &plain[number as usize];
@@ -221,7 +221,7 @@ fn an_epoch_resumes_with_other_ranks() {
     three.loaders.iter_mut().for_each(|loader| loader.restore(&state).unwrap());
     assert_eq!(three.epoch(), plain[0][2..]);
     assert_eq!(three.sum(|stats| stats.not_exchanged), 0);
-    let mut two = Ranks::new(2, &[], |options| Options { exchange: None, ..options });
+    let mut two = Ranks::new(2, &[], |options| options.exchange(None));
     two.loaders.iter_mut().for_each(|loader| loader.restore(&state).unwrap());
     assert_eq!(two.epoch(), plain[0][2..]);
     assert_eq!(two.sum(|stats| stats.exchanged + stats.not_exchanged), 0);
@@ -283,7 +283,7 @@ fn a_closed_loader_is_missed_by_the_others() {
 fn ranks_that_load_something_else_are_told() {
     let mut ranks = Ranks::new(2, &[], |options| {
         let seed = options.seed + u64::from(options.world.rank);
-        Options { seed, ..options }
+        options.seed(seed)
     });
     let n_rows: usize = ranks.loaders.iter_mut().map(|loader| common::epoch(loader).len()).sum();
     assert!(n_rows > 0);
@@ -294,7 +294,7 @@ fn ranks_that_load_something_else_are_told() {
 #[test]
 fn what_does_not_fit_is_read_from_storage() {
     let plain = plain(2);
-    let mut ranks = Ranks::new(3, &[], |options| Options { ahead_bytes: 1, ..options });
+    let mut ranks = Ranks::new(3, &[], |options| options.ahead_bytes(1));
     for epoch in &plain {
         assert_eq!(&ranks.epoch(), epoch);
     }
@@ -312,7 +312,7 @@ fn machines_with_folders_read_every_sample_once() {
         let mut ranks = Ranks::new(4, &[], |options| {
             let machine = options.world.rank / 2;
             let cache_folder = Some(folder.path().join(machine.to_string()));
-            Options { cache_folder, cache_bytes, ranks_per_cache: 2, ..options }
+            options.cache_folder(cache_folder).cache_bytes(cache_bytes).ranks_per_cache(2)
         });
         for epoch in plain(5) {
             assert_eq!(ranks.epoch(), epoch);
@@ -332,18 +332,16 @@ fn samples_that_fail_do_so_where_they_are_shown() {
     let exchanges = ThreadExchange::of_ranks(2).into_iter().zip(0..);
     let mut loaders: Vec<Loader> = exchanges
         .map(|(exchange, rank)| {
-            let options = Options {
-                world: World { rank, size: 2 },
-                batch_size: 1,
-                cache_bytes: 400_000,
-                locality: true,
-                exchange: Some(Arc::new(exchange)),
-                failures: fdconvert_loader::Failures {
+            let options = base()
+                .world(World { rank, size: 2 })
+                .batch_size(1)
+                .cache_bytes(400_000)
+                .locality(true)
+                .exchange(Some(Arc::new(exchange)))
+                .failures(fdconvert_loader::Failures {
                     on_error: fdconvert_loader::OnError::Skip,
                     ..Default::default()
-                },
-                ..base()
-            };
+                });
             common::loader(&reader, options)
         })
         .collect();
@@ -364,7 +362,7 @@ fn an_exchange_without_owners_is_refused() {
         said.to_string()
     };
     let exchange: Arc<dyn Exchange> = Arc::new(ThreadExchange::of_ranks(1).remove(0));
-    let with = Options { exchange: Some(exchange), cache_bytes: 1000, ..base() };
+    let with = base().exchange(Some(exchange)).cache_bytes(1000);
     assert!(refused(with.clone()).contains("locality"));
-    assert!(refused(Options { locality: true, ahead_bytes: 0, ..with }).contains("ahead_bytes"));
+    assert!(refused(with.locality(true).ahead_bytes(0)).contains("ahead_bytes"));
 }

@@ -9,7 +9,7 @@ use fdconvert_loader::{Batch, Datasets, Failures, Label, Loader, OnError, Option
 
 fn with_policy(policy: OnError) -> Options {
     let failures = Failures { on_error: policy, max: 5, ..Failures::default() };
-    Options { failures, shuffle: Shuffle::None, threads: 2, ..options(8, 16) }
+    options(8, 16).failures(failures).shuffle(Shuffle::None).threads(2)
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn too_many_failures_are_not_borne() {
     // No sample is readable.
     let all: Vec<u64> = (0..10).collect();
     let failures = Failures { on_error: OnError::Substitute, max: 1000, ..Failures::default() };
-    let options = Options { failures, ..options(4, 16) };
+    let options = options(4, 16).failures(failures);
     let failed = loader(&Memory::new(10).broken(&all), options).find_map(Result::err);
     assert!(failed.unwrap().to_string().contains("samples after it can be read"));
 }
@@ -105,7 +105,7 @@ fn reads_that_may_succeed_later_are_tried_again() {
     assert_eq!(epoch(&mut running).len(), 2);
     assert_eq!(running.stats().retries, 3);
     let failures = Failures { retries: 0, ..Failures::default() };
-    let impatient = Options { failures, ..with_policy(OnError::Raise) };
+    let impatient = with_policy(OnError::Raise).failures(failures);
     let failed = loader(&Memory::new(16).flaky(3), impatient).find_map(Result::err);
     assert!(matches!(failed, Some(Error::Io { .. })));
 }
@@ -121,7 +121,7 @@ fn panics_are_errors_of_their_sample() {
 
 #[test]
 fn sets_without_a_label_of_integers_are_refused_name_another_or_have_none() {
-    let with = |label| Options { label, ..options(4, 16) };
+    let with = |label| options(4, 16).label(label);
     let open = |reader, label| Loader::new(Datasets::one(reader).unwrap(), with(label));
     let no_labels = |reader| {
         let mut loader = open(reader, Label::None).unwrap();

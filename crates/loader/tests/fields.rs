@@ -59,7 +59,7 @@ fn each_format(check: impl Fn(&dyn Format, &Path, Arc<dyn Reader>)) {
 }
 
 fn all_fields(batch: u32) -> Options {
-    Options { fields: NAMES.map(str::to_owned).to_vec(), seed: 4, ..options(batch, 8) }
+    options(batch, 8).fields(NAMES.map(str::to_owned).to_vec()).seed(4)
 }
 
 fn open(readers: &[Arc<dyn Reader>], options: Options) -> Loader {
@@ -117,7 +117,8 @@ fn every_kind_comes_as_it_is_stored() {
         let readers = [reader];
         for shuffle in [Shuffle::None, Shuffle::Global, Shuffle::Windowed { chunk: 4, window: 8 }] {
             let with = |threads, fetch_threads| {
-                let options = Options { threads, fetch_threads, shuffle, ..all_fields(7) };
+                let options =
+                    all_fields(7).threads(threads).fetch_threads(fetch_threads).shuffle(shuffle);
                 epoch(&mut open(&readers, options), &readers)
             };
             let expected = with(1, 0);
@@ -147,7 +148,7 @@ fn a_resumed_loader_continues_with_the_same_columns() {
         second.restore(&state).unwrap();
         assert_eq!(epoch(&mut second, &readers), expected[3..]);
         // The choice of fields is not part of a state.
-        let mut without = open(&readers, Options { fields: Vec::new(), ..all_fields(4) });
+        let mut without = open(&readers, all_fields(4).fields(Vec::new()));
         without.restore(&state).unwrap();
         assert_eq!(without.count(), expected.len() - 3);
     });
@@ -161,11 +162,11 @@ fn several_datasets_padding_and_direct_reads_change_nothing() {
         pack(&Wds::default(), &folder.path().join("a.wds")),
         pack(&Mds::default(), &folder.path().join("a.mds")),
     ];
-    let base = Options { last: Last::Pad, ..all_fields(16) };
+    let base = all_fields(16).last(Last::Pad);
     let expected = epoch(&mut open(&readers, base.clone()), &readers);
     assert_eq!(expected.len(), 6);
     for verify in [true, false] {
-        let direct = Options { access: Access::Direct, verify, fetch_threads: 3, ..base.clone() };
+        let direct = base.clone().access(Access::Direct).verify(verify).fetch_threads(3);
         assert_eq!(epoch(&mut open(&readers, direct), &readers), expected);
     }
 }
@@ -181,12 +182,10 @@ fn caches_keep_values_with_their_images() {
         for (cache_policy, in_folder) in
             [(CachePolicy::RESIDENT, false), (CachePolicy::RESIDENT, true), (LIQUID, false)]
         {
-            let options = Options {
-                cache_bytes: n_bytes / 2,
-                cache_policy,
-                cache_folder: in_folder.then(|| folder.path().to_owned()),
-                ..all_fields(7)
-            };
+            let options = all_fields(7)
+                .cache_bytes(n_bytes / 2)
+                .cache_policy(cache_policy)
+                .cache_folder(in_folder.then(|| folder.path().to_owned()));
             let mut loader = open(&readers, options.clone());
             for _ in 0..2 {
                 assert_eq!(epoch(&mut loader, &readers).len(), 5, "{}", format.name());
@@ -197,7 +196,7 @@ fn caches_keep_values_with_their_images() {
                 let mut again = open(&readers, options.clone());
                 epoch(&mut again, &readers);
                 assert!(again.stats().reads < N_SAMPLES as u64);
-                let mut other = open(&readers, Options { fields: vec!["score".into()], ..options });
+                let mut other = open(&readers, options.fields(vec!["score".into()]));
                 assert!(other.by_ref().all(|batch| batch.unwrap().field("score").is_some()));
                 assert_eq!(other.stats().reads, N_SAMPLES as u64);
             }
@@ -210,13 +209,11 @@ fn values_travel_with_the_samples_of_moved_rows() {
     each_format(|format, _, reader| {
         let readers = [reader];
         let loader = |(exchange, rank)| {
-            let options = Options {
-                world: World { rank, size: 2 },
-                cache_bytes: 1 << 20,
-                locality: true,
-                exchange: Some(Arc::new(exchange)),
-                ..all_fields(6)
-            };
+            let options = all_fields(6)
+                .world(World { rank, size: 2 })
+                .cache_bytes(1 << 20)
+                .locality(true)
+                .exchange(Some(Arc::new(exchange)));
             open(&readers, options)
         };
         let mut loaders: Vec<_> =
@@ -239,10 +236,10 @@ fn values_travel_with_the_samples_of_moved_rows() {
 
 #[test]
 fn rows_that_fail_have_the_values_of_what_they_show() {
-    let with = |policy, names: &[&str]| Options {
-        fields: names.iter().map(|name| (*name).to_owned()).collect(),
-        failures: Failures { on_error: policy, ..Failures::default() },
-        ..options(8, 16)
+    let with = |policy, names: &[&str]| {
+        options(8, 16)
+            .fields(names.iter().map(|name| (*name).to_owned()).collect())
+            .failures(Failures { on_error: policy, ..Failures::default() })
     };
     let reader = || Memory::new(16).broken(&[5]);
     let loader = common::loader(&reader(), with(OnError::Substitute, &["label"]));
@@ -259,7 +256,7 @@ fn rows_that_fail_have_the_values_of_what_they_show() {
         [("score", Value::Float(0.5)), ("text", Value::Text("a".into())), ("id", Value::Int(3))];
     let reader = reader().with_fields(&fields);
     let options = with(OnError::Skip, &["score", "text", "id"]);
-    let loader = common::loader(&reader, Options { label: Label::None, ..options });
+    let loader = common::loader(&reader, options.label(Label::None));
     let mut n_skipped = 0;
     for batch in loader.map(Result::unwrap) {
         for (row, valid) in batch.valid().iter().enumerate() {
@@ -282,7 +279,7 @@ fn labels_of_every_kind_are_columns() {
         let readers = [reader];
         for name in NAMES {
             let label = Label::Field(name.into());
-            let all = Options { label: label.clone(), last: Last::Pad, ..all_fields(7) };
+            let all = all_fields(7).label(label.clone()).last(Last::Pad);
             let mut n_batches = 0;
             for batch in open(&readers, all.clone()).map(Result::unwrap) {
                 check(&batch, &readers);
@@ -294,13 +291,12 @@ fn labels_of_every_kind_are_columns() {
                 .sum();
             let folder = tempfile::tempdir().unwrap();
             for cache_bytes in [0, n_bytes / 2] {
-                let alone = Options {
-                    fields: Vec::new(),
-                    cache_bytes,
-                    cache_folder: (cache_bytes > 0).then(|| folder.path().to_owned()),
-                    threads: 3,
-                    ..all.clone()
-                };
+                let alone = all
+                    .clone()
+                    .fields(Vec::new())
+                    .cache_bytes(cache_bytes)
+                    .cache_folder((cache_bytes > 0).then(|| folder.path().to_owned()))
+                    .threads(3);
                 let mut loader = open(&readers, alone.clone());
                 let first = loader.next_batch().unwrap().unwrap();
                 check_labels(&first, &readers[0], name);
@@ -338,7 +334,7 @@ fn labels_are_of_one_kind_in_all_datasets_and_no_images() {
     let reader = pack(&Beton::default(), &folder.path().join("a.beton"));
     let said = |readers: Vec<Arc<dyn Reader>>, name: &str| {
         let readers = readers.into_iter().map(|reader| (reader, 1.0)).collect();
-        let options = Options { label: Label::Field(name.into()), ..options(4, 8) };
+        let options = options(4, 8).label(Label::Field(name.into()));
         Loader::new(Datasets::weighted(readers).unwrap(), options).err().unwrap().to_string()
     };
     let other: Arc<dyn Reader> = Memory::new(8).with_fields(&[("id", Value::Float(0.5))]);
@@ -356,14 +352,12 @@ fn labels_of_other_kinds_travel_with_moved_rows() {
     let folder = tempfile::tempdir().unwrap();
     let readers = [pack(&Wds::default(), &folder.path().join("a.wds"))];
     let loader = |(exchange, rank)| {
-        let options = Options {
-            world: World { rank, size: 2 },
-            cache_bytes: 1 << 20,
-            locality: true,
-            exchange: Some(Arc::new(exchange)),
-            label: Label::Field("box".into()),
-            ..options(6, 8)
-        };
+        let options = options(6, 8)
+            .world(World { rank, size: 2 })
+            .cache_bytes(1 << 20)
+            .locality(true)
+            .exchange(Some(Arc::new(exchange)))
+            .label(Label::Field("box".into()));
         open(&readers, options)
     };
     let mut loaders: Vec<_> =
@@ -395,11 +389,11 @@ fn arrays_of_numbers_for_each_class_are_mixed_as_labels() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.beton");
     let reader = common::packed(&Beton::default(), &out, &schema, &samples);
-    let with = |label: &str, num_classes| Options {
-        label: Label::Field(label.into()),
-        mix: Some(Mix { mixup: 1.0, num_classes, ..Mix::default() }),
-        shuffle: Shuffle::None,
-        ..options(10, 8)
+    let with = |label: &str, num_classes| {
+        options(10, 8)
+            .label(Label::Field(label.into()))
+            .mix(Some(Mix { mixup: 1.0, num_classes, ..Mix::default() }))
+            .shuffle(Shuffle::None)
     };
     let numbers = |row: usize| match &samples[row].values[1] {
         Value::Array(bytes) => bytes.iter().copied().map(f32::from).collect::<Vec<_>>(),
@@ -452,13 +446,13 @@ fn damaged_values_are_not_delivered() {
         assert_eq!(n_damaged, 1, "{}", format.name());
         let readers = [format.open(out).unwrap().into()];
         for access in [Access::Mapped, Access::Direct] {
-            let options = Options { access, fields: vec!["caption".into()], ..options(8, 8) };
+            let options = options(8, 8).access(access).fields(vec!["caption".into()]);
             let failed = open(&readers, options.clone()).find_map(Result::err).unwrap();
             assert!(failed.to_string().contains("checksum"), "{failed}");
             // A loader with other fields reads no caption past the page cache.
             if access == Access::Direct {
                 let fields = vec!["score".into(), "id".into()];
-                assert!(open(&readers, Options { fields, ..options }).all(|batch| batch.is_ok()));
+                assert!(open(&readers, options.fields(fields)).all(|batch| batch.is_ok()));
             }
         }
     });
@@ -479,7 +473,7 @@ fn fields_that_cannot_be_in_batches_are_refused_by_name() {
     let said = |readers: Vec<Arc<dyn Reader>>, names: &[&str]| {
         let fields = names.iter().map(|name| (*name).to_owned()).collect();
         let readers = readers.into_iter().map(|reader| (reader, 1.0)).collect();
-        let options = Options { label: Label::None, fields, ..options(4, 8) };
+        let options = options(4, 8).label(Label::None).fields(fields);
         Loader::new(Datasets::weighted(readers).unwrap(), options).err().unwrap().to_string()
     };
     let one = |names| said(vec![reader.clone()], names);
@@ -505,7 +499,7 @@ fn what_a_formula_tells_of_its_images_comes_with_them() {
             .into();
     let meta = reader.schema().position("meta").unwrap();
     let fields = vec!["meta".into()];
-    for batch in open(from_ref(&reader), Options { fields, ..options(5, 16) }).map(Result::unwrap) {
+    for batch in open(from_ref(&reader), options(5, 16).fields(fields)).map(Result::unwrap) {
         for (row, sample) in batch.samples().iter().enumerate() {
             let expected = reader.get(*sample).unwrap().values[meta].clone();
             assert_eq!(value(batch.field("meta").unwrap(), row), expected);

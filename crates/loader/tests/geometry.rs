@@ -20,16 +20,13 @@ use std::{path::Path, sync::Arc, thread};
 
 fn followed(crop: Crop, size: (u32, u32), flip: f64) -> Options {
     let base = options(5, 16);
-    Options {
-        output: fdconvert_loader::Output { size, ..base.output },
-        crop,
-        flip,
-        fields: ["depth", "view", "label"].map(str::to_owned).to_vec(),
-        masks: vec!["mask".into()],
-        objects: Some(ObjectOptions::of("objects")),
-        mask_fill: 255,
-        ..base
-    }
+    base.output(fdconvert_loader::Output { size, ..base.output })
+        .crop(crop)
+        .flip(flip)
+        .fields(["depth", "view", "label"].map(str::to_owned).to_vec())
+        .masks(vec!["mask".into()])
+        .objects(Some(ObjectOptions::of("objects")))
+        .mask_fill(255)
 }
 
 const FILL: [u8; 3] = [9, 8, 7];
@@ -52,7 +49,7 @@ fn masks_and_objects_are_moved_by_the_steps_of_torchvision() {
     for crop in CROPS {
         for size in [(16, 16), (23, 14), (9, 21)] {
             let seen = [1, 4].map(|threads| {
-                let options = Options { threads, ..followed(crop, size, 0.5) };
+                let options = followed(crop, size, 0.5).threads(threads);
                 let mut loader = open(&reader, options);
                 assert!(loader.datasets().left_out().is_empty());
                 let (mut seen, mut counts) = (Vec::new(), (0, 0));
@@ -102,7 +99,7 @@ fn a_second_view_is_made_as_the_first_is() {
     }
     // Nothing is resized: the pixels equal the stored ones.
     let size = stored[7].size;
-    let options = Options { flip: 0.0, ..followed(Crop::None, size, 0.0) };
+    let options = followed(Crop::None, size, 0.0).flip(0.0);
     let batches = open(&reader, options).map(Result::unwrap);
     let rows = batches.flat_map(|batch| {
         let Some(Column::Array { bytes, .. }) = batch.field("view") else { panic!() };
@@ -118,7 +115,7 @@ fn a_second_view_is_made_as_the_first_is() {
 fn a_letterbox_has_its_colour_around_the_image() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, _) = dataset(&folder.path().join("a.wds"));
-    let squeezed = |size| Options { geometry: true, ..options(1, 1) }.into_squeezed(size);
+    let squeezed = |size| options(1, 1).geometry(true).into_squeezed(size);
     let options = followed(Crop::Letterbox { fill: FILL }, (30, 22), 0.5);
     for batch in open(&reader, options).map(Result::unwrap) {
         for (row, geometry) in batch.geometry().unwrap().iter().enumerate() {
@@ -178,11 +175,10 @@ fn caches_resumes_and_other_ranks_change_nothing() {
     let expected = columns(&mut open(&reader, base.clone()));
     // The choice of kept samples is part of the order, their place is not.
     let cached = [false, true].map(|in_folder| {
-        let cached = Options {
-            cache_bytes: 1 << 24,
-            cache_folder: in_folder.then(|| folder.path().join("cache")),
-            ..base.clone()
-        };
+        let cached = base
+            .clone()
+            .cache_bytes(1 << 24)
+            .cache_folder(in_folder.then(|| folder.path().join("cache")));
         let mut loader = open(&reader, cached);
         for batch in loader.by_ref().map(Result::unwrap) {
             check(&batch, crop, &stored);
@@ -199,13 +195,12 @@ fn caches_resumes_and_other_ranks_change_nothing() {
     assert!(columns(&mut second) == expected[2..]);
 
     let loader = |(exchange, rank)| {
-        let options = Options {
-            world: World { rank, size: 2 },
-            cache_bytes: 1 << 24,
-            locality: true,
-            exchange: Some(Arc::new(exchange)),
-            ..base.clone()
-        };
+        let options = base
+            .clone()
+            .world(World { rank, size: 2 })
+            .cache_bytes(1 << 24)
+            .locality(true)
+            .exchange(Some(Arc::new(exchange)));
         open(&reader, options)
     };
     let mut loaders: Vec<_> =
@@ -274,7 +269,7 @@ fn what_does_not_fit_is_a_broken_sample() {
         assert!(said.contains("003"), "{said}");
         let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
         let mut n_skipped = 0;
-        for batch in open(&reader, Options { failures, ..options }).map(Result::unwrap) {
+        for batch in open(&reader, options.failures(failures)).map(Result::unwrap) {
             for (row, valid) in batch.valid().iter().enumerate() {
                 if !valid {
                     n_skipped += 1;
@@ -300,12 +295,10 @@ fn keypoints_change_places_with_the_flip_and_small_boxes_go_with_all_that_is_the
     values[4] = Value::Json(document.to_owned().into());
     let reader = pack(&folder.path().join("a.wds"), [values]);
     let with = |objects| {
-        let options = Options {
-            fields: Vec::new(),
-            masks: Vec::new(),
-            objects: Some(objects),
-            ..followed(Crop::None, (40, 30), 1.0)
-        };
+        let options = followed(Crop::None, (40, 30), 1.0)
+            .fields(Vec::new())
+            .masks(Vec::new())
+            .objects(Some(objects));
         let batch = open(&reader, options).next().unwrap();
         batch.map(|batch| match batch.field("objects") {
             Some(Column::Objects(objects)) => (**objects).clone(),
@@ -335,7 +328,7 @@ fn roles_that_cannot_be_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, _) = dataset(&folder.path().join("a.wds"));
     let said = |change: fn(&mut Options)| {
-        let mut options = Options { label: Label::None, ..options(4, 8) };
+        let mut options = options(4, 8).label(Label::None);
         change(&mut options);
         let loader = Loader::new(Datasets::one(reader.clone()).unwrap(), options);
         loader.err().unwrap().to_string()
@@ -386,10 +379,10 @@ fn roles_that_cannot_be_are_refused_by_name() {
 fn the_geometry_of_rows_is_told_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, stored) = dataset(&folder.path().join("a.wds"));
-    let base = Options { crop: CROPS[1], flip: 0.5, ..options(8, 16) };
+    let base = options(8, 16).crop(CROPS[1]).flip(0.5);
     let without = open(&reader, base.clone());
     assert!(without.map(Result::unwrap).all(|batch| batch.geometry().is_none()));
-    for batch in open(&reader, Options { geometry: true, ..base }).map(Result::unwrap) {
+    for batch in open(&reader, base.geometry(true)).map(Result::unwrap) {
         for (sample, row) in batch.samples().iter().zip(batch.geometry().unwrap()) {
             assert_eq!((row.source, row.size), (stored[*sample as usize].size, (16, 16)));
             assert_eq!(row.area, Area { x: 0, y: 0, width: 16, height: 16 });

@@ -26,7 +26,7 @@ const LOG: &str = "LOADER_TEST_LOG";
 const BATCHES: &str = "LOADER_TEST_BATCHES";
 
 fn options(threads: usize) -> Options {
-    Options { threads, prefetch: 2, ..random_crop() }
+    random_crop().threads(threads).prefetch(2)
 }
 
 fn stream(mut take: impl FnMut(u64, State) -> bool, threads: usize, state: Option<State>) {

@@ -35,17 +35,15 @@ fn cases() -> ProptestConfig {
 
 /// Returns options for single pixels.
 fn options(batch_size: u32, [rank, size]: [u32; 2], cache_bytes: u64) -> Options {
-    Options {
-        batch_size,
-        seed: SEED,
-        world: World { rank, size },
-        output: Output { size: (1, 1), ..Options::default().output },
-        crop: Crop::None,
-        threads: 1,
-        cache_bytes,
-        locality: cache_bytes > 0,
-        ..Options::default()
-    }
+    Options::default()
+        .batch_size(batch_size)
+        .seed(SEED)
+        .world(World { rank, size })
+        .output(Output { size: (1, 1), ..Options::default().output })
+        .crop(Crop::None)
+        .threads(1)
+        .cache_bytes(cache_bytes)
+        .locality(cache_bytes > 0)
 }
 
 /// All ranks of a training, each with a view of the dataset that records its reads.
@@ -186,12 +184,7 @@ proptest! {
         let mut consumed = 0;
         for (number, leg) in legs.iter().enumerate() {
             let bytes = (budget(&reader, share) / u64::from(leg.world)).max(1);
-            let mut ranks = Ranks::new(&strata, leg.world, |rank| Options {
-                threads: leg.threads,
-                fetch_threads: leg.fetch_threads,
-                prefetch: leg.prefetch,
-                ..options(leg.batch, [rank, leg.world], bytes)
-            });
+            let mut ranks = Ranks::new(&strata, leg.world, |rank| options(leg.batch, [rank, leg.world], bytes).threads(leg.threads).fetch_threads(leg.fetch_threads).prefetch(leg.prefetch));
             for loader in &mut ranks.loaders {
                 loader.set_epoch(epoch).unwrap();
                 state.iter().for_each(|state| loader.restore(state).unwrap());
@@ -254,11 +247,8 @@ proptest! {
 #[test]
 fn samples_have_the_pixels_of_plain_training() {
     let reader = common::Memory::new(90);
-    let base = Options {
-        augment: Some(Augment::TrivialAugmentWide { n_bins: 31 }),
-        seed: 5,
-        ..common::random_crop()
-    };
+    let base =
+        common::random_crop().augment(Some(Augment::TrivialAugmentWide { n_bins: 31 })).seed(5);
     let batches = |loaders: &mut [Loader]| {
         let mut steps = Vec::new();
         loop {
@@ -280,7 +270,7 @@ fn samples_have_the_pixels_of_plain_training() {
             steps.push(seen);
         }
     };
-    let mut plain = [common::loader(&reader, Options { batch_size: 24, ..base.clone() })];
+    let mut plain = [common::loader(&reader, base.clone().batch_size(24))];
     let epochs: Vec<_> = (0..3).map(|_| batches(&mut plain)).collect();
     assert_eq!(epochs[0].iter().map(BTreeMap::len).sum::<usize>(), 90);
     assert_ne!(epochs[0][0].values().next(), epochs[1][0].values().next());
@@ -290,7 +280,7 @@ fn samples_have_the_pixels_of_plain_training() {
             let batch = 24 / size;
             let cache_bytes = 200_000 / u64::from(size);
             let options =
-                Options { batch_size: batch, world, cache_bytes, locality: true, ..base.clone() };
+                base.clone().batch_size(batch).world(world).cache_bytes(cache_bytes).locality(true);
             common::loader(&reader, options)
         };
         let mut ranks: Vec<Loader> = (0..size).map(rank).collect();
@@ -403,11 +393,11 @@ fn ranks_that_share_a_folder_read_every_sample_once() {
     for size in [1, 3, 8] {
         for (locality, ranks_per_cache) in [(false, 1), (true, size), (true, 1)] {
             let root = tempfile::tempdir().unwrap();
-            let mut ranks = Ranks::new(&[300], size, |rank| Options {
-                cache_folder: Some(root.path().join("cache")),
-                locality,
-                ranks_per_cache,
-                ..options(5, [rank, size], all)
+            let mut ranks = Ranks::new(&[300], size, |rank| {
+                options(5, [rank, size], all)
+                    .cache_folder(Some(root.path().join("cache")))
+                    .locality(locality)
+                    .ranks_per_cache(ranks_per_cache)
             });
             assert_eq!(ranks.reads(4), [300, 0, 0, 0], "{size} ranks, locality {locality}");
             assert!(ranks.loaders.iter().all(|it| it.stats().not_kept == 0));
@@ -422,10 +412,10 @@ fn ranks_that_share_a_folder_read_every_sample_once() {
 fn machines_own_samples_together() {
     let roots = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let bytes = budget(&Groups::new(&[2000]), 0.55);
-    let mut ranks = Ranks::new(&[2000], 8, |rank| Options {
-        cache_folder: Some(roots[rank as usize / 4].path().join("cache")),
-        ranks_per_cache: 4,
-        ..options(25, [rank, 8], bytes)
+    let mut ranks = Ranks::new(&[2000], 8, |rank| {
+        options(25, [rank, 8], bytes)
+            .cache_folder(Some(roots[rank as usize / 4].path().join("cache")))
+            .ranks_per_cache(4)
     });
     assert_eq!(ranks.loaders[0].residents(), [(2000, 2000)]);
     let reads = ranks.reads(5);
@@ -451,10 +441,10 @@ fn reads_are_as_in_the_guide() {
             let exchanges = ThreadExchange::of_ranks(size).into_iter();
             let exchanges: Vec<Arc<dyn Exchange>> =
                 exchanges.map(|it| Arc::new(it) as Arc<dyn Exchange>).collect();
-            let mut ranks = Ranks::new(&[8192], size, |rank| Options {
-                locality: way != "no",
-                exchange: way.contains("exchange").then(|| exchanges[rank as usize].clone()),
-                ..options(64, [rank, size], bytes)
+            let mut ranks = Ranks::new(&[8192], size, |rank| {
+                options(64, [rank, size], bytes)
+                    .locality(way != "no")
+                    .exchange(way.contains("exchange").then(|| exchanges[rank as usize].clone()))
             });
             table.push((size, way, ranks.reads(4)));
         }
@@ -474,16 +464,13 @@ fn caches_that_cannot_own_samples_are_refused() {
     let base = || options(2, [0, 4], 20);
     let folder = Some("never-made".into());
     let cases = [
-        (Options { cache_bytes: 0, ..base() }, "locality"),
-        (Options { cache_policy: LIQUID, ..base() }, "cache_policy"),
-        (Options { shuffle: Shuffle::None, ..base() }, "cache_bytes"),
-        (Options { ranks_per_cache: 2, ..base() }, "cache_folder"),
-        (Options { ranks_per_cache: 0, ..base() }, "ranks_per_cache"),
-        (Options { ranks_per_cache: 3, cache_folder: folder.clone(), ..base() }, "divisor of 4"),
-        (
-            Options { ranks_per_cache: 2, locality: false, cache_folder: folder, ..base() },
-            "locality",
-        ),
+        (base().cache_bytes(0), "locality"),
+        (base().cache_policy(LIQUID), "cache_policy"),
+        (base().shuffle(Shuffle::None), "cache_bytes"),
+        (base().ranks_per_cache(2), "cache_folder"),
+        (base().ranks_per_cache(0), "ranks_per_cache"),
+        (base().ranks_per_cache(3).cache_folder(folder.clone()), "divisor of 4"),
+        (base().ranks_per_cache(2).locality(false).cache_folder(folder), "locality"),
     ];
     for (options, words) in cases {
         let said = Loader::new(Datasets::one(reader.clone()).unwrap(), options).err().unwrap();

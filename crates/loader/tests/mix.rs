@@ -24,7 +24,7 @@ fn output(dtype: DType, layout: Layout) -> Output {
 
 fn mixing(batch: u32, mix: Mix) -> Options {
     let output = output(DType::U8, Layout::Nhwc);
-    Options { output, seed: 3, mix: Some(mix), ..options(batch, 16) }
+    options(batch, 16).output(output).seed(3).mix(Some(mix))
 }
 
 /// Returns the numbers of the images, row after row.
@@ -140,7 +140,7 @@ fn compare(mixed: &mut Loader, plain: &mut Loader) -> [usize; 3] {
 }
 
 fn compared(reader: &Arc<Memory>, options: &Options) -> [usize; 3] {
-    let plain = Options { mix: None, ..options.clone() };
+    let plain = options.clone().mix(None);
     let (mut mixed, mut plain) =
         (common::loader(reader, options.clone()), common::loader(reader, plain));
     let counts = (0..3).map(|_| compare(&mut mixed, &mut plain));
@@ -152,7 +152,7 @@ fn rows_are_mixed_with_the_ones_before_them_in_every_form() {
     let reader = Memory::new(50);
     for dtype in [DType::U8, DType::F16, DType::F32] {
         for layout in [Layout::Nhwc, Layout::Nchw] {
-            let options = Options { output: output(dtype, layout), ..mixing(7, BOTH) };
+            let options = mixing(7, BOTH).output(output(dtype, layout));
             let counts = compared(&reader, &options);
             assert_eq!(counts.iter().sum::<usize>(), 24);
             assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
@@ -175,7 +175,7 @@ fn rows_that_are_not_valid_neither_give_nor_take() {
         for last in [Last::Pad, Last::Short, Last::Drop] {
             for policy in [OnError::Skip, OnError::Substitute] {
                 let failures = Failures { on_error: policy, ..Failures::default() };
-                compared(&reader, &Options { last, failures, ..mixing(6, always) });
+                compared(&reader, &mixing(6, always).last(last).failures(failures));
             }
         }
     }
@@ -183,11 +183,11 @@ fn rows_that_are_not_valid_neither_give_nor_take() {
     for broken in [0..5, 0..6] {
         let reader = Memory::new(6).broken(&broken.collect::<Vec<_>>());
         let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
-        compared(&reader, &Options { failures, ..mixing(6, always) });
+        compared(&reader, &mixing(6, always).failures(failures));
     }
     // A rank without rows in the last batch.
     let world = World { rank: 3, size: 4 };
-    let options = Options { world, last: Last::Short, ..mixing(4, always) };
+    let options = mixing(4, always).world(world).last(Last::Short);
     let batches: Vec<_> = common::loader(&Memory::new(18), options).map(Result::unwrap).collect();
     assert_eq!((batches.len(), batches[1].len()), (2, 0));
     assert_eq!(soft_labels(&batches[1]).len(), 0);
@@ -202,7 +202,8 @@ fn bytes(loader: &mut Loader) -> Vec<(Vec<u8>, Vec<Vec<f32>>)> {
 fn threads_and_resumes_change_nothing() {
     let reader = Memory::new(61);
     let with = |threads, fetch_threads, prefetch| {
-        let options = Options { threads, fetch_threads, prefetch, ..mixing(7, BOTH) };
+        let options =
+            mixing(7, BOTH).threads(threads).fetch_threads(fetch_threads).prefetch(prefetch);
         common::loader(&reader, options)
     };
     let mut first = with(1, 0, 3);
@@ -224,7 +225,7 @@ fn threads_and_resumes_change_nothing() {
         assert_eq!(bytes(&mut resumed), expected[n_batches..]);
     }
     // Kept images are mixed in the batches, not in the cache.
-    let cached = Options { cache_bytes: 1 << 20, ..mixing(7, BOTH) };
+    let cached = mixing(7, BOTH).cache_bytes(1 << 20);
     assert!(compared(&reader, &cached).iter().all(|count| *count > 0));
 }
 
@@ -232,7 +233,7 @@ fn threads_and_resumes_change_nothing() {
 fn ranks_draw_alike() {
     let reader = Memory::new(64);
     let blends = |rank| {
-        let options = Options { world: World { rank, size: 2 }, ..mixing(4, BOTH) };
+        let options = mixing(4, BOTH).world(World { rank, size: 2 });
         let loader = common::loader(&reader, options);
         loader.map(|batch| batch.unwrap().blend()).collect::<Vec<_>>()
     };
@@ -407,11 +408,11 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
         let found = said(&memory, mixing(4, mix));
         assert!(found.contains(part), "{found}");
     }
-    let found = said(&memory, Options { label: Label::None, ..mixing(4, BOTH) });
+    let found = said(&memory, mixing(4, BOTH).label(Label::None));
     assert!(found.contains("label: mixup and cutmix need labels"), "{found}");
     let numbers =
         Memory::new(8).with_fields(&[("score", Value::Float(0.5)), ("id", Value::Int(3))]);
-    let named = |name: &str| Options { label: Label::Field(name.into()), ..mixing(4, BOTH) };
+    let named = |name: &str| mixing(4, BOTH).label(Label::Field(name.into()));
     let found = said(&numbers, named("score"));
     assert!(found.contains("label: `score` is of kind float, and only integers"), "{found}");
     let found = said(&numbers, named("id"));
@@ -420,10 +421,10 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
     // A label beyond the classes ends the epoch under any policy for failures.
     let mix = Mix { num_classes: Some(3), ..BOTH };
     let failures = Failures { on_error: OnError::Skip, ..Failures::default() };
-    let options = Options { failures, mix: Some(mix), ..named("id") };
+    let options = named("id").failures(failures).mix(Some(mix));
     let mut loader = common::loader(&numbers, options);
     let found = loader.next_batch().unwrap().err().unwrap().to_string();
     assert!(found.contains("has the label 3, which is not one of 3 classes"), "{found}");
-    let enough = Options { mix: Some(Mix { num_classes: Some(4), ..BOTH }), ..named("id") };
+    let enough = named("id").mix(Some(Mix { num_classes: Some(4), ..BOTH }));
     assert_eq!(soft_labels(&common::loader(&numbers, enough).next().unwrap().unwrap())[0].len(), 4);
 }

@@ -42,7 +42,14 @@ fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
         (Shuffle::None, 0, Last::Drop, None),
         (Shuffle::Windowed { chunk: 4, window: 7 }, 0, Last::Short, None),
     ] {
-        let options = || Options { shuffle, cache_bytes, last, augment, seed: 5, ..random_crop() };
+        let options = || {
+            random_crop()
+                .shuffle(shuffle)
+                .cache_bytes(cache_bytes)
+                .last(last)
+                .augment(augment)
+                .seed(5)
+        };
         let (once, thrice) = (rows(&mut open(1.0, options())), rows(&mut open(3.0, options())));
         assert_eq!(
             thrice.values().map(Vec::len).sum::<usize>(),
@@ -61,7 +68,7 @@ fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
 
 #[test]
 fn a_resumed_epoch_counts_occurrences_on() {
-    let options = || Options { seed: 5, ..random_crop() };
+    let options = || random_crop().seed(5);
     let mut whole = open(2.5, options());
     let mut state: Option<State> = None;
     let mut rest = Vec::new();

@@ -112,14 +112,11 @@ fn values(number: u64) -> Vec<Value<Encoded>> {
 
 fn followed(crop: Crop, size: (u32, u32)) -> Options {
     let base = options(5, 16);
-    Options {
-        output: Output { size, ..base.output },
-        crop,
-        flip: 0.5,
-        masks: vec!["mask".into()],
-        objects: Some(ObjectOptions::of("objects")),
-        ..base
-    }
+    base.output(Output { size, ..base.output })
+        .crop(crop)
+        .flip(0.5)
+        .masks(vec!["mask".into()])
+        .objects(Some(ObjectOptions::of("objects")))
 }
 
 fn open(reader: &Arc<dyn Reader>, options: Options) -> Loader {
@@ -165,7 +162,7 @@ fn run_lengths_are_moved_as_masks_are() {
     for crop in CROPS {
         for size in [(16, 16), (23, 14), (9, 71)] {
             let seen = [1, 4].map(|threads| {
-                let loader = open(&reader, Options { threads, ..followed(crop, size) });
+                let loader = open(&reader, followed(crop, size).threads(threads));
                 let batches = loader.map(|batch| {
                     let batch = batch.unwrap();
                     check(&batch, (size.0 as usize, size.1 as usize));
@@ -184,7 +181,7 @@ fn one(folder: &Path, name: &str, document: &str) -> Result<Objects, String> {
     values[0] = Value::Image(fixtures::png(4, 3, 1));
     values[4] = Value::Json(document.to_owned().into());
     let reader = pack(&folder.join(name), [values]);
-    let options = Options { flip: 1.0, masks: Vec::new(), ..followed(Crop::None, (4, 3)) };
+    let options = followed(Crop::None, (4, 3)).flip(1.0).masks(Vec::new());
     let batch = open(&reader, options).next().unwrap();
     batch.map(|batch| objects(&batch).clone()).map_err(|error| error.to_string())
 }

@@ -106,25 +106,23 @@ impl Wanted {
     }
 
     fn options(&self, dataset: &Dataset) -> Options {
-        Options {
-            batch_size: self.rows,
-            seed: self.seed,
-            output: Output {
+        Options::default()
+            .batch_size(self.rows)
+            .seed(self.seed)
+            .output(Output {
                 size: (self.side, self.side),
                 dtype: DType::U8,
                 layout: Layout::Nhwc,
                 normalise: None,
-            },
-            crop: self.crop,
-            flip: if self.flip { 0.5 } else { 0.0 },
-            augment: self.augment,
-            label: if dataset.schema().label().is_some() { Label::Auto } else { Label::None },
+            })
+            .crop(self.crop)
+            .flip(if self.flip { 0.5 } else { 0.0 })
+            .augment(self.augment)
+            .label(if dataset.schema().label().is_some() { Label::Auto } else { Label::None })
             // A failed row stays black and has its error.
-            failures: Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() },
-            threads: THREADS,
-            prefetch: 1,
-            ..Options::default()
-        }
+            .failures(Failures { on_error: OnError::Skip, max: u64::MAX, ..Failures::default() })
+            .threads(THREADS)
+            .prefetch(1)
     }
 }
 

@@ -5,12 +5,11 @@
 //! `--jpeg-quality` there. A run checks it against a format and a source when it begins.
 
 mod labels;
-mod setters;
 mod text;
 mod values;
 
+pub(crate) use fdconvert_core::setters;
 pub use labels::{Boxes, Classes};
-pub(crate) use setters::setters;
 pub use values::{
     ByteCount, ByteRate, Dedup, Encoding, JpegIndex, Pair, Per, Prefix, Ratio, Share, SplitShare,
     TimeSpan,

@@ -90,12 +90,8 @@ impl Trial {
         let Some(reader) = self.readers.get(form) else {
             return Err(Error::usage("profile", "there is no such form"));
         };
-        let options = Options {
-            threads: running.threads,
-            fetch_threads: 0,
-            access: Access::Mapped,
-            ..options(running)
-        };
+        let options =
+            options(running).threads(running.threads).fetch_threads(0).access(Access::Mapped);
         let warm_up = self.n_samples.div_ceil(u64::from(BATCH));
         rate(reader.clone(), options, warm_up, running.time, cancel)
     }
@@ -121,13 +117,11 @@ impl Trial {
         let cache_bytes = (running.cache_share * n_samples as f64) as u64;
         let storage = SlowStorage { throttle: running.throttle.clone(), ..SlowStorage::default() };
         let blend = storage.around(Arc::new(Blend::new(&self.readers, form)?));
-        let options = Options {
-            threads: running.threads,
-            fetch_threads: running.fetch_threads.max(1),
-            access: Access::Direct,
-            cache_bytes,
-            ..options(running)
-        };
+        let options = options(running)
+            .threads(running.threads)
+            .fetch_threads(running.fetch_threads.max(1))
+            .access(Access::Direct)
+            .cache_bytes(cache_bytes);
         // The cache fills while each sample comes once.
         let cached = if cache_bytes > 0 { n_samples.div_ceil(BATCH.into()) } else { 0 };
         rate(blend, options, cached + PREFETCH as u64 + 2, running.time, cancel)
@@ -136,13 +130,7 @@ impl Trial {
 
 fn options(running: &Running) -> Options {
     let label = Label::None;
-    Options {
-        batch_size: BATCH,
-        prefetch: PREFETCH,
-        seed: running.seed,
-        label,
-        ..Options::default()
-    }
+    Options::default().batch_size(BATCH).prefetch(PREFETCH).seed(running.seed).label(label)
 }
 
 /// Measures images/s after some batches.

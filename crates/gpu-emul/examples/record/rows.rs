@@ -89,15 +89,13 @@ fn loader(
         normalise: Some(Normalise::IMAGENET),
     };
     let batch = settings.images.clamp(1, 256) as u32;
-    let options = Options {
-        batch_size: batch,
-        output,
-        crop: Crop::None,
-        flip: 0.5,
-        augment,
-        device,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .batch_size(batch)
+        .output(output)
+        .crop(Crop::None)
+        .flip(0.5)
+        .augment(augment)
+        .device(device);
     Ok(Loader::new(Datasets::open(recipe(settings))?, options)?)
 }
 

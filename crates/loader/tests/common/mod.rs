@@ -32,13 +32,13 @@ pub(crate) fn options(batch_size: u32, size: u32) -> Options {
     let output =
         Output { size: (size, size), dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
     let crop = Crop::Center { resize: size + 2 };
-    Options { batch_size, output, threads: 2, crop, ..Options::default() }
+    Options::default().batch_size(batch_size).output(output).threads(2).crop(crop)
 }
 
 /// Returns options with all random choices.
 pub(crate) fn random_crop() -> Options {
     let crop = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.3333) };
-    Options { crop, flip: 0.5, ..options(8, 16) }
+    options(8, 16).crop(crop).flip(0.5)
 }
 
 /// Packs and opens a dataset of one shard.

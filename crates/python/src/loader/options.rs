@@ -55,67 +55,67 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
     if let Some(augment) = &augment {
         augment.check().map_err(|error| raise(&error))?;
     }
-    Ok(Options {
-        batch_size: get(options, "batch_size")?,
-        seed: get(options, "seed")?,
-        shuffle: shuffle(options)?,
-        world: World { rank: get(options, "rank")?, size: get(options, "world_size")? },
-        last: match get::<String>(options, "last")?.as_str() {
+    Ok(Options::default()
+        .batch_size(get(options, "batch_size")?)
+        .seed(get(options, "seed")?)
+        .shuffle(shuffle(options)?)
+        .world(World { rank: get(options, "rank")?, size: get(options, "world_size")? })
+        .last(match get::<String>(options, "last")?.as_str() {
             "short" => Last::Short,
             "drop" => Last::Drop,
             "pad" => Last::Pad,
             other => return unknown("last", other, "\"short\", \"drop\", \"pad\""),
-        },
-        output,
-        crop,
-        draw_size: match get::<String>(options, "draw_size")?.as_str() {
+        })
+        .output(output)
+        .crop(crop)
+        .draw_size(match get::<String>(options, "draw_size")?.as_str() {
             "auto" => DrawSize::Auto,
             "output" => DrawSize::Output,
             "own" => DrawSize::Own,
             other => return unknown("draw_size", other, "\"auto\", \"output\", \"own\""),
-        },
-        flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
-        label: label(options)?,
-        classes: classes(options)?,
-        fields: names(options, "fields")?,
-        masks: names(options, "masks")?,
-        mask_fill: get(options, "mask_fill")?,
-        objects: objects(options)?,
-        geometry: get(options, "geometry")?,
-        augment,
-        mix: mix(options)?,
-        orient: get(options, "orient")?,
-        failures: Failures {
+        })
+        .flip(flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }))
+        .label(label(options)?)
+        .classes(classes(options)?)
+        .fields(names(options, "fields")?)
+        .masks(names(options, "masks")?)
+        .mask_fill(get(options, "mask_fill")?)
+        .objects(objects(options)?)
+        .geometry(get(options, "geometry")?)
+        .augment(augment)
+        .mix(mix(options)?)
+        .orient(get(options, "orient")?)
+        .failures(Failures {
             on_error: policy(options)?,
             max: get(options, "max_failures")?,
             retries: get(options, "retries")?,
             ..Failures::default()
-        },
-        verify: get(options, "verify")?,
-        cache_bytes: get(options, "cache_bytes")?,
-        cache_folder: get(options, "cache_folder")?,
-        locality: get(options, "locality")?,
-        ranks_per_cache: get(options, "ranks_per_cache")?,
-        exchange: get::<Option<Py<PyAny>>>(options, "exchange")?
-            .map(|exchange| Arc::new(PyExchange(exchange)) as Arc<dyn Exchange>),
-        cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
+        })
+        .verify(get(options, "verify")?)
+        .cache_bytes(get(options, "cache_bytes")?)
+        .cache_folder(get(options, "cache_folder")?)
+        .locality(get(options, "locality")?)
+        .ranks_per_cache(get(options, "ranks_per_cache")?)
+        .exchange(
+            get::<Option<Py<PyAny>>>(options, "exchange")?
+                .map(|exchange| Arc::new(PyExchange(exchange)) as Arc<dyn Exchange>),
+        )
+        .cache_policy(match get::<String>(options, "cache_policy")?.as_str() {
             "resident" => CachePolicy::RESIDENT,
             "liquid" => LIQUID,
             other => return unknown("cache_policy", other, "\"resident\", \"liquid\""),
-        },
-        access: match get::<String>(options, "access")?.as_str() {
+        })
+        .access(match get::<String>(options, "access")?.as_str() {
             "mapped" => Access::Mapped,
             "direct" => Access::Direct,
             other => return unknown("access", other, "\"mapped\", \"direct\""),
-        },
-        threads: get(options, "threads")?,
-        fetch_threads: get(options, "fetch_threads")?,
-        ahead_bytes: get(options, "ahead_bytes")?,
-        prefetch: get(options, "prefetch")?,
-        prefetch_bytes: get(options, "prefetch_bytes")?,
-        device,
-        ..Options::default()
-    })
+        })
+        .threads(get(options, "threads")?)
+        .fetch_threads(get(options, "fetch_threads")?)
+        .ahead_bytes(get(options, "ahead_bytes")?)
+        .prefetch(get(options, "prefetch")?)
+        .prefetch_bytes(get(options, "prefetch_bytes")?)
+        .device(device))
 }
 
 fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {

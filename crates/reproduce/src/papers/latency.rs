@@ -59,13 +59,11 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
             let storage = SlowStorage { latency, latency_spread, throttle: None };
             let counts = IN_FLIGHT.iter().map(|&in_flight| {
                 run.watch.begins(&format!("{name}, {in_flight} in flight"))?;
-                let options = Options {
-                    batch_size: BATCH,
-                    threads,
-                    fetch_threads: in_flight,
-                    prefetch: 1 + 2 * in_flight / BATCH as usize,
-                    ..Options::default()
-                };
+                let options = Options::default()
+                    .batch_size(BATCH)
+                    .threads(threads)
+                    .fetch_threads(in_flight)
+                    .prefetch(1 + 2 * in_flight / BATCH as usize);
                 let datasets = Datasets::one(storage.around(reader.clone()))?;
                 Ok((in_flight, consume(datasets, options, consumer, seconds, run.watch)?))
             });

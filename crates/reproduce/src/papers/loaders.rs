@@ -134,10 +134,7 @@ impl Data {
 }
 
 fn augmented(threads: usize, augment: bool) -> Options {
-    Options {
-        augment: augment.then_some(Augment::AutoAugment(Policy::ImageNet)),
-        ..loader(BATCH, threads)
-    }
+    loader(BATCH, threads).augment(augment.then_some(Augment::AutoAugment(Policy::ImageNet)))
 }
 
 fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bool) -> Vec<Lane> {
@@ -184,11 +181,7 @@ fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
             throttle: Throttle::new(SLOW_BYTES_PER_S).map(Arc::new),
             ..SlowStorage::default()
         };
-        let options = Options {
-            fetch_threads: SLOW_FETCHES,
-            access: Access::Mapped,
-            ..loader(BATCH, threads)
-        };
+        let options = loader(BATCH, threads).fetch_threads(SLOW_FETCHES).access(Access::Mapped);
         Ok(Lane::slow(format!("fdconvert, {name}"), path, options, storage))
     };
     let forms = data.all().filter(|(name, _)| *name != "formula");

@@ -103,18 +103,16 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
         .zip(ThreadExchange::of_ranks(RANKS))
         .map(|(rank, exchange)| {
             let exchange: Arc<dyn Exchange> = Arc::new(exchange);
-            let options = Options {
-                batch_size: BATCH,
-                world: World { rank, size: RANKS },
-                output: fdconvert_loader::Output { size: (64, 64), ..Options::default().output },
-                cache_bytes,
-                locality: dealing != Dealing::OwnCaches,
-                exchange: (dealing == Dealing::Exchange).then_some(exchange),
-                access: Access::Direct,
-                threads: 1,
-                prefetch: 1,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .batch_size(BATCH)
+                .world(World { rank, size: RANKS })
+                .output(fdconvert_loader::Output { size: (64, 64), ..Options::default().output })
+                .cache_bytes(cache_bytes)
+                .locality(dealing != Dealing::OwnCaches)
+                .exchange((dealing == Dealing::Exchange).then_some(exchange))
+                .access(Access::Direct)
+                .threads(1)
+                .prefetch(1);
             Loader::new(Datasets::open(dataset)?, options)
         })
         .collect::<Result<Vec<_>>>()?;

@@ -218,13 +218,11 @@ fn forms(
     let mut lanes: Vec<Lane> = forms
         .into_iter()
         .map(|(name, made)| {
-            let options = Options {
-                batch_size: BATCH,
-                threads,
-                fetch_threads: 4,
-                access: Access::Direct,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .batch_size(BATCH)
+                .threads(threads)
+                .fetch_threads(4)
+                .access(Access::Direct);
             let name = if name == "mixed" {
                 format!("mixed, {:.0} % BMP", share * 100.0)
             } else {

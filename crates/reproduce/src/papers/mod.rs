@@ -80,16 +80,14 @@ fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
 /// Returns options for the batches of the papers' networks: whole images, resized, as normalised
 /// floats.
 fn loader(batch_size: u32, threads: usize) -> Options {
-    Options {
-        batch_size,
-        crop: Crop::None,
-        output: Output {
+    Options::default()
+        .batch_size(batch_size)
+        .crop(Crop::None)
+        .output(Output {
             size: (SIZE, SIZE),
             dtype: DType::F32,
             layout: Layout::Nchw,
             normalise: Some(Normalise::IMAGENET),
-        },
-        threads,
-        ..Options::default()
-    }
+        })
+        .threads(threads)
 }

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
 
     let crop = Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) };
-    let options = LoaderOptions { batch_size: 4, crop, ..LoaderOptions::default() };
+    let options = LoaderOptions::default().batch_size(4).crop(crop);
     let mut loader = Loader::new(Datasets::open(&out)?, options)?;
     let batch = loader.next_batch().ok_or("no batch")??;
     println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());

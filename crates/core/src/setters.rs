@@ -1,6 +1,8 @@
 //! Setters of options, named after their fields.
 
 /// Defines a setter for each field with a plain value, or with the value of an option.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! setters {
     ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
         $(
@@ -21,4 +23,3 @@ macro_rules! setters {
         )*
     };
 }
-pub(crate) use setters;
