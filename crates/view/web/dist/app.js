@@ -703,7 +703,7 @@
         h(
           "div",
           { class: "line steps" },
-          this.stepper("‹ Step before", -1),
+          this.stepper("‹ Previous step", -1),
           this.stepper("Next step ›", 1)
         )
       );
@@ -1282,7 +1282,7 @@
         const again = () => this.pairs.retry();
         fill(this.message, failure("The datasets cannot be compared", error, again));
       } else if (total === 0) {
-        const none = states.length === 0 ? "Choose which pairs are shown." : this.pairs.growing ? "Nothing found so far." : "No pair is like that.";
+        const none = states.length === 0 ? "Choose which pairs are shown." : this.pairs.growing ? "Nothing found so far." : "No pairs match.";
         fill(this.message, h("p", { class: "empty" }, none));
       } else {
         fill(this.message);
@@ -2467,8 +2467,9 @@ ${number2}`,
         );
       } else if (this.waitingFor !== null) {
       } else if (total === 0) {
-        const none = growing ? "Nothing found so far." : samples === 0 ? "The dataset has no samples." : "No sample is like that.";
-        fill(this.message, h("p", { class: "empty" }, none));
+        const none = growing ? "Nothing found so far." : samples === 0 ? "The dataset has no samples." : "No samples match. ";
+        const all = h("a", { href: format(this.app.grid([])) }, "Clear filters");
+        fill(this.message, h("p", { class: "empty" }, none, !growing && samples > 0 && all));
       } else {
         fill(this.message);
       }
@@ -2836,7 +2837,7 @@ ${number2}`,
       }
     }
     fit() {
-      say(this.toggle, this.fitted ? "At its size" : "Fit");
+      say(this.toggle, this.fitted ? "100 %" : "Fit");
       this.room.classList.toggle("fitted", this.fitted);
       if (this.size === null) return;
       const [width, height] = this.size;

@@ -83,7 +83,7 @@ export class BatchView implements Page {
             h(
                 "div",
                 { class: "line steps" },
-                this.stepper("‹ Step before", -1),
+                this.stepper("‹ Previous step", -1),
                 this.stepper("Next step ›", 1),
             ),
         );

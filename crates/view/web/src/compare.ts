@@ -175,7 +175,7 @@ export class CompareView implements Page {
                     ? "Choose which pairs are shown."
                     : this.pairs.growing
                       ? "Nothing found so far."
-                      : "No pair is like that.";
+                      : "No pairs match.";
             fill(this.message, h("p", { class: "empty" }, none));
         } else {
             fill(this.message);

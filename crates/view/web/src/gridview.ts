@@ -313,8 +313,9 @@ export class GridView implements Page {
                 ? "Nothing found so far."
                 : samples === 0
                   ? "The dataset has no samples."
-                  : "No sample is like that.";
-            fill(this.message, h("p", { class: "empty" }, none));
+                  : "No samples match. ";
+            const all = h("a", { href: address.format(this.app.grid([])) }, "Clear filters");
+            fill(this.message, h("p", { class: "empty" }, none, !growing && samples > 0 && all));
         } else {
             fill(this.message);
         }

@@ -69,7 +69,7 @@ export class Stage {
     }
 
     private fit(): void {
-        say(this.toggle, this.fitted ? "At its size" : "Fit");
+        say(this.toggle, this.fitted ? "100 %" : "Fit");
         this.room.classList.toggle("fitted", this.fitted);
         if (this.size === null) return;
         const [width, height] = this.size;

@@ -105,7 +105,7 @@ test("a sample's page has the image, its fields, and the way to it from Python",
                 "the image",
                 () => document.querySelector(".frame img")?.naturalWidth > 0,
             );
-            await page.getByRole("button", { name: "At its size" }).click();
+            await page.getByRole("button", { name: "100 %" }).click();
             const { width } = await page.locator(".frame").boundingBox();
             assert.equal(
                 Math.round(width),
