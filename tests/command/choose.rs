@@ -110,29 +110,26 @@ fn errors_in_expressions_point_at_their_place() {
     let (root, source) = (root.path(), sized(root.path()));
     let out = root.join("o.beton");
     for (expression, expected) in [
-        ("width >= ", "at column 10, behind the ^: a name, a number or a text is missing here"),
+        ("width >= ", "column 10, after ^: a name, a number or a text is missing here"),
         (
             "widht >= 3",
             "unknown `widht`; expected one of: width, height, bytes, codec, label, key, split, index;",
         ),
-        (
-            "label == 3",
-            "column 10, behind the ^: it has to be a text, and is a number: label == ^3",
-        ),
+        ("label == 3", "column 10, after ^: expected a text, got a number: label == ^3"),
         ("label == cat", "unknown `cat`; expected one of: width"),
-        ("index == 'a'", "it has to be a number, and is a text"),
-        ("width = 3", "column 7, behind the ^: compare with =="),
-        ("width", "the whole has to be true or false, and is a number; compare it"),
-        ("width > 3 and height > 3", "column 11, behind the ^: an operator is missing in front"),
+        ("index == 'a'", "expected a number, got a text"),
+        ("width = 3", "column 7, after ^: compare with =="),
+        ("width", "expected true or false, got a number; compare it"),
+        ("width > 3 and height > 3", "column 11, after ^: an operator is missing in front"),
         ("1 < width < 9", "this compares numbers or texts, and its left side is true or false"),
-        ("(width > 3", "column 11, behind the ^: a ) is missing here"),
-        ("key == 'x", "column 8, behind the ^: its closing ' is missing"),
-        ("width in [1, 'a']", "it has to be a number, and is a text"),
+        ("(width > 3", "column 11, after ^: a ) is missing here"),
+        ("key == 'x", "column 8, after ^: its closing ' is missing"),
+        ("width in [1, 'a']", "expected a number, got a text"),
         ("width > 1x", "`1x` is not a number"),
-        ("width > 1 ? 2", "column 11, behind the ^: `?` means nothing here"),
+        ("width > 1 ? 2", "column 11, after ^: `?` means nothing here"),
     ] {
         let said = fails(&[&"pack", &source, &out, &"--where", &expression]);
-        assert!(said.contains("--where: at column") && said.contains(expected), "{said}");
+        assert!(said.contains("--where: column") && said.contains(expected), "{said}");
     }
     // A text that can never be equal is mistyped.
     let none = "is none of the classes of the source, cat, dog";

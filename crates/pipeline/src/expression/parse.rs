@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str, names: &[(String, Type)]) -> Result<Node, Proble
     let whole = parser.part(0)?;
     let (at, token) = parser.next();
     match token {
-        Token::End => whole.expect(Type::Truth, "the whole").map(|part| part.node),
+        Token::End => whole.expect(Type::Truth).map(|part| part.node),
         _ => Err(Problem { at, what: "an operator is missing in front of it".to_owned() }),
     }
 }
@@ -27,12 +27,12 @@ struct Part {
 }
 
 impl Part {
-    fn expect(self, kind: Type, which: &str) -> Result<Self, Problem> {
+    fn expect(self, kind: Type) -> Result<Self, Problem> {
         if self.kind == kind || [self.kind, kind].contains(&Type::Any) {
             return Ok(self);
         }
         let cure = if kind == Type::Truth { "; compare it, as in width >= 256" } else { "" };
-        let what = format!("{which} has to be {}, and is {}{cure}", kind.name(), self.kind.name());
+        let what = format!("expected {}, got {}{cure}", kind.name(), self.kind.name());
         Err(Problem { at: self.at, what })
     }
 }
@@ -126,11 +126,11 @@ impl Parser<'_> {
             Token::Value(scalar) => Part { kind: scalar.kind(), node: Node::Value(scalar), at },
             Token::Name(name) => self.name(&name, at)?,
             Token::Not => {
-                let inner = self.operand()?.expect(Type::Truth, "what ! turns round")?;
+                let inner = self.operand()?.expect(Type::Truth)?;
                 Part { node: Node::Not(Box::new(inner.node)), kind: Type::Truth, at }
             }
             Token::Operator(Operator::Subtract) => {
-                let inner = self.operand()?.expect(Type::Number, "what - stands before")?;
+                let inner = self.operand()?.expect(Type::Number)?;
                 Part { node: Node::Negative(Box::new(inner.node)), kind: Type::Number, at }
             }
             Token::Open => {
@@ -185,7 +185,7 @@ impl Parser<'_> {
         }
         let mut values = Vec::new();
         loop {
-            let value = self.operand()?.expect(wanted.kind, "it")?;
+            let value = self.operand()?.expect(wanted.kind)?;
             match value.node {
                 Node::Value(scalar) => values.push(scalar),
                 Node::Negative(inner) => match *inner {
@@ -208,14 +208,14 @@ impl Parser<'_> {
 
 fn join(left: Part, operator: Operator, right: Part, at: usize) -> Result<Part, Problem> {
     let (left, right) = match operator.operands() {
-        Some(kind) => (left.expect(kind, "its left side")?, right.expect(kind, "its right side")?),
+        Some(kind) => (left.expect(kind)?, right.expect(kind)?),
         None if left.kind == Type::Truth => {
             let what = "this compares numbers or texts, and its left side is true or false";
             return Err(Problem { at, what: what.to_owned() });
         }
         None => {
             let kind = left.kind;
-            (left, right.expect(kind, "it")?)
+            (left, right.expect(kind)?)
         }
     };
     let (kind, at) = (operator.result(), left.at);

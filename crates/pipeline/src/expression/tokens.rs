@@ -18,7 +18,7 @@ impl Problem {
     pub(super) fn shown(&self, text: &str) -> String {
         let (before, behind) = text.split_at_checked(self.at).unwrap_or((text, ""));
         let column = before.chars().count() + 1;
-        format!("at column {column}, behind the ^: {}: {before}^{behind}", self.what)
+        format!("column {column}, after ^: {}: {before}^{behind}", self.what)
     }
 }
 

@@ -92,7 +92,7 @@ fn what_means_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let viewer = Viewer::of(&packed(folder.path(), "wds"));
     for (wrong, part) in [
-        (by("label == 3"), "at column 10, behind the ^: it has to be a text, and is a number"),
+        (by("label == 3"), "column 10, after ^: expected a text, got a number"),
         (
             by("nothing == 1"),
             "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
