@@ -3,11 +3,11 @@
 .PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release nightly check test-light lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
-# The build without C codecs, and for the lints also without stores. The other packages join so that
-# the libraries have the features that they have in the whole workspace: with others Cargo would
-# compile every one of them once more.
-LIGHT_CRATES = $(addprefix -p fdconvert-,cli codec store view)
-LIGHT = $(LIGHT_CRATES) -p fdconvert-python --no-default-features
+# The build without C codecs, and for the lints also with a command without stores. The other packages
+# and the client of stores join so that the libraries have the features that they have in the whole
+# workspace: with others Cargo would compile every one of them once more.
+LIGHT_CRATES = $(addprefix -p fdconvert-,cli codec view)
+LIGHT = $(LIGHT_CRATES) -p fdconvert-python --no-default-features --features fdconvert-storage/stores
 # The package for Python has no tests that Cargo could run. What is compiled once more, and computes
 # little in these tests, is not optimized.
 LIGHT_TESTED = $(LIGHT_CRATES) --no-default-features \
@@ -125,7 +125,7 @@ clippy-workspace: ## Check the code as the workspace is built.
 
 clippy-others: ## Check the code as it is built with fewer features.
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
-	$(CARGO) clippy -p fdconvert-loader -p fdconvert-store --no-default-features \
+	$(CARGO) clippy -p fdconvert-loader --no-default-features \
 	  --features fdconvert-loader/all-formats --lib -- -D warnings
 	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds,parquet -- -D warnings
 

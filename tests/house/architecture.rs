@@ -17,8 +17,7 @@ use serde_json::Value;
 /// Allowed dependencies of each crate, by name without the prefix `fdconvert-`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &["jpeg"]),
-    ("storage", &["core", "store"]),
-    ("store", &["core"]),
+    ("storage", &["core"]),
     ("jpeg", &[]),
     ("jpeg-decode", &["jpeg"]),
     ("fractal", &["core"]),

@@ -1,10 +1,10 @@
 //! Random access to the bytes of a file or of an object.
 #[cfg(feature = "stores")]
 use crate::place::is_url;
+#[cfg(feature = "stores")]
+use crate::store::Object;
 use bytes::Bytes;
 use fdconvert_core::{Ahead, Result};
-#[cfg(feature = "stores")]
-use fdconvert_store::Object;
 use std::path::Path;
 #[cfg(feature = "stores")]
 use std::sync::Arc;

@@ -83,6 +83,8 @@ mod spill;
 mod spool;
 #[cfg(feature = "write")]
 mod stamp;
+#[cfg(feature = "stores")]
+mod store;
 mod wholes;
 #[cfg(feature = "write")]
 mod writeback;

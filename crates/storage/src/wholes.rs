@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Wholes {
     #[cfg(feature = "stores")]
-    objects: fdconvert_store::Wholes,
+    objects: crate::store::Wholes,
 }
 
 impl Wholes {
@@ -22,7 +22,7 @@ impl Wholes {
         #[cfg(feature = "stores")]
         {
             let away = files.into_iter().filter(|(path, _)| crate::place::is_url(path));
-            let objects = away.map(|(path, len)| fdconvert_store::Expected { path, len });
+            let objects = away.map(|(path, len)| crate::store::Expected { path, len });
             ahead.hold(self.objects.announce(objects, max_bytes));
         }
         #[cfg(not(feature = "stores"))]

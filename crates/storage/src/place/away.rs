@@ -1,14 +1,11 @@
 //! URLs.
 use super::{Below, Kind, StoreTotals};
+pub use crate::store::ReadingStopped;
+pub(super) use crate::store::stop_reading;
+use crate::store::{self as store, Entry, Found};
+pub(crate) use crate::store::{Upload, abort_unfinished, delete, put, put_new, refuse_read_only};
 use bytes::Bytes;
 use fdconvert_core::Result;
-pub use fdconvert_store::ReadingStopped;
-pub(super) use fdconvert_store::stop_reading;
-use fdconvert_store::{self as store, Entry, Found};
-#[cfg(feature = "write")]
-pub(crate) use fdconvert_store::{
-    Upload, abort_unfinished, delete, put, put_new, refuse_read_only,
-};
 use std::path::{Path, PathBuf};
 
 fn kind(found: Found) -> Kind {

@@ -1,7 +1,15 @@
 //! Resolves paths to files and folders, local or in a store.
 //!
 //! A path that begins like a URL (`s3://`) means an object. Only this module knows: formats call
-//! it, and join paths as usual.
+//! it, and join paths as usual. The URL determines the store and the origin of its credentials:
+//!
+//! | URL | store | credentials |
+//! |---|---|---|
+//! | `s3://BUCKET/KEY` | Amazon S3 and compatible services | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
+//! | `gs://BUCKET/KEY` | Google Cloud Storage | `GOOGLE_*`, `gcloud auth application-default login`, the machine's account |
+//! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
+//! | `https://HOST/PATH` | any server with range requests; read only | none |
+//! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
 #[cfg(feature = "stores")]
 pub(crate) mod away;
 #[cfg(not(feature = "stores"))]
@@ -230,7 +238,7 @@ pub fn stop_reading() -> ReadingStopped {
     away::stop_reading()
 }
 
-/// Sets options of stores; see the crate `fdconvert-store`.
+/// Sets options of stores for the whole process, by their names in the crate `object_store`.
 ///
 /// # Errors
 /// `Usage` for a name that no store supports, and in builds without the feature `stores`.

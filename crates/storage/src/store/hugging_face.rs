@@ -1,6 +1,6 @@
 //! Datasets of Hugging Face: reads files by plain HTTP, and lists them by its API
 //! (<https://huggingface.co/docs/hub/api>).
-use crate::{
+use crate::store::{
     Entry, Found,
     client::Client,
     count,

@@ -8,7 +8,7 @@
 //!
 //! Nothing here can fail a read. A piece that cannot be fetched counts as not announced: the read
 //! then sends its own request, and that one decides.
-use crate::{
+use crate::store::{
     client::Client,
     count,
     fetched::Fetched,
@@ -28,7 +28,7 @@ use tokio::task::AbortHandle;
 /// Announced ranges of an object, fetched or on their way. Drop abandons them.
 #[derive(Debug)]
 #[must_use = "what was announced is given up when this is dropped"]
-pub struct Announcement {
+pub(crate) struct Announcement {
     object: Arc<Object>,
     process: u32,
     pieces: Vec<(Key, AbortHandle)>,
@@ -52,12 +52,6 @@ impl Announcement {
             announced.pieces.push((key, piece.fetched.begin(&client, request)));
         }
         announced
-    }
-
-    /// Returns the number of requests for the ranges.
-    #[must_use]
-    pub fn n_requests(&self) -> usize {
-        self.pieces.len()
     }
 }
 

@@ -5,7 +5,7 @@
 //! is resumed with pages that shrink by half each time, until all names before the bad one have
 //! arrived and it is alone on a page. It is recorded, and the list continues after it and
 //! everything below it, since those names are as bad.
-use crate::{
+use crate::store::{
     client::Client,
     count,
     error::is_broken_body,
@@ -35,7 +35,7 @@ static LEFT_OUT: Mutex<BTreeMap<Base, BTreeSet<String>>> = Mutex::new(BTreeMap::
 
 /// Describes the names omitted from lists at or below a URL; `None` if there were none.
 #[must_use]
-pub fn left_out(path: &FilePath) -> Option<String> {
+pub(crate) fn left_out(path: &FilePath) -> Option<String> {
     let Location { base, key, .. } = Location::parse(path).ok()?;
     let left_out = LEFT_OUT.lock().unwrap_or_else(PoisonError::into_inner);
     let mut names = left_out.get(&base)?.iter().filter(|name| is_below(name, &key));

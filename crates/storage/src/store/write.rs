@@ -2,13 +2,19 @@
 //!
 //! An object appears with its last byte, or not at all: stores have no half-written objects. Parts
 //! sent by a killed process stay in the store, invisible, until they are
-//! [aborted](crate::abort_unfinished).
-use crate::{client::Client, count, error, find, location::Location, object};
+//! [aborted](crate::store::abort_unfinished).
+use crate::store::{
+    client::Client,
+    count, error, find,
+    location::Location,
+    object,
+    stat::{MARK, Stat, stat},
+};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use object_store::{
-    Attribute, Attributes, Error as Cause, GetOptions, MultipartUpload, ObjectStoreExt as _,
-    PutMode, PutMultipartOptions, PutOptions,
+    Attribute, Attributes, Error as Cause, MultipartUpload, ObjectStoreExt as _, PutMode,
+    PutMultipartOptions, PutOptions,
 };
 use std::{borrow::Cow, fmt, io, mem, path::Path, time::Duration};
 use tokio::task::JoinSet;
@@ -24,49 +30,17 @@ const IN_FLIGHT: usize = 4;
 /// Pause before the first retry; with the maximum below, ten tries take a minute.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(26);
-/// Attribute of an object that holds its mark.
-const MARK: &str = "fdconvert";
 
 /// Bytes of part `number`, from 0, and the number of such parts that may be sent concurrently.
 fn part_size(number: u32) -> (usize, usize) {
     if u64::from(number) < SMALL_PARTS { (PART_BYTES, IN_FLIGHT) } else { (LARGE_PART_BYTES, 1) }
 }
 
-/// Size and mark of an object, according to the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stat {
-    /// Bytes.
-    pub len: u64,
-    /// Mark set when it was written.
-    pub mark: Option<String>,
-}
-
-/// Requests size and mark of an object, even if remembered from a moment ago; `None` if it does not
-/// exist.
-///
-/// # Errors
-/// `Usage` for an invalid URL; `Io`.
-pub fn stat(path: &Path) -> Result<Option<Stat>> {
-    let location = Location::parse(path)?;
-    let client = Client::of(&location)?;
-    count::request();
-    let options = GetOptions { head: true, ..GetOptions::default() };
-    let found = client.write(client.store.get_opts(&location.key, options));
-    match found.map_err(|cause| error::of("access", &location, cause)) {
-        Ok(found) => {
-            let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
-            Ok(Some(Stat { len: found.meta.size, mark: mark.map(|mark| mark.to_string()) }))
-        }
-        Err(error) if find::is_missing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Writes an object, and replaces an existing one.
 ///
 /// # Errors
 /// `Usage` for an invalid URL, and for read-only stores; `Io`.
-pub fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
+pub(crate) fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
     let location = writable(path)?;
     put_as(&location, bytes, mark, PutMode::Overwrite)
 }
@@ -76,7 +50,7 @@ pub fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
 ///
 /// # Errors
 /// As for [`put`].
-pub fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
+pub(crate) fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
     let location = writable(path)?;
     loop {
         match put_as(&location, bytes.clone(), mark, PutMode::Create) {
@@ -101,7 +75,7 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
         let (bytes, options) = (bytes.clone().into(), options.clone());
         client.write(client.store.put_opts(&location.key, bytes, options))
     });
-    crate::forget(&location.path);
+    crate::store::forget(&location.path);
     put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
 }
 
@@ -109,11 +83,11 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
 ///
 /// # Errors
 /// As for [`put`].
-pub fn delete(path: &Path) -> Result<()> {
+pub(crate) fn delete(path: &Path) -> Result<()> {
     let location = writable(path)?;
     let client = Client::of(&location)?;
     let deleted = until_answered(&client, || client.write(client.store.delete(&location.key)));
-    crate::forget(path);
+    crate::store::forget(path);
     match deleted.map_err(|cause| error::of("delete", &location, cause)) {
         Err(error) if find::is_missing(&error) => Ok(()),
         deleted => deleted,
@@ -143,7 +117,7 @@ fn until_answered<T>(
 ///
 /// # Errors
 /// `Usage`, with a list of the writable stores; also for an invalid URL.
-pub fn refuse_read_only(path: &Path) -> Result<()> {
+pub(crate) fn refuse_read_only(path: &Path) -> Result<()> {
     writable(path).map(|_| ())
 }
 
@@ -167,7 +141,7 @@ pub(crate) fn attributes(mark: Option<&str>) -> Attributes {
 /// An object that is written sequentially. A small one is a single request, a large one is sent in
 /// parts of 8 MiB, four at a time; parts only grow after 32 GB. If it is dropped unfinished, the
 /// sent parts are aborted.
-pub struct Upload {
+pub(crate) struct Upload {
     location: Location,
     client: Client,
     mark: Option<String>,
@@ -223,7 +197,7 @@ impl Upload {
     ///
     /// # Errors
     /// `Usage` for an invalid URL, and for read-only stores.
-    pub fn start(path: &Path, mark: Option<&str>) -> Result<Self> {
+    pub(crate) fn start(path: &Path, mark: Option<&str>) -> Result<Self> {
         let location = writable(path)?;
         let client = Client::of(&location)?;
         let mark = mark.map(str::to_owned);
@@ -234,7 +208,7 @@ impl Upload {
     ///
     /// # Errors
     /// `Io`; then the upload is lost.
-    pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+    pub(crate) fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.len += bytes.len() as u64;
         while !bytes.is_empty() {
             let n_begun = self.parts.as_ref().map_or(0, |parts| parts.n_begun);
@@ -280,7 +254,7 @@ impl Upload {
     ///
     /// # Errors
     /// `Io`; then no part of it remains.
-    pub fn finish(mut self, replaces: bool) -> Result<bool> {
+    pub(crate) fn finish(mut self, replaces: bool) -> Result<bool> {
         let rest = Bytes::from(mem::take(&mut self.buffer));
         let wanted = Stat { len: self.len, mark: self.mark.clone() };
         let is_this = |found: &Stat| *found == wanted && found.mark.is_some();
@@ -303,7 +277,7 @@ impl Upload {
             parts.wait_for(0).await?;
             parts.upload.complete().await
         });
-        crate::forget(&self.location.path);
+        crate::store::forget(&self.location.path);
         let Err(cause) = finished else {
             self.parts = None;
             return Ok(true);

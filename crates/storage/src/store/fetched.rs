@@ -1,5 +1,5 @@
 //! Bytes that a task on the runtime fetches, and that threads can wait for.
-use crate::{client::Client, patience::unless_stopped};
+use crate::store::{client::Client, patience::unless_stopped};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use std::{

@@ -1,5 +1,5 @@
 //! Parses URLs into a store and a key.
-use crate::address::is_name;
+use crate::store::address::is_name;
 use fdconvert_core::{Error, Result};
 use object_store::path::Path as Key;
 use std::path::{Path, PathBuf};

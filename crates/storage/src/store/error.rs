@@ -1,5 +1,5 @@
 //! Converts answers of stores to errors with cures.
-use crate::location::{Location, Scheme};
+use crate::store::location::{Location, Scheme};
 use fdconvert_core::Error;
 use object_store::{
     Error as Cause,

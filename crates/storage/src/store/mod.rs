@@ -2,16 +2,7 @@
 //!
 //! An [`Object`] is read by ranges; [`look`] returns the kind of a URL's target, [`list`] lists a
 //! folder, [`read`] reads a small object as a whole. [`put`] writes a small object, an [`Upload`] a
-//! growing one; [`abort_unfinished`] aborts uploads that killed processes have started. The URL
-//! determines the store and the origin of its credentials:
-//!
-//! | URL | store | credentials |
-//! |---|---|---|
-//! | `s3://BUCKET/KEY` | Amazon S3 and compatible services | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
-//! | `gs://BUCKET/KEY` | Google Cloud Storage | `GOOGLE_*`, `gcloud auth application-default login`, the machine's account |
-//! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
-//! | `https://HOST/PATH` | any server with range requests; read only | none |
-//! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
+//! growing one; [`abort_unfinished`] aborts uploads that killed processes have started.
 //!
 //! [`set_options`] sets further options of stores, for the whole process.
 //!
@@ -42,21 +33,23 @@ mod options;
 mod patience;
 mod per_process;
 mod profile;
+mod stat;
 mod unfinished;
 mod whole;
 mod write;
 
-pub use ahead::Announcement;
-pub use count::{Totals, totals};
-pub use find::{Below, Entry, Found, list, list_below, look};
-pub use object::{Object, read, read_if_there, read_start};
-pub use odd::left_out;
-pub use options::set_options;
-pub use patience::{ReadingStopped, stop_reading};
+pub(crate) use count::{Totals, totals};
+pub(crate) use find::{Below, Entry, Found, list, list_below, look};
+pub(crate) use object::{Object, read, read_if_there, read_start};
+pub(crate) use odd::left_out;
+pub(crate) use options::set_options;
+pub use patience::ReadingStopped;
+pub(crate) use patience::stop_reading;
+pub(crate) use stat::stat;
 use std::path::Path;
-pub use unfinished::abort_unfinished;
-pub use whole::{Expected, Wholes, WholesAhead};
-pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
+pub(crate) use unfinished::abort_unfinished;
+pub(crate) use whole::{Expected, Wholes};
+pub(crate) use write::{Upload, delete, put, put_new, refuse_read_only};
 
 /// Forgets the remembered answers for a path and the folders above it, after this process changed
 /// it.

@@ -4,7 +4,7 @@
 //! Stopping a run does not wait for that: requests that read end at once, and those that write
 //! within seconds, so that started uploads can be aborted. Opening gives up after a minute: a server
 //! that was silent then is not asked again for the objects that the next format would check.
-use crate::{
+use crate::store::{
     client::Client,
     error,
     location::{Base, Location},
@@ -48,7 +48,7 @@ pub struct ReadingStopped(());
 
 /// Stops reading from stores in all threads of this process: for callers that join reading threads.
 /// Writing continues for five seconds, so that started uploads can be aborted properly.
-pub fn stop_reading() -> ReadingStopped {
+pub(crate) fn stop_reading() -> ReadingStopped {
     STOPPED.send_modify(|stop| stop.get_or_insert_with(|| (0, Instant::now())).0 += 1);
     ReadingStopped(())
 }

@@ -1,5 +1,5 @@
 //! Finds and lists objects under a URL.
-use crate::{
+use crate::store::{
     client::Client,
     error, hugging_face, lists,
     location::{Location, Scheme},
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Kind of a URL's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// An object.
     Object,
     /// A folder: a URL with objects below it.
@@ -27,11 +27,11 @@ pub enum Found {
 
 /// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// URL of the entry.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Kind of the entry.
-    pub found: Found,
+    pub(crate) found: Found,
 }
 
 pub(crate) static LOOKS: Memo<Option<Found>> = Memo::new();
@@ -46,7 +46,7 @@ const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"
 ///
 /// # Errors
 /// `Usage` for an invalid URL; `Io`.
-pub fn look(path: &Path) -> Result<Option<Found>> {
+pub(crate) fn look(path: &Path) -> Result<Option<Found>> {
     let location = Location::parse(path)?;
     if let Some(found) = LOOKS.get(path) {
         return Ok(found);
@@ -72,7 +72,7 @@ fn ask(location: &Location) -> Result<Option<Found>> {
 ///
 /// # Errors
 /// `Usage` for an invalid URL; `Io`, also for servers that cannot list.
-pub fn list(path: &Path) -> Result<Vec<Entry>> {
+pub(crate) fn list(path: &Path) -> Result<Vec<Entry>> {
     let location = Location::parse(path)?;
     let mut entries = match location.scheme {
         Scheme::Http => {
@@ -89,16 +89,16 @@ pub fn list(path: &Path) -> Result<Vec<Entry>> {
 
 /// An object below a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Below {
+pub(crate) struct Below {
     /// Relative to the folder.
-    pub key: String,
+    pub(crate) key: String,
     /// The number of the direct subfolder that contains it, at any depth; `None` if it is directly
     /// in the folder. Objects with the same number arrive sorted by key.
-    pub within: Option<u32>,
+    pub(crate) within: Option<u32>,
     /// Bytes.
-    pub len: u64,
+    pub(crate) len: u64,
     /// A hash of its entity tag, or of its modification time.
-    pub tag: u64,
+    pub(crate) tag: u64,
 }
 
 /// Maximum number of concurrent list requests.
@@ -109,7 +109,7 @@ const LISTS: usize = 32;
 ///
 /// # Errors
 /// `Usage` for an invalid URL; `Io`, also for servers that cannot list; those of `take`.
-pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
+pub(crate) fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     let location = Location::parse(path)?;
     if matches!(location.scheme, Scheme::Http | Scheme::Hf) {
         let what = "single images are read from s3://, gs:// and az:// only";

@@ -1,5 +1,5 @@
 //! The client of each store, and the threads that send its requests.
-use crate::{
+use crate::store::{
     address::{check_endpoint, check_region},
     answer::Answer,
     error, hugging_face,

@@ -1,8 +1,8 @@
 //! Prefetches whole objects, each by one request.
 //!
-//! As with [ranges](crate::Object::announce), nothing here can fail a read: an object that could
+//! As with [ranges](crate::store::Object::announce), nothing here can fail a read: an object that could
 //! not be fetched counts as not announced.
-use crate::{
+use crate::store::{
     client::Client,
     fetched::Fetched,
     location::Location,
@@ -20,16 +20,16 @@ use tokio::task::AbortHandle;
 
 /// An object that will be read soon as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub(crate) struct Expected {
     /// URL of the object.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Length in bytes, if known: an object of another length is not used.
-    pub len: Option<u64>,
+    pub(crate) len: Option<u64>,
 }
 
 /// Announced objects, by URL. They are kept as long as the result of [`announce`](Self::announce).
 #[derive(Debug, Default)]
-pub struct Wholes(Arc<PerProcess<Shelf>>);
+pub(crate) struct Wholes(Arc<PerProcess<Shelf>>);
 
 #[derive(Debug, Default)]
 struct Shelf(Mutex<BTreeMap<PathBuf, Held>>);
@@ -61,7 +61,7 @@ impl Drop for Whole {
 /// Objects that were announced together. Drop abandons them.
 #[derive(Debug)]
 #[must_use = "what was announced is given up when this is dropped"]
-pub struct WholesAhead {
+pub(crate) struct WholesAhead {
     shelves: Arc<PerProcess<Shelf>>,
     process: u32,
     paths: Vec<PathBuf>,
@@ -71,7 +71,7 @@ impl Wholes {
     /// Starts to fetch objects of at most `max_bytes` each. A process has at most 128 prefetch
     /// requests in flight, plus those that a read waits for; the caller limits the number of
     /// announced objects.
-    pub fn announce(
+    pub(crate) fn announce(
         &self,
         objects: impl IntoIterator<Item = Expected>,
         max_bytes: u64,
@@ -100,7 +100,7 @@ impl Wholes {
     /// Waits for the bytes of an announced object; `None` if it is not announced, or cannot be
     /// fetched.
     #[must_use]
-    pub fn get(&self, path: &Path) -> Option<Bytes> {
+    pub(crate) fn get(&self, path: &Path) -> Option<Bytes> {
         let fetched = self.0.get()?.lock().get(path)?.whole.fetched.clone();
         fetched.wait()
     }

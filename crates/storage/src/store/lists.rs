@@ -2,7 +2,7 @@
 //!
 //! The client repeats requests without an answer, but fails on an interrupted body. A list of a
 //! hundred thousand pages would fail because of one.
-use crate::{
+use crate::store::{
     client::Client,
     count,
     error::is_broken_body,

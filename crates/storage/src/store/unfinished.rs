@@ -3,7 +3,7 @@
 //! `object_store` starts and aborts uploads but cannot list them, so this module sends that request
 //! (`ListMultipartUploads`,
 //! <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListMultipartUploads.html>).
-use crate::{
+use crate::store::{
     client::{self, Client},
     count, error,
     location::{Base, Location, Scheme},
@@ -45,7 +45,11 @@ struct Upload {
 /// # Errors
 /// `Usage` for an invalid URL, and for stores other than S3, which abort them automatically or by a
 /// rule of the bucket; `Io`.
-pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<Vec<PathBuf>> {
+pub(crate) fn abort_unfinished(
+    path: &Path,
+    older_than: Duration,
+    dry: bool,
+) -> Result<Vec<PathBuf>> {
     let location = Location::parse(path)?;
     let Base::Bucket { scheme: Scheme::S3, name: bucket } = &location.base else {
         let what = format!(

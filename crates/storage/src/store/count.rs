@@ -6,18 +6,18 @@ static OVER_FETCHED: AtomicU64 = AtomicU64::new(0);
 
 /// Totals of the requests to stores since the process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Number of requests; retries by the client are not counted.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Bytes of objects received.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes among them from gaps between ranges that were fetched together.
-    pub over_fetched_bytes: u64,
+    pub(crate) over_fetched_bytes: u64,
 }
 
 /// Returns the totals of the requests to stores since the process started.
 #[must_use]
-pub fn totals() -> Totals {
+pub(crate) fn totals() -> Totals {
     Totals {
         requests: REQUESTS.load(Ordering::Relaxed),
         bytes: BYTES.load(Ordering::Relaxed),

@@ -19,7 +19,7 @@ const HELP: &str = "names are those of object_store, e.g. endpoint, region, acce
 ///
 /// # Errors
 /// `Usage` for a name that no store supports.
-pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
+pub(crate) fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     let mut known = Vec::new();
     for (name, value) in options {
         let name = name.to_ascii_lowercase();

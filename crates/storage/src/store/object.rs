@@ -1,4 +1,4 @@
-use crate::{
+use crate::store::{
     ahead::{Announcement, Shelves},
     client::Client,
     count, error, find,
@@ -27,7 +27,7 @@ pub(crate) static STARTS: Memo<Option<Start>> = Memo::new();
 
 /// An object that is read by ranges. Many threads may read at the same time.
 #[derive(Debug)]
-pub struct Object {
+pub(crate) struct Object {
     location: Location,
     len: u64,
     /// Set by the first answer; later answers must have the same tag.
@@ -41,7 +41,7 @@ impl Object {
     ///
     /// # Errors
     /// `Usage` for an invalid URL; `Io`, with the store's answer and a cure.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let location = Location::parse(path)?;
         let found = match STARTS.get(path) {
             Some(found) => found,
@@ -66,7 +66,7 @@ impl Object {
     ///
     /// # Errors
     /// `Usage` for an invalid URL.
-    pub fn with_len(path: &Path, len: u64) -> Result<Self> {
+    pub(crate) fn with_len(path: &Path, len: u64) -> Result<Self> {
         Ok(Self::known(Location::parse(path)?, len))
     }
 
@@ -77,20 +77,8 @@ impl Object {
 
     /// Returns the length in bytes.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Returns whether the object is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Returns its URL.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.location.path
     }
 
     /// Reads exactly `len` bytes from `offset` on.
@@ -98,7 +86,7 @@ impl Object {
     /// # Errors
     /// `Io`, with object and offset, when the range is out of bounds, the object has changed since
     /// it was opened, or the store refuses.
-    pub fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
+    pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = offset.checked_add(len).filter(|&end| end <= self.len);
         let Some(end) = end else {
             let what = format!("{len} bytes at byte {offset}: it has {} bytes", self.len);
@@ -124,7 +112,7 @@ impl Object {
     ///
     /// A process has at most 128 such requests in flight, plus those that a read waits for. The
     /// caller limits the number of announced bytes: they are kept until the result is dropped.
-    pub fn announce(
+    pub(crate) fn announce(
         self: &Arc<Self>,
         ranges: impl IntoIterator<Item = (u64, u64)>,
     ) -> Announcement {
@@ -169,7 +157,7 @@ impl Object {
 ///
 /// # Errors
 /// `Io`; `Limit` when it is larger (the option `max_file_bytes`).
-pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
+pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let object = Object::open(path)?;
     if object.len > max_bytes {
         return Err(Error::Limit {
@@ -193,7 +181,7 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
+pub(crate) fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
     if matches!(STARTS.get(path), Some(None)) {
         STARTS.forget(path);
     }
@@ -207,7 +195,7 @@ pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
 ///
 /// # Errors
 /// `Io`.
-pub fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
+pub(crate) fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
     let object = Object::open(path)?;
     object.read(0, n_bytes.min(object.len))
 }
