@@ -165,14 +165,14 @@ impl Format for Beton {
 #[cfg(feature = "write")]
 fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     use crate::{beton::journal, shards::existing::complete_file};
-    use fdconvert_storage::{Claim, partial_path};
+    use fdconvert_storage::{Claim, has_partial};
 
     let is_object = is_url(request.out);
     if !is_object && let Some(summary) = journal::finished(request.out, request.stamp)? {
         return Ok(Some(summary));
     }
     // The file is being replaced.
-    if !is_object && place::exists(&partial_path(request.out))? {
+    if has_partial(request.out)? {
         return Ok(None);
     }
     let open = || BetonReader::open(request.out);

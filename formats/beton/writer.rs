@@ -7,13 +7,14 @@ use crate::beton::{
     stage::{check_arrays, image_cell, stage},
 };
 use crate::index::{Builder, Region, seal_all};
+use crate::shards::existing::refuse_existing;
 use fdconvert_core::{
     Create, Encoded, Error, FieldSpec, Kind, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value, option,
 };
 use fdconvert_storage::{
-    Claim, Scratch, fingerprint_hex, hash_file,
-    place::{exists, is_object_of_run, is_url, read_start},
+    Claim, Scratch, hash_file,
+    place::{is_url, read_start},
 };
 use std::{
     fs, mem,
@@ -353,8 +354,7 @@ fn commit(
     let ShardSummary { path: out, samples, bytes, skipped, .. } = summary;
     journal.push_end(&file, *bytes, *samples, skipped)?;
     let identity = file.identity();
-    let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
-    if let Err(error) = commit(file, out) {
+    if let Err(error) = file.commit(out, overwrite) {
         let named = fs::symlink_metadata(out);
         if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
             // Only the sync of the folder failed: the same command finds the file complete.
@@ -380,15 +380,4 @@ fn claim_object(request: &Create<'_>) -> Result<Option<Claim>> {
     let claim = Claim::open(request.out, request.stamp, request.overwrite)?;
     claim.hold()?;
     Ok(Some(claim))
-}
-
-/// An object written by another process of the same run (same stamp) is identical.
-fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> Result<()> {
-    if !overwrite
-        && exists(out)?
-        && is_object_of_run(out, None, &fingerprint_hex(stamp))? != Some(true)
-    {
-        return Err(Error::exists("output", out));
-    }
-    Ok(())
 }

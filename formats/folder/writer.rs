@@ -351,7 +351,7 @@ impl Rows {
     /// Renames the file to its final name and returns its size.
     fn commit(mut self, path: &Path) -> Result<u64> {
         self.flush()?;
-        self.file.commit(path)?;
+        self.file.commit(path, true)?;
         Ok(self.offset)
     }
 }

@@ -1,7 +1,7 @@
 use crate::formula::layout::{self, Contents, MAX_FILE_BYTES, Probe};
 use fdconvert_core::{Error, Provenance, Result, ShardSummary, Source};
 use fdconvert_fractal::{Formula, FractalSource};
-use fdconvert_storage::{replace, write_new};
+use fdconvert_storage::write_partial;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -28,11 +28,7 @@ pub fn write(
         let what = format!("its categories take {n_bytes} bytes, more than a file holds");
         return Err(Error::usage("classes", what));
     }
-    if overwrite {
-        replace(out, &bytes)?;
-    } else {
-        write_new(out, &bytes)?;
-    }
+    write_partial(out, &bytes)?.commit(out, overwrite)?;
     let path = out.to_owned();
     Ok(ShardSummary { path, samples: source.len(), bytes: n_bytes, skipped: Vec::new() })
 }

@@ -14,8 +14,8 @@ use crate::shards::{
 };
 use fdconvert_core::{Create, Error, Result, Shard, option};
 use fdconvert_storage::{
-    Claim, Folders, SourceStamp, fingerprint_hex, is_of_run, partial_path,
-    place::{Kind, exists, file_len, is_object_of_run, remove},
+    Claim, Folders, SourceStamp, is_of_run, partial_path,
+    place::{Kind, exists, file_len, is_foreign, remove},
     read_if_there, refuse_foreign_partial, refuse_link,
 };
 use std::{
@@ -134,11 +134,7 @@ impl Place {
         for name in [self.raw_name(), self.zip_name(), self.index_name()] {
             let path = self.folder.join(name);
             // In a store, another process of this run may have removed the claim.
-            let fingerprint = fingerprint_hex(fingerprint);
-            if !is_ours
-                && exists(&path)?
-                && is_object_of_run(&path, None, &fingerprint)? != Some(true)
-            {
+            if !is_ours && is_foreign(&path, fingerprint)? {
                 let what = format!("{} exists without a record of fdconvert", path.display());
                 return Ok(Found::Foreign(what));
             }

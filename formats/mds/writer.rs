@@ -328,8 +328,8 @@ impl ShardWriter for Writer {
         // An object in a store is known to be of this run, but its mark does not cover the contents
         // of the source's files.
         let is_ours = this.overwrite || had_record || claim.resumes() || is_shared;
-        let commit = if is_ours { Scratch::commit } else { Scratch::commit_new };
-        let committed = commit(sealed.file, path)
+        let committed = (sealed.file)
+            .commit(path, is_ours)
             .and_then(|()| match listed {
                 // The file that the replaced record listed under the other name.
                 Some(listed) if listed != record.file => remove(&this.place.folder.join(listed)),
@@ -338,7 +338,7 @@ impl ShardWriter for Writer {
             .and_then(|()| write_partial(&index_path, &block))
             .and_then(|scratch| {
                 index_file = Some(scratch.identity());
-                commit(scratch.marked(this.fingerprint), &index_path)
+                scratch.marked(this.fingerprint).commit(&index_path, is_ours)
             });
         let undo =
             || index_file.is_none_or(|file| take_back(&index_path, file)) & take_back(path, file);

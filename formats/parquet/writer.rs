@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     index::{Builder, ImageFacts, Meta, Range, Region},
-    shards::existing::complete_file,
+    shards::existing::{complete_file, refuse_existing},
     sidecars::croissant::{self, Described},
 };
 use ::parquet::{
@@ -21,8 +21,8 @@ use fdconvert_core::{
     Skipped, Value, option,
 };
 use fdconvert_storage::{
-    Claim, Scratch, fingerprint_hex, partial_path,
-    place::{exists, is_object_of_run, is_url},
+    Claim, Scratch, fingerprint_hex, has_partial, partial_path,
+    place::{exists, is_url},
     refuse_foreign_partial, take_back, write_partial,
 };
 use sha2::{Digest, Sha256};
@@ -81,7 +81,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let claim = claim_of(request.out);
     let is_claimed = exists(&partial_path(&claim))?;
     // The file is being replaced.
-    if is_claimed && !is_url(request.out) && exists(&partial_path(request.out))? {
+    if is_claimed && has_partial(request.out)? {
         return Ok(None);
     }
     let summary = complete_file(request, || ParquetReader::open(request.out), run)?;
@@ -102,7 +102,7 @@ impl ParquetWriter {
         let unfit = |error: ParquetError| Error::usage("schema", error.to_string());
         let (message, properties) =
             (message(schema).map_err(unfit)?, properties(schema).map_err(unfit)?);
-        refuse_existing(request)?;
+        refuse_existing(request.out, request.overwrite, request.stamp)?;
         let claim = Claim::open(&claim_of(request.out), request.stamp, request.overwrite)?;
         if !claim.stands_for_leftovers() {
             refuse_foreign_partial(request.out)?;
@@ -294,17 +294,16 @@ fn describe(out: &Path, bytes: &[u8], replaces: bool) -> Result<(PathBuf, (u64, 
     let identity = scratch.identity();
     // In a store another process of this run may have written the same.
     let replaces = replaces || is_url(out);
-    if replaces { scratch.commit(&path) } else { scratch.commit_new(&path) }?;
+    scratch.commit(&path, replaces)?;
     Ok((path, identity))
 }
 
 /// Renames the file to its final name.
 fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()> {
     let identity = file.identity();
-    let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
-    if let Err(error) = commit(file, out) {
+    if let Err(error) = file.commit(out, overwrite) {
         let named = fs::symlink_metadata(out);
-        if !is_url(out) && named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
             // Only the sync of the folder failed: the same command finds the file complete.
             claim.leave();
         }
@@ -336,18 +335,6 @@ fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
 
 fn failed(out: &Path, error: &ParquetError) -> Error {
     Error::io("write", out)(std::io::Error::other(format!("{FORMAT}: {error}")))
-}
-
-/// An object written by another process of the same run (same stamp) is identical.
-fn refuse_existing(request: &Create<'_>) -> Result<()> {
-    let out = request.out;
-    if !request.overwrite
-        && exists(out)?
-        && is_object_of_run(out, None, &fingerprint_hex(request.stamp))? != Some(true)
-    {
-        return Err(Error::exists("output", out));
-    }
-    Ok(())
 }
 
 /// An existing description belongs to another file.

@@ -72,6 +72,18 @@ pub(crate) fn is_shared(request: &Create<'_>) -> bool {
     is_url(request.out) && !request.overwrite
 }
 
+/// Refuses to replace a separate file. An object that another process of the same run (same stamp)
+/// wrote is identical.
+///
+/// # Errors
+/// `Usage`, `Io`.
+pub(crate) fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> Result<()> {
+    if !overwrite && place::is_foreign(out, stamp)? {
+        return Err(Error::exists("output", out));
+    }
+    Ok(())
+}
+
 /// Returns whether a process of this same run wrote an object.
 ///
 /// # Errors

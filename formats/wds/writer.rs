@@ -241,8 +241,7 @@ impl ShardWriter for Writer {
                 .and_then(|scratch| {
                     let scratch = scratch.marked(self.fingerprint);
                     index_file = Some(scratch.identity());
-                    let commit = if ours.index { Scratch::commit } else { Scratch::commit_new };
-                    commit(scratch, &at)
+                    scratch.commit(&at, ours.index)
                 });
             if let Err(error) = written {
                 if !(index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()) {

@@ -77,11 +77,7 @@ impl ShardWriter for Writer {
             .map_err(|cause| Error::usage("schema", format!("cannot be written: {cause}")))?;
         text.extend(tail(&text));
         scratch.write_all_at(&text, offset)?;
-        if overwrite {
-            scratch.commit(&out)?
-        } else {
-            scratch.commit_new(&out)?
-        }
+        scratch.commit(&out, overwrite)?;
         Ok(ShardSummary {
             path: out,
             samples: table.samples.len() as u64,

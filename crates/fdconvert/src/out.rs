@@ -2,10 +2,7 @@
 use fdconvert_core::{Error, Format, Layout, OptionRef, Result, option};
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::Run;
-use fdconvert_storage::{
-    place::{self, is_url},
-    refuse_special,
-};
+use fdconvert_storage::{place::is_url, refuse_unwritable};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -108,18 +105,11 @@ pub(crate) fn check_place<'a>(
                     with that name)";
         return Err(Error::usage(option, what));
     }
-    if !is_url(out) {
-        refuse_special(out)?;
-    }
+    refuse_unwritable(out)?;
     let inputs = inputs.filter(|input| Recipe::in_place_of(input).is_none());
     // Local and remote paths are never the same.
     let inputs = inputs.filter(|input| is_url(input) == is_url(out));
-    let real_out = if is_url(out) {
-        place::refuse_read_only(out)?;
-        out.to_path_buf()
-    } else {
-        resolve(out)?
-    };
+    let real_out = resolve(out)?;
     for input in inputs {
         let real = match is_url(input) {
             true => input.clone(),
@@ -142,8 +132,11 @@ pub(crate) fn check_place<'a>(
     Ok(())
 }
 
-/// Returns the real path, even of a missing file.
+/// Returns the real path, even of a missing file. A URL is one.
 fn resolve(path: &Path) -> Result<PathBuf> {
+    if is_url(path) {
+        return Ok(path.to_path_buf());
+    }
     let mut missing = Vec::new();
     let mut there = path;
     loop {

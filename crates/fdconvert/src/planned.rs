@@ -304,7 +304,7 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
     make_folder(out)?;
     make_folder(folder)?;
     let scratch = Scratch::open(&copy.with_extension(format!("{}.partial", std::process::id())))?;
-    let left = scratch.write_all_at(bytes, 0).and_then(|()| scratch.commit(&copy));
+    let left = scratch.write_all_at(bytes, 0).and_then(|()| scratch.commit(&copy, true));
     // Meanwhile a run that completed the dataset has removed the file as a leftover.
     left.or_else(
         |error| if fs::read(&copy).is_ok_and(|it| it == bytes) { Ok(()) } else { Err(error) },

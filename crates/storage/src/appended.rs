@@ -1,9 +1,5 @@
 //! Files and objects that are written sequentially.
-use crate::{
-    Scratch, fingerprint_hex, partial_path,
-    place::{away::Upload, is_url},
-    rename,
-};
+use crate::{Scratch, fingerprint_hex, partial_path, place::is_url, store::Upload};
 use fdconvert_core::Result;
 use std::path::{Path, PathBuf};
 
@@ -70,15 +66,11 @@ impl Appended {
     /// written it.
     ///
     /// # Errors
-    /// Those of [`Scratch::commit`] and [`Scratch::commit_new`].
+    /// Those of [`Scratch::commit`].
     pub fn commit(self, replaces: bool) -> Result<()> {
         match self.to {
-            To::File(scratch) if replaces => scratch.commit(&self.path),
-            To::File(scratch) => scratch.commit_new(&self.path),
-            To::Object(upload) => match upload.finish(replaces)? {
-                true => Ok(()),
-                false => Err(rename::exists(&self.path)),
-            },
+            To::File(scratch) => scratch.commit(&self.path, replaces),
+            To::Object(upload) => upload.finish(replaces),
         }
     }
 }

@@ -1,13 +1,8 @@
 //! Random access to the bytes of a file or of an object.
-#[cfg(feature = "stores")]
-use crate::place::is_url;
-#[cfg(feature = "stores")]
-use crate::store::Object;
+use crate::{place::is_url, store::Object};
 use bytes::Bytes;
 use fdconvert_core::{Ahead, Result};
-use std::path::Path;
-#[cfg(feature = "stores")]
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 /// Bytes to read by ranges: of a mapped file, which costs nothing, or of an object in a store,
 /// where each range is a request. Cloning is cheap.
@@ -17,7 +12,6 @@ pub struct Blob(Place);
 #[derive(Debug, Clone)]
 enum Place {
     Here(Bytes),
-    #[cfg(feature = "stores")]
     Away(Arc<Object>),
 }
 
@@ -27,7 +21,6 @@ impl Blob {
     /// # Errors
     /// `Io`.
     pub fn open(path: &Path) -> Result<Self> {
-        #[cfg(feature = "stores")]
         if is_url(path) {
             return Ok(Self(Place::Away(Arc::new(Object::open(path)?))));
         }
@@ -40,11 +33,9 @@ impl Blob {
     /// # Errors
     /// `Io`.
     pub fn open_with_len(path: &Path, len: u64) -> Result<Self> {
-        #[cfg(feature = "stores")]
         if is_url(path) {
             return Ok(Self(Place::Away(Arc::new(Object::with_len(path, len)?))));
         }
-        let _ = len;
         Self::open(path)
     }
 
@@ -53,7 +44,6 @@ impl Blob {
     pub fn len(&self) -> u64 {
         match &self.0 {
             Place::Here(bytes) => bytes.len() as u64,
-            #[cfg(feature = "stores")]
             Place::Away(object) => object.len(),
         }
     }
@@ -69,7 +59,6 @@ impl Blob {
     pub fn here(&self) -> Option<&Bytes> {
         match &self.0 {
             Place::Here(bytes) => Some(bytes),
-            #[cfg(feature = "stores")]
             Place::Away(_) => None,
         }
     }
@@ -82,7 +71,6 @@ impl Blob {
     pub fn read(&self, offset: u64, len: u64) -> Result<Option<Bytes>> {
         match &self.0 {
             Place::Here(bytes) => Ok(slice(bytes, offset, len)),
-            #[cfg(feature = "stores")]
             Place::Away(object) => match offset.checked_add(len) {
                 Some(end) if end <= object.len() => object.read(offset, len).map(Some),
                 _ => Ok(None),
@@ -98,7 +86,6 @@ impl Blob {
                 drop(ranges);
                 Ahead::default()
             }
-            #[cfg(feature = "stores")]
             Place::Away(object) => {
                 let mut ahead = Ahead::default();
                 ahead.hold(object.announce(ranges));
@@ -106,9 +93,7 @@ impl Blob {
             }
         }
     }
-}
 
-impl Blob {
     /// Returns all bytes. An object is copied to an unnamed file, which is gone with the last slice
     /// of the result. For data that has to be read sequentially.
     ///
@@ -117,18 +102,7 @@ impl Blob {
     pub fn whole(&self) -> Result<Bytes> {
         match &self.0 {
             Place::Here(bytes) => Ok(bytes.clone()),
-            #[cfg(feature = "stores")]
-            Place::Away(object) => {
-                let mut offset = 0;
-                crate::spill(|buffer| {
-                    let len = (object.len() - offset).min(buffer.len() as u64);
-                    let bytes = object.read(offset, len)?;
-                    offset += len;
-                    // As many as requested, or an error.
-                    buffer.get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
-                    Ok(bytes.len())
-                })
-            }
+            Place::Away(object) => object.whole(),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Claims of shards: they identify the run that the files of an unfinished shard belong to.
-mod object;
-
 use crate::{
-    Scratch, partial_path,
-    place::is_url,
+    Scratch, left, partial_path,
+    place::{self, is_url},
     read_if_there,
     record::{START, mark, seal_record},
-    take_back,
+    store, take_back,
 };
 use fdconvert_core::{Error, Result, option};
-use object::ClaimObject;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 const HEX_BYTES: usize = 32;
 const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
@@ -36,17 +36,13 @@ enum Found {
 /// run of another fingerprint is refused.
 #[derive(Debug)]
 pub struct Claim {
-    held: Held,
+    /// The claim as a file, which is also locked; an object is not.
+    file: Option<Scratch>,
+    /// True if drop removes the object.
+    is_ours: AtomicBool,
     record: PathBuf,
     mark: Vec<u8>,
     found: Found,
-}
-
-/// Where a claim is held.
-#[derive(Debug)]
-enum Held {
-    File(Scratch),
-    Object(ClaimObject),
 }
 
 impl Claim {
@@ -57,16 +53,16 @@ impl Claim {
     /// process, or was not written by fdconvert; `Io`.
     pub fn open(record: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(record);
-        let (held, start) = if is_url(&path) {
+        let (file, start) = if is_url(&path) {
             let found = read_if_there(&path, MAX_BYTES)?.unwrap_or_default();
             let start = found.get(..MARK_BYTES).unwrap_or(&found).to_vec();
-            (Held::Object(ClaimObject::new(path.clone())), start)
+            (None, start)
         } else {
             let scratch = Scratch::open(&path)?;
             let len = scratch.existing().min(MARK_BYTES as u64);
             let mut start = vec![0; len as usize];
             scratch.read_exact_at(&mut start, 0)?;
-            (Held::File(scratch), start)
+            (Some(scratch), start)
         };
         let mark = mark(fingerprint);
         let refuse = |why: &str| Error::usage("output", format!("{} {why}", path.display()));
@@ -83,7 +79,8 @@ impl Claim {
                 "is of an unfinished run with another source or other options; finish that run";
             return Err(refuse(why).cure("to replace it", option::OVERWRITE.on()));
         }
-        Ok(Self { held, record: record.to_path_buf(), mark, found })
+        let (is_ours, record) = (AtomicBool::new(false), record.to_path_buf());
+        Ok(Self { file, is_ours, record, mark, found })
     }
 
     /// Returns whether an interrupted run of the same fingerprint held the shard before.
@@ -103,15 +100,23 @@ impl Claim {
     /// # Errors
     /// `Io`.
     pub fn hold(&self) -> Result<()> {
-        match &self.held {
-            Held::File(scratch) => {
-                scratch.write_all_at(&self.mark, 0)?;
-                scratch.set_len(self.mark.len() as u64)?;
-                scratch.sync()
-            }
-            Held::Object(_) if self.found == Found::Same => Ok(()),
-            Held::Object(object) => object.hold(&self.mark, self.found == Found::Other),
+        if let Some(file) = &self.file {
+            file.write_all_at(&self.mark, 0)?;
+            file.set_len(self.mark.len() as u64)?;
+            return file.sync();
         }
+        let path = partial_path(&self.record);
+        match self.found {
+            Found::Same => return Ok(()),
+            Found::Other => store::put(&path, self.mark.clone().into())?,
+            Found::Nothing if place::put_new(&path, &self.mark)? => {}
+            Found::Nothing => {
+                let what = format!("{} was taken by another run meanwhile", path.display());
+                return Err(Error::usage("output", what));
+            }
+        }
+        self.is_ours.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Commits the record with this JSON object, which begins with the fingerprint: from now on the
@@ -123,13 +128,16 @@ impl Claim {
     pub fn commit(self, json: &[u8], undo: impl FnOnce() -> bool) -> Result<()> {
         debug_assert!(json.starts_with(&self.mark));
         let text = seal_record(json);
-        let scratch = match &self.held {
-            Held::File(scratch) => scratch,
-            Held::Object(object) => return object.commit(&self.record, text),
+        let Some(scratch) = &self.file else {
+            // First, so that no claim stays beside a record; in between, the objects of the shard
+            // are identified by their marks.
+            self.is_ours.store(false, Ordering::Relaxed);
+            place::remove(&partial_path(&self.record))?;
+            return store::put(&self.record, text.into());
         };
         let written = scratch.write_all_at(&text, 0);
         let written = written.and_then(|()| scratch.set_len(text.len() as u64));
-        written.and_then(|()| scratch.commit_in_place(&self.record)).inspect_err(|_| {
+        written.and_then(|()| scratch.commit_in_place(&self.record, true)).inspect_err(|_| {
             if undo() {
                 // If it stays: a record without its shard identifies the run that may write the
                 // shard again.
@@ -142,17 +150,28 @@ impl Claim {
 
     /// Removes the claim, once its files are complete or gone.
     pub fn remove(self) {
-        match &self.held {
-            Held::File(scratch) => scratch.own(),
-            Held::Object(object) => object.own(),
+        match &self.file {
+            Some(file) => file.own(),
+            None => self.is_ours.store(true, Ordering::Relaxed),
         }
     }
 
     /// Leaves the claim and its files to the next run.
     pub fn leave(self) {
-        match self.held {
-            Held::File(scratch) => scratch.leave(),
-            Held::Object(object) => object.leave(),
+        match &self.file {
+            Some(file) => file.disown(),
+            None => self.is_ours.store(false, Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let path = partial_path(&self.record);
+        if *self.is_ours.get_mut()
+            && let Err(error) = place::remove(&path)
+        {
+            left::note(&path, &error);
         }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! let file = Scratch::open(&fdconvert_storage::partial_path(&out))?;
 //! file.write_all_at(b"hello", 0)?;
-//! file.commit(&out)?;
+//! file.commit(&out, true)?;
 //! assert_eq!(&map(&out)?[..], b"hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -83,9 +83,10 @@ mod spill;
 mod spool;
 #[cfg(feature = "write")]
 mod stamp;
-#[cfg(feature = "stores")]
+#[cfg_attr(not(feature = "stores"), path = "store/nowhere.rs")]
 mod store;
-mod wholes;
+#[cfg(any(feature = "spill", feature = "write"))]
+mod unnamed;
 #[cfg(feature = "write")]
 mod writeback;
 
@@ -100,7 +101,7 @@ pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]
 pub use spill::spill;
 pub use spool::Spool;
-pub use wholes::Wholes;
+pub use store::Wholes;
 
 #[cfg(feature = "write")]
 pub use {
@@ -110,9 +111,9 @@ pub use {
     left::left_files,
     limit::fail_at_size_limit,
     lock::unlocked_files,
-    rename::refuse_special,
-    replace::{create_new, replace, write_new, write_partial},
-    scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},
+    rename::refuse_unwritable,
+    replace::{create_new, replace, write_partial},
+    scratch::{Scratch, has_partial, partial_path, refuse_foreign_partial, take_back},
     scratch_dir::ScratchDir,
     stamp::{SourceStamp, remove_source_stamp},
 };

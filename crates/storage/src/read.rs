@@ -1,7 +1,4 @@
-use crate::{
-    opening,
-    place::{away, is_url},
-};
+use crate::{opening, place::is_url, store};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, option};
 #[cfg(feature = "write")]
@@ -23,7 +20,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// `max_bytes` (the option `max_file_bytes`).
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     if is_url(path) {
-        return away::read(path, max_bytes);
+        return store::read(path, max_bytes);
     }
     let file = opening::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("access", path))?;
@@ -67,7 +64,7 @@ fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {
 /// Those of [`read_file`].
 pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
     if is_url(path) {
-        return away::read_if_there(path, max_bytes);
+        return store::read_if_there(path, max_bytes);
     }
     match read_file(path, max_bytes) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),

@@ -1,4 +1,5 @@
 //! Renames a file to its final name.
+use crate::{place::is_url, store};
 use fdconvert_core::{Error, Result};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -8,7 +9,7 @@ use std::{fs, io, os::unix::fs::FileTypeExt, path::Path};
 
 /// Replaces an existing file or link, but nothing else.
 pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
-    refuse_special(to)?;
+    refuse_unwritable(to)?;
     fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
 
@@ -16,10 +17,10 @@ pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
 pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        Err(Errno::EXIST) => Err(exists(to)),
+        Err(Errno::EXIST) => Err(Error::exists("output", to)),
         // A file system that cannot do both atomically: check, then rename.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
-            Ok(_) => Err(exists(to)),
+            Ok(_) => Err(Error::exists("output", to)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => replace(from, to),
             Err(cause) => Err(Error::io("access", to)(cause)),
         },
@@ -27,12 +28,16 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Refuses to replace special files: a device or a pipe belongs to others, and may be `/dev/null`.
-/// The system refuses folders, and replaces a link rather than its target.
+/// Refuses an output in a store that is only read, whatever the user's permissions, and special
+/// files: a device or a pipe belongs to others, and may be `/dev/null`. The system refuses folders,
+/// and replaces a link rather than its target.
 ///
 /// # Errors
 /// `Usage`.
-pub fn refuse_special(path: &Path) -> Result<()> {
+pub fn refuse_unwritable(path: &Path) -> Result<()> {
+    if is_url(path) {
+        return store::refuse_read_only(path);
+    }
     // If this fails, writing fails as well.
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     let kind = found.file_type();
@@ -46,9 +51,4 @@ pub fn refuse_special(path: &Path) -> Result<()> {
     };
     let what = format!("{} is {what}, which is not replaced; name another output", path.display());
     Err(Error::usage("output", what))
-}
-
-/// The error for a name that is taken.
-pub(crate) fn exists(path: &Path) -> Error {
-    Error::exists("output", path)
 }

@@ -23,15 +23,7 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
 /// `Usage` when another process is writing it, or a foreign file has the name of the unfinished
 /// one; `Io` when the system fails. Then existing files stay.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_partial(path, bytes)?.commit(path)
-}
-
-/// Like [`replace`], if nothing has that name yet.
-///
-/// # Errors
-/// As for [`replace`]; `Usage` also when the file exists.
-pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_partial(path, bytes)?.commit_new(path)
+    write_partial(path, bytes)?.commit(path, true)
 }
 
 /// The first half of [`replace`]: writes the unfinished form of `path`, to be committed.
@@ -76,7 +68,7 @@ mod tests {
             replace(&out, b"2nd").unwrap();
             assert_eq!(fs::read(&out).unwrap(), b"2nd");
         }
-        assert!(write_new(&out, b"new").is_err());
+        assert!(write_partial(&out, b"new").unwrap().commit(&out, false).is_err());
         for foreign in [&b"3"[..], b"2nd and more"] {
             fs::write(partial_path(&out), foreign).unwrap();
             assert!(matches!(replace(&out, b"2nd"), Err(Error::Usage { .. })));

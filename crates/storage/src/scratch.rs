@@ -3,8 +3,10 @@ use crate::{
     fault, fingerprint_hex,
     folders::open_folder_of,
     lock,
-    place::{away::Upload, is_url},
+    place::{self, is_url},
     rename,
+    store::{self, Upload},
+    unnamed,
     writeback::Writeback,
 };
 use bytes::Bytes;
@@ -30,6 +32,14 @@ pub fn partial_path(out: &Path) -> PathBuf {
     let mut name = OsString::from(out.as_os_str());
     name.push(".partial");
     PathBuf::from(name)
+}
+
+/// Returns whether the unfinished form of `out` exists. Objects have none.
+///
+/// # Errors
+/// `Io`.
+pub fn has_partial(out: &Path) -> Result<bool> {
+    Ok(!is_url(out) && place::exists(&partial_path(out))?)
 }
 
 /// A file that this run owns until it is committed under its final name.
@@ -158,7 +168,7 @@ impl Scratch {
     /// Keeps the bytes of an object until they are sent.
     fn staged(path: &Path) -> Result<Self> {
         Ok(Self {
-            file: unnamed()?,
+            file: store::staging_file(path)?,
             path: path.to_path_buf(),
             existing: 0,
             identity: (0, 0),
@@ -234,7 +244,10 @@ impl Scratch {
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         self.is_ours.store(true, Ordering::Relaxed);
         if self.away.is_some() {
-            return self.file.write_all_at(bytes, offset).map_err(staging(&self.path));
+            return self
+                .file
+                .write_all_at(bytes, offset)
+                .map_err(|cause| staging(&self.path, &cause));
         }
         fault::on_write(&self.path, bytes.len() as u64)
             .and_then(|()| self.file.write_all_at(bytes, offset))
@@ -284,32 +297,20 @@ impl Scratch {
             .map_err(Error::io("sync", &self.path))
     }
 
-    /// Syncs the contents and renames the file to its final name, replacing an existing file: the
-    /// caller has checked the permission before writing the first byte.
+    /// Syncs the contents and renames the file to its final name; with `replaces` it replaces an
+    /// existing file: the caller has checked the permission before writing the first byte. Without,
+    /// nothing may have that name, which is checked atomically if the file system can.
     ///
     /// # Errors
-    /// `Io`. The scratch file is then removed, or has its final name if only the sync of the folder
-    /// failed.
-    pub fn commit(self, out: &Path) -> Result<()> {
-        self.commit_by(out, true)
+    /// `Usage` without `replaces` when something has that name. `Io`; the scratch file is then
+    /// removed, or has its final name if only the sync of the folder failed.
+    pub fn commit(self, out: &Path, replaces: bool) -> Result<()> {
+        self.commit_in_place(out, replaces)
     }
 
     /// Like [`commit`](Self::commit), but keeps the value, for the caller to leave or remove the
     /// file.
-    pub(crate) fn commit_in_place(&self, out: &Path) -> Result<()> {
-        self.commit_by(out, true)
-    }
-
-    /// Like [`commit`](Self::commit), if nothing has that name: checked atomically if the file
-    /// system can.
-    ///
-    /// # Errors
-    /// `Usage` when something has that name, `Io` as for [`commit`](Self::commit).
-    pub fn commit_new(self, out: &Path) -> Result<()> {
-        self.commit_by(out, false)
-    }
-
-    fn commit_by(&self, out: &Path, replaces: bool) -> Result<()> {
+    pub(crate) fn commit_in_place(&self, out: &Path, replaces: bool) -> Result<()> {
         if let Some(mark) = &self.away {
             return self.send(out, mark.clone(), replaces);
         }
@@ -338,7 +339,7 @@ impl Scratch {
         };
         let mut upload = Upload::start(out, Some(&mark))?;
         self.each_block(|block| upload.append(block))?;
-        if upload.finish(replaces)? { Ok(()) } else { Err(rename::exists(out)) }
+        upload.finish(replaces)
     }
 
     /// Calls `f` with all bytes written, in order, in blocks.
@@ -376,33 +377,13 @@ impl Scratch {
 /// Bytes per read.
 const BLOCK_BYTES: u64 = 4 << 20;
 
-/// An unnamed file in the folder for temporary files.
-#[cfg(feature = "stores")]
-pub(crate) fn unnamed() -> Result<File> {
-    tempfile::tempfile().map_err(Error::io("create a file in", staging_folder()))
-}
-
-/// Folder for the bytes of objects until they are sent.
-#[allow(clippy::disallowed_methods, reason = "an object has no folder before it is sent")]
-fn staging_folder() -> PathBuf {
-    std::env::temp_dir()
-}
-
-#[cfg(not(feature = "stores"))]
-pub(crate) fn unnamed() -> Result<File> {
-    Err(refuse(Path::new("OUT"), "is a URL, and this build lacks the feature `stores`"))
-}
-
-/// Adds the staging folder to an error of writing an object.
-pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let folder = staging_folder();
-    move |cause| {
-        let what = format!(
-            "{cause}: until it is sent it is in {}; TMPDIR names another folder",
-            folder.display()
-        );
-        Error::io("write", path)(io::Error::new(cause.kind(), what))
-    }
+/// The error of writing an object to its temporary file.
+fn staging(path: &Path, cause: &io::Error) -> Error {
+    let what = format!(
+        "{cause}: until it is sent it is in {}; TMPDIR names another folder",
+        unnamed::folder().display()
+    );
+    Error::io("write", path)(io::Error::new(cause.kind(), what))
 }
 
 impl Drop for Scratch {

@@ -1,4 +1,4 @@
-use crate::map::map_open;
+use crate::{map::map_open, unnamed};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::io::Write as _;
@@ -12,11 +12,8 @@ const BUFFER_BYTES: usize = 8 << 20;
 ///
 /// # Errors
 /// Those of `read`; `Io` when the file cannot be created, written or mapped.
-#[allow(clippy::disallowed_methods, reason = "nothing there becomes an output")]
 pub fn spill(mut read: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Bytes> {
-    let folder = std::env::temp_dir();
-    let mut file =
-        tempfile::tempfile_in(&folder).map_err(Error::io("create a temporary file in", &folder))?;
+    let (folder, mut file) = (unnamed::folder(), unnamed::create()?);
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         let n_read = read(&mut buffer)?;

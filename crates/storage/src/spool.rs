@@ -1,6 +1,6 @@
 //! Collects bytes before their use.
 #[cfg(feature = "spill")]
-use crate::map::map_open;
+use crate::{map::map_open, unnamed};
 use bytes::Bytes;
 #[cfg(feature = "spill")]
 use fdconvert_core::Error;
@@ -62,7 +62,7 @@ impl Spool {
         if self.file.is_some() {
             self.write_out()?;
             if let Some(file) = &self.file {
-                return map_open(file, &folder());
+                return map_open(file, &unnamed::folder());
             }
         }
         self.rest.shrink_to_fit();
@@ -72,25 +72,15 @@ impl Spool {
     #[cfg(feature = "spill")]
     fn write_out(&mut self) -> Result<()> {
         use std::io::Write as _;
-        let folder = folder();
         let file = match &mut self.file {
             Some(file) => file,
-            empty => {
-                let file = tempfile::tempfile_in(&folder);
-                empty.insert(file.map_err(Error::io("create a temporary file in", &folder))?)
-            }
+            empty => empty.insert(unnamed::create()?),
         };
         let wrote = file.write_all(&self.rest);
-        wrote.map_err(Error::io("write a temporary file in", &folder))?;
+        wrote.map_err(Error::io("write a temporary file in", &unnamed::folder()))?;
         self.rest.clear();
         Ok(())
     }
-}
-
-#[cfg(feature = "spill")]
-#[allow(clippy::disallowed_methods, reason = "nothing there becomes an output")]
-fn folder() -> std::path::PathBuf {
-    std::env::temp_dir()
 }
 
 impl io::Write for Spool {

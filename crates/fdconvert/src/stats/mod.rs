@@ -16,7 +16,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Limits, Result, SplitChoice, option, split_sizes};
 use fdconvert_pipeline::threads;
-use fdconvert_storage::{place, refuse_special, replace, write_new};
+use fdconvert_storage::{place, refuse_unwritable, replace, write_partial};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{
@@ -142,7 +142,7 @@ pub(crate) fn check_place(
     overwrite: bool,
 ) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
-    refuse_special(file)?;
+    refuse_unwritable(file)?;
     if file.is_dir() {
         return Err(Error::usage(option, format!("{} is a folder; name a file", file.display())));
     }
@@ -161,7 +161,7 @@ pub(crate) fn write(
         return replace(file, bytes).map(|()| true);
     }
     match place::file_len(file)? {
-        None => write_new(file, bytes).map(|()| true),
+        None => write_partial(file, bytes)?.commit(file, false).map(|()| true),
         Some(len) if len == bytes.len() as u64 && place::whole(file)? == bytes => Ok(false),
         Some(_) => Err(Error::exists(option, file)),
     }

@@ -1,6 +1,6 @@
 //! Checks, removal and creation of output names.
-use super::{away, is_missing, is_url};
-use crate::create_new;
+use super::{is_missing, is_url};
+use crate::{create_new, store};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -9,14 +9,6 @@ use std::{
     time::Duration,
 };
 
-/// Refuses a URL of a read-only store. Does not check the user's permission.
-///
-/// # Errors
-/// `Usage`, with a list of the writable stores.
-pub fn refuse_read_only(path: &Path) -> Result<()> {
-    if is_url(path) { away::refuse_read_only(path) } else { Ok(()) }
-}
-
 /// Returns whether anything has the name, even a broken link. For an object this always asks the
 /// store, even if it was asked a moment ago.
 ///
@@ -24,7 +16,7 @@ pub fn refuse_read_only(path: &Path) -> Result<()> {
 /// `Io` when that cannot be determined.
 pub fn exists(path: &Path) -> Result<bool> {
     if is_url(path) {
-        return Ok(away::stat(path)?.is_some());
+        return Ok(store::stat(path)?.is_some());
     }
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -39,7 +31,7 @@ pub fn exists(path: &Path) -> Result<bool> {
 /// `Io`.
 pub fn remove(path: &Path) -> Result<()> {
     if is_url(path) {
-        return away::delete(path);
+        return store::delete(path);
     }
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
@@ -56,7 +48,7 @@ pub fn remove(path: &Path) -> Result<()> {
 /// `Usage` for a path without a store, and for stores other than S3; `Io`.
 pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<Vec<PathBuf>> {
     if is_url(path) {
-        return away::abort_unfinished(path, older_than, dry);
+        return store::abort_unfinished(path, older_than, dry);
     }
     let what = format!(
         "{} is not in a store: what a killed run has left of files ends in .partial",
@@ -72,7 +64,7 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
 /// `Io`.
 pub fn put_new(path: &Path, bytes: &[u8]) -> Result<bool> {
     if is_url(path) {
-        return away::put_new(path, &Bytes::copy_from_slice(bytes), None);
+        return store::put_new(path, &Bytes::copy_from_slice(bytes));
     }
     match create_new(path, bytes) {
         Ok(()) => Ok(true),

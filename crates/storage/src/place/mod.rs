@@ -10,25 +10,22 @@
 //! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
 //! | `https://HOST/PATH` | any server with range requests; read only | none |
 //! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
-#[cfg(feature = "stores")]
-pub(crate) mod away;
-#[cfg(not(feature = "stores"))]
-#[path = "nowhere.rs"]
-pub(crate) mod away;
 #[cfg(feature = "write")]
 mod change;
 
+use crate::store;
+pub use crate::store::{
+    ReadingStopped, set_options as set_store_options, stop_reading, totals as store_totals,
+};
 use bytes::Bytes;
 #[cfg(feature = "write")]
-pub use change::{abort_unfinished, exists, put_new, refuse_read_only, remove};
+pub use change::{abort_unfinished, exists, put_new, remove};
 use fdconvert_core::{Error, Result};
 use std::{
     fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
-
-pub use away::ReadingStopped;
 
 /// Kind of a path's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +52,7 @@ pub fn is_url(path: &Path) -> bool {
 /// `Io` when that cannot be determined.
 pub fn look(path: &Path) -> Result<Option<Kind>> {
     if is_url(path) {
-        return away::look(path);
+        return store::look(path);
     }
     match fs::metadata(path) {
         Ok(found) => Ok(Some(kind_of(found.file_type()))),
@@ -97,7 +94,7 @@ pub fn is_folder(path: &Path) -> bool {
 /// `Io`.
 pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     if is_url(folder) {
-        return away::list(folder);
+        return store::list(folder);
     }
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
@@ -145,7 +142,7 @@ pub struct Below {
 /// `Usage` for a path without a store; `Io`, also for servers that cannot list; those of `take`.
 pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     if is_url(folder) {
-        return away::list_below(folder, take);
+        return store::list_below(folder, take);
     }
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
 }
@@ -154,7 +151,7 @@ pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> R
 /// below a URL; `None` if there were none.
 #[must_use]
 pub fn left_out(path: &Path) -> Option<String> {
-    if is_url(path) { away::left_out(path) } else { None }
+    if is_url(path) { store::left_out(path) } else { None }
 }
 
 /// Returns the length of a file, following links, or of an object; `None` if it does not exist.
@@ -163,7 +160,7 @@ pub fn left_out(path: &Path) -> Option<String> {
 /// `Io` when that cannot be determined.
 pub fn file_len(path: &Path) -> Result<Option<u64>> {
     if is_url(path) {
-        return Ok(away::stat(path)?.map(|(len, _)| len));
+        return Ok(store::stat(path)?.map(|found| found.len));
     }
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file().then_some(found.len())),
@@ -178,7 +175,7 @@ pub fn file_len(path: &Path) -> Result<Option<u64>> {
 /// `Io`, also when it is not a regular file.
 pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
     if is_url(path) {
-        return away::read_start(path, n_bytes);
+        return store::read_start(path, n_bytes as u64);
     }
     let file = crate::opening::open(path).map_err(Error::io("open", path))?;
     if !file.metadata().map_err(Error::io("access", path))?.is_file() {
@@ -197,7 +194,7 @@ pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
 /// # Errors
 /// `Io`.
 pub fn whole(path: &Path) -> Result<Bytes> {
-    if is_url(path) { away::whole(path) } else { crate::map(path) }
+    if is_url(path) { store::read(path, u64::MAX) } else { crate::map(path) }
 }
 
 /// Returns whether an object has the length `len`, if given, and the mark of the run of that
@@ -210,9 +207,23 @@ pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Res
     if !is_url(path) {
         return Ok(None);
     }
-    let found = away::stat(path)?;
-    let is_ours = |mark: Option<String>| mark.is_some_and(|mark| mark == fingerprint);
-    Ok(Some(found.is_some_and(|(found, mark)| len.is_none_or(|len| found == len) && is_ours(mark))))
+    Ok(Some(store::stat(path)?.is_some_and(|found| {
+        len.is_none_or(|len| found.len == len) && found.mark.as_deref() == Some(fingerprint)
+    })))
+}
+
+/// Returns whether something has the name that is not an object of the run of that fingerprint. A
+/// file always is foreign: a record or a claim decides whose it is.
+///
+/// # Errors
+/// `Io`.
+#[cfg(feature = "write")]
+pub fn is_foreign(path: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+    if !is_url(path) {
+        return exists(path);
+    }
+    let mark = crate::fingerprint_hex(fingerprint);
+    Ok(store::stat(path)?.is_some_and(|found| found.mark != Some(mark)))
 }
 
 /// Totals of all requests to stores since the process started.
@@ -224,26 +235,6 @@ pub struct StoreTotals {
     pub bytes: u64,
     /// Bytes among them from gaps between ranges that were fetched together.
     pub over_fetched_bytes: u64,
-}
-
-/// Returns the totals of all requests to stores since the process started.
-#[must_use]
-pub fn store_totals() -> StoreTotals {
-    away::totals()
-}
-
-/// Stops reading from stores while the result lives: a caller that joins reading threads need not
-/// wait for a silent server.
-pub fn stop_reading() -> ReadingStopped {
-    away::stop_reading()
-}
-
-/// Sets options of stores for the whole process, by their names in the crate `object_store`.
-///
-/// # Errors
-/// `Usage` for a name that no store supports, and in builds without the feature `stores`.
-pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
-    away::set_options(options.into_iter().collect())
 }
 
 fn is_missing(cause: &io::Error) -> bool {

@@ -10,7 +10,7 @@ fn large_files_arrive_whole() {
     for n in 0..80 {
         scratch.write_all_at(&block, n << 20).unwrap();
     }
-    scratch.commit(&out).unwrap();
+    scratch.commit(&out, true).unwrap();
     let bytes = fs::read(&out).unwrap();
     assert_eq!(bytes.len(), 80 << 20);
     assert!(bytes.chunks_exact(1 << 20).all(|chunk| chunk == block));
@@ -115,7 +115,7 @@ fn a_name_that_was_taken_meanwhile_is_kept() {
     let scratch = Scratch::start(&partial_path(&out), false).unwrap();
     scratch.write_all_at(b"ours", 0).unwrap();
     fs::write(&out, b"precious").unwrap();
-    assert!(matches!(scratch.commit_new(&out), Err(Error::Usage { .. })));
+    assert!(matches!(scratch.commit(&out, false), Err(Error::Usage { .. })));
     assert_eq!(fs::read(&out).unwrap(), b"precious");
     assert!(!partial_path(&out).exists());
 }

@@ -1,24 +1,14 @@
+use crate::place::StoreTotals;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 static OVER_FETCHED: AtomicU64 = AtomicU64::new(0);
 
-/// Totals of the requests to stores since the process started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Totals {
-    /// Number of requests; retries by the client are not counted.
-    pub(crate) requests: u64,
-    /// Bytes of objects received.
-    pub(crate) bytes: u64,
-    /// Bytes among them from gaps between ranges that were fetched together.
-    pub(crate) over_fetched_bytes: u64,
-}
-
-/// Returns the totals of the requests to stores since the process started.
+/// Returns the totals of all requests to stores since the process started.
 #[must_use]
-pub(crate) fn totals() -> Totals {
-    Totals {
+pub fn totals() -> StoreTotals {
+    StoreTotals {
         requests: REQUESTS.load(Ordering::Relaxed),
         bytes: BYTES.load(Ordering::Relaxed),
         over_fetched_bytes: OVER_FETCHED.load(Ordering::Relaxed),

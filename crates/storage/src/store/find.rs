@@ -1,4 +1,5 @@
 //! Finds and lists objects under a URL.
+use crate::place::{Below, Kind};
 use crate::store::{
     client::Client,
     error, hugging_face, lists,
@@ -16,25 +17,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Kind of a URL's target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// An object.
-    Object,
-    /// A folder: a URL with objects below it.
-    Folder,
-}
-
-/// An entry of a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// URL of the entry.
-    pub(crate) path: PathBuf,
-    /// Kind of the entry.
-    pub(crate) found: Found,
-}
-
-pub(crate) static LOOKS: Memo<Option<Found>> = Memo::new();
+pub(crate) static LOOKS: Memo<Option<Kind>> = Memo::new();
 
 /// Files that identify a folder on servers that cannot list: manifests of fdconvert and of MosaicML
 /// Streaming.
@@ -46,7 +29,7 @@ const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"
 ///
 /// # Errors
 /// `Usage` for an invalid URL; `Io`.
-pub(crate) fn look(path: &Path) -> Result<Option<Found>> {
+pub(crate) fn look(path: &Path) -> Result<Option<Kind>> {
     let location = Location::parse(path)?;
     if let Some(found) = LOOKS.get(path) {
         return Ok(found);
@@ -56,14 +39,14 @@ pub(crate) fn look(path: &Path) -> Result<Option<Found>> {
     Ok(found)
 }
 
-fn ask(location: &Location) -> Result<Option<Found>> {
+fn ask(location: &Location) -> Result<Option<Kind>> {
     let has_extension = location.path.extension().is_some();
     // Each check is a request, so start with the likelier one.
     if has_extension && let Some(found) = object(location)? {
         return Ok(Some(found));
     }
     if is_folder(location)? {
-        return Ok(Some(Found::Folder));
+        return Ok(Some(Kind::Folder));
     }
     if has_extension { Ok(None) } else { object(location) }
 }
@@ -72,7 +55,7 @@ fn ask(location: &Location) -> Result<Option<Found>> {
 ///
 /// # Errors
 /// `Usage` for an invalid URL; `Io`, also for servers that cannot list.
-pub(crate) fn list(path: &Path) -> Result<Vec<Entry>> {
+pub(crate) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     let location = Location::parse(path)?;
     let mut entries = match location.scheme {
         Scheme::Http => {
@@ -83,22 +66,8 @@ pub(crate) fn list(path: &Path) -> Result<Vec<Entry>> {
         Scheme::Hf => hugging_face::list(&location)?,
         _ => list_in(&location)?,
     };
-    entries.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    entries.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     Ok(entries)
-}
-
-/// An object below a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Below {
-    /// Relative to the folder.
-    pub(crate) key: String,
-    /// The number of the direct subfolder that contains it, at any depth; `None` if it is directly
-    /// in the folder. Objects with the same number arrive sorted by key.
-    pub(crate) within: Option<u32>,
-    /// Bytes.
-    pub(crate) len: u64,
-    /// A hash of its entity tag, or of its modification time.
-    pub(crate) tag: u64,
 }
 
 /// Maximum number of concurrent list requests.
@@ -141,21 +110,21 @@ pub(crate) fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>)
 
 fn below(root: &str, meta: &ObjectMeta, within: Option<u32>) -> Option<Below> {
     let key = meta.location.as_ref().strip_prefix(root)?;
-    let key = key.strip_prefix('/').unwrap_or(key).to_owned();
+    let path = key.strip_prefix('/').unwrap_or(key).into();
     let tag = match &meta.e_tag {
         Some(tag) => xxh3_64(tag.as_bytes()),
         None => xxh3_64(&meta.last_modified.timestamp_micros().to_le_bytes()),
     };
-    Some(Below { key, within, len: meta.size, tag })
+    Some(Below { path, within, len: meta.size, tag })
 }
 
-fn object(location: &Location) -> Result<Option<Found>> {
+fn object(location: &Location) -> Result<Option<Kind>> {
     if location.key.as_ref().is_empty() {
         return Ok(None);
     }
     // Opened rather than queried, because its start is read next.
     match Object::open(&location.path) {
-        Ok(_) => Ok(Some(Found::Object)),
+        Ok(_) => Ok(Some(Kind::File)),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -195,18 +164,19 @@ fn is_folder(location: &Location) -> Result<bool> {
     }
 }
 
-fn list_in(location: &Location) -> Result<Vec<Entry>> {
+fn list_in(location: &Location) -> Result<Vec<(PathBuf, Kind)>> {
     let client = Client::of(location)?;
     let listed = lists::right_in(&client, location);
     let listed = client.read(listed.map_err(|cause| error::of("list", location, cause)))?;
     let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
     let objects = listed.objects.iter().filter_map(|meta| {
         let path = location.path.join(name(&meta.location)?);
-        Some(Entry { path, found: Found::Object })
+        Some((path, Kind::File))
     });
-    let folders = listed.common_prefixes.iter().filter_map(|key| {
-        Some(Entry { path: location.path.join(name(key)?), found: Found::Folder })
-    });
+    let folders = listed
+        .common_prefixes
+        .iter()
+        .filter_map(|key| Some((location.path.join(name(key)?), Kind::Folder)));
     Ok(objects.chain(folders).collect())
 }
 

@@ -1,7 +1,7 @@
 //! Datasets of Hugging Face: reads files by plain HTTP, and lists them by its API
 //! (<https://huggingface.co/docs/hub/api>).
+use crate::place::Kind;
 use crate::store::{
-    Entry, Found,
     client::Client,
     count,
     location::{Base, Location},
@@ -64,7 +64,7 @@ fn token() -> Option<String> {
 }
 
 /// Lists a folder of a repository; empty if it is missing.
-pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
+pub(crate) fn list(location: &Location) -> Result<Vec<(PathBuf, Kind)>> {
     let Base::Repository { name, revision } = &location.base else { return Ok(Vec::new()) };
     let revision = revision.replace('/', "%2F");
     let first = format!("{}/api/datasets/{name}/tree/{revision}/{}", endpoint(), location.key);
@@ -98,13 +98,13 @@ pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn entry(location: &Location, listed: Listed) -> Option<Entry> {
+fn entry(location: &Location, listed: Listed) -> Option<(PathBuf, Kind)> {
     let name = listed.path.rsplit('/').next().filter(|name| !name.is_empty())?;
     let found = match listed.r#type.as_str() {
-        "directory" => Found::Folder,
-        _ => Found::Object,
+        "directory" => Kind::Folder,
+        _ => Kind::File,
     };
-    Some(Entry { path: location.path.join(name), found })
+    Some((location.path.join(name), found))
 }
 
 /// The URL of the next page, from the header `Link`.

@@ -38,18 +38,17 @@ mod unfinished;
 mod whole;
 mod write;
 
-pub(crate) use count::{Totals, totals};
-pub(crate) use find::{Below, Entry, Found, list, list_below, look};
+pub use count::totals;
+pub(crate) use find::{list, list_below, look};
 pub(crate) use object::{Object, read, read_if_there, read_start};
 pub(crate) use odd::left_out;
-pub(crate) use options::set_options;
-pub use patience::ReadingStopped;
-pub(crate) use patience::stop_reading;
+pub use options::set_options;
+pub use patience::{ReadingStopped, stop_reading};
 pub(crate) use stat::stat;
 use std::path::Path;
 pub(crate) use unfinished::abort_unfinished;
-pub(crate) use whole::{Expected, Wholes};
-pub(crate) use write::{Upload, delete, put, put_new, refuse_read_only};
+pub use whole::Wholes;
+pub(crate) use write::{Upload, delete, put, put_new, refuse_read_only, staging_file};
 
 /// Forgets the remembered answers for a path and the folders above it, after this process changed
 /// it.

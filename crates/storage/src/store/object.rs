@@ -1,3 +1,4 @@
+use crate::spill;
 use crate::store::{
     ahead::{Announcement, Shelves},
     client::Client,
@@ -104,6 +105,22 @@ impl Object {
         }
         let client = self.client()?;
         client.read(self.request(&client, offset, end))
+    }
+
+    /// Copies the object to an unnamed file.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn whole(&self) -> Result<Bytes> {
+        let mut offset = 0;
+        spill(|buffer| {
+            let len = (self.len - offset).min(buffer.len() as u64);
+            let bytes = self.read(offset, len)?;
+            offset += len;
+            // As many as requested, or an error.
+            buffer.get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
+            Ok(bytes.len())
+        })
     }
 
     /// Starts to fetch ranges (offset and length) that will be read soon, nearby ones together: a

@@ -18,8 +18,8 @@ const HELP: &str = "names are those of object_store, e.g. endpoint, region, acce
 /// clients keep theirs, so call it before opening anything.
 ///
 /// # Errors
-/// `Usage` for a name that no store supports.
-pub(crate) fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
+/// `Usage` for a name that no store supports, and in builds without the feature `stores`.
+pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     let mut known = Vec::new();
     for (name, value) in options {
         let name = name.to_ascii_lowercase();

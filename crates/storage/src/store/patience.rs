@@ -48,7 +48,7 @@ pub struct ReadingStopped(());
 
 /// Stops reading from stores in all threads of this process: for callers that join reading threads.
 /// Writing continues for five seconds, so that started uploads can be aborted properly.
-pub(crate) fn stop_reading() -> ReadingStopped {
+pub fn stop_reading() -> ReadingStopped {
     STOPPED.send_modify(|stop| stop.get_or_insert_with(|| (0, Instant::now())).0 += 1);
     ReadingStopped(())
 }

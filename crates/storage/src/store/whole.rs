@@ -2,6 +2,7 @@
 //!
 //! As with [ranges](crate::store::Object::announce), nothing here can fail a read: an object that could
 //! not be fetched counts as not announced.
+use crate::place::is_url;
 use crate::store::{
     client::Client,
     fetched::Fetched,
@@ -10,6 +11,7 @@ use crate::store::{
     per_process::PerProcess,
 };
 use bytes::Bytes;
+use fdconvert_core::Ahead;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     path::{Path, PathBuf},
@@ -18,18 +20,10 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// An object that will be read soon as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Expected {
-    /// URL of the object.
-    pub(crate) path: PathBuf,
-    /// Length in bytes, if known: an object of another length is not used.
-    pub(crate) len: Option<u64>,
-}
-
-/// Announced objects, by URL. They are kept as long as the result of [`announce`](Self::announce).
+/// Files that will be read soon, each as a whole. Those in stores are prefetched; nothing happens
+/// for local files.
 #[derive(Debug, Default)]
-pub(crate) struct Wholes(Arc<PerProcess<Shelf>>);
+pub struct Wholes(Arc<PerProcess<Shelf>>);
 
 #[derive(Debug, Default)]
 struct Shelf(Mutex<BTreeMap<PathBuf, Held>>);
@@ -60,47 +54,49 @@ impl Drop for Whole {
 
 /// Objects that were announced together. Drop abandons them.
 #[derive(Debug)]
-#[must_use = "what was announced is given up when this is dropped"]
-pub(crate) struct WholesAhead {
+struct WholesAhead {
     shelves: Arc<PerProcess<Shelf>>,
     process: u32,
     paths: Vec<PathBuf>,
 }
 
 impl Wholes {
-    /// Starts to fetch objects of at most `max_bytes` each. A process has at most 128 prefetch
-    /// requests in flight, plus those that a read waits for; the caller limits the number of
-    /// announced objects.
-    pub(crate) fn announce(
+    /// Announces files of at most `max_bytes` each, with their lengths if known: an object of
+    /// another length is not used. They are kept until the result is dropped.
+    ///
+    /// A process has at most 128 prefetch requests in flight, plus those that a read waits for; the
+    /// caller limits the number of announced files.
+    pub fn read_ahead(
         &self,
-        objects: impl IntoIterator<Item = Expected>,
+        files: impl IntoIterator<Item = (PathBuf, Option<u64>)>,
         max_bytes: u64,
-    ) -> WholesAhead {
+    ) -> Ahead {
         let here = process::id();
         let mut announced =
             WholesAhead { shelves: self.0.clone(), process: here, paths: Vec::new() };
         let shelf = self.0.of(here);
-        for expected in objects {
+        for (path, len) in files {
             // An empty object needs no request, and its reader refuses one that is too long.
-            if expected.len.is_some_and(|len| len == 0 || len > max_bytes) {
+            if !is_url(&path) || len.is_some_and(|len| len == 0 || len > max_bytes) {
                 continue;
             }
-            match shelf.lock().entry(expected.path.clone()) {
+            match shelf.lock().entry(path.clone()) {
                 Entry::Occupied(mut held) => held.get_mut().n_announced += 1,
                 Entry::Vacant(free) => {
-                    let Some(whole) = begin(&expected, max_bytes) else { continue };
+                    let Some(whole) = begin(&path, len, max_bytes) else { continue };
                     free.insert(Held { whole, n_announced: 1 });
                 }
             }
-            announced.paths.push(expected.path);
+            announced.paths.push(path);
         }
-        announced
+        let mut ahead = Ahead::default();
+        ahead.hold(announced);
+        ahead
     }
 
-    /// Waits for the bytes of an announced object; `None` if it is not announced, or cannot be
-    /// fetched.
+    /// Returns the bytes of an announced file, waiting for them; `None` if it has to be read.
     #[must_use]
-    pub(crate) fn get(&self, path: &Path) -> Option<Bytes> {
+    pub fn get(&self, path: &Path) -> Option<Bytes> {
         let fetched = self.0.get()?.lock().get(path)?.whole.fetched.clone();
         fetched.wait()
     }
@@ -135,11 +131,11 @@ impl Drop for WholesAhead {
 }
 
 /// Starts to fetch an object; `None` if no request can be sent: the read reports why.
-fn begin(Expected { path, len }: &Expected, max_bytes: u64) -> Option<Arc<Whole>> {
+fn begin(path: &Path, len: Option<u64>, max_bytes: u64) -> Option<Arc<Whole>> {
     let location = Location::parse(path).ok()?;
     let client = Client::of(&location).ok()?;
     let fetched = Arc::new(Fetched::default());
-    let task = match *len {
+    let task = match len {
         Some(len) => {
             let (object, asked) = (Object::with_len(path, len).ok()?, client.clone());
             fetched.begin(&client, async move { object.request(&asked, 0, len).await.ok() })

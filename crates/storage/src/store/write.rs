@@ -10,13 +10,14 @@ use crate::store::{
     object,
     stat::{MARK, Stat, stat},
 };
+use crate::unnamed;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use object_store::{
     Attribute, Attributes, Error as Cause, MultipartUpload, ObjectStoreExt as _, PutMode,
     PutMultipartOptions, PutOptions,
 };
-use std::{borrow::Cow, fmt, io, mem, path::Path, time::Duration};
+use std::{borrow::Cow, fmt, fs::File, io, mem, path::Path, time::Duration};
 use tokio::task::JoinSet;
 
 /// Bytes per part. Stores accept ten thousand parts per object.
@@ -40,9 +41,9 @@ fn part_size(number: u32) -> (usize, usize) {
 ///
 /// # Errors
 /// `Usage` for an invalid URL, and for read-only stores; `Io`.
-pub(crate) fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
+pub(crate) fn put(path: &Path, bytes: Bytes) -> Result<()> {
     let location = writable(path)?;
-    put_as(&location, bytes, mark, PutMode::Overwrite)
+    put_as(&location, bytes, None, PutMode::Overwrite)
 }
 
 /// Writes an object if nothing has the name; returns whether the object now exists with these
@@ -50,10 +51,10 @@ pub(crate) fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
 ///
 /// # Errors
 /// As for [`put`].
-pub(crate) fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
+pub(crate) fn put_new(path: &Path, bytes: &Bytes) -> Result<bool> {
     let location = writable(path)?;
     loop {
-        match put_as(&location, bytes.clone(), mark, PutMode::Create) {
+        match put_as(&location, bytes.clone(), None, PutMode::Create) {
             // Perhaps written by this process, if the answer was lost and the request repeated.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
             put => return put.map(|()| true),
@@ -92,6 +93,14 @@ pub(crate) fn delete(path: &Path) -> Result<()> {
         Err(error) if find::is_missing(&error) => Ok(()),
         deleted => deleted,
     }
+}
+
+/// Creates the file that holds the bytes of an object until they are sent.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn staging_file(_: &Path) -> Result<File> {
+    unnamed::create()
 }
 
 /// Retries with growing pauses if a request that may be repeated got no answer. `object_store` only
@@ -249,27 +258,30 @@ impl Upload {
     }
 
     /// Sends the rest: from now on the object exists; with `replaces` it replaces an existing one.
-    /// Without, the result is false if another object has the name; one of the same length and mark
-    /// counts as this one.
     ///
     /// # Errors
-    /// `Io`; then no part of it remains.
-    pub(crate) fn finish(mut self, replaces: bool) -> Result<bool> {
+    /// `Usage` without `replaces` if another object has the name; one of the same length and mark
+    /// counts as this one. `Io`; then no part of it remains.
+    pub(crate) fn finish(mut self, replaces: bool) -> Result<()> {
         let rest = Bytes::from(mem::take(&mut self.buffer));
         let wanted = Stat { len: self.len, mark: self.mark.clone() };
         let is_this = |found: &Stat| *found == wanted && found.mark.is_some();
+        let refuse_other = |found: Option<Stat>| match found {
+            Some(found) if is_this(&found) => Ok(()),
+            _ => Err(Error::exists("output", &self.location.path)),
+        };
         let Some(parts) = &mut self.parts else {
             let mode = if replaces { PutMode::Overwrite } else { PutMode::Create };
             return match put_as(&self.location, rest, self.mark.as_deref(), mode) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
-                    Ok(stat(&self.location.path)?.as_ref().is_some_and(is_this))
+                    refuse_other(stat(&self.location.path)?)
                 }
-                put => put.map(|()| true),
+                put => put,
             };
         };
         // Stores complete a multipart upload even if the name is taken.
         if !replaces && let Some(found) = stat(&self.location.path)? {
-            return Ok(is_this(&found));
+            return refuse_other(Some(found));
         }
         count::request();
         let finished = self.client.write(async {
@@ -280,13 +292,13 @@ impl Upload {
         crate::store::forget(&self.location.path);
         let Err(cause) = finished else {
             self.parts = None;
-            return Ok(true);
+            return Ok(());
         };
         // If the answer was lost and the request repeated, the upload is already complete.
         match stat(&self.location.path) {
             Ok(Some(found)) if is_this(&found) => {
                 self.parts = None;
-                Ok(true)
+                Ok(())
             }
             _ => Err(error::of("write", &self.location, cause)),
         }
