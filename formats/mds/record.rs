@@ -16,7 +16,7 @@ pub(crate) struct Record {
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
     /// XXH3 (64 bits) of the shard's file, whichever hashes its index has.
-    pub(crate) xxh3: String,
+    pub(crate) shard_xxh3: String,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) entry: Entry,
 }
@@ -47,7 +47,7 @@ impl Record {
             file: file.basename.clone(),
             samples: entry.samples,
             bytes: file.bytes,
-            xxh3: format!("{xxh3:016x}"),
+            shard_xxh3: format!("{xxh3:016x}"),
             skipped,
             entry,
         }
@@ -65,6 +65,6 @@ impl Record {
     /// Returns whether the shard's file matches the record byte for byte.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
         let file = folder.join(&self.file);
-        file_agrees(&file, self.bytes, &self.xxh3, &self.fingerprint)
+        file_agrees(&file, self.bytes, &self.shard_xxh3, &self.fingerprint)
     }
 }

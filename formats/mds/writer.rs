@@ -316,9 +316,7 @@ impl ShardWriter for Writer {
         let block = sidecar::block(&index, &meta, entry.raw_data.bytes)?;
         let record = Record::new(this.fingerprint, entry, sealed.xxh3, this.skipped);
 
-        let json = serde_json::to_vec(&record).map_err(|cause| {
-            Error::usage("schema", format!("cannot be written as JSON: {cause}"))
-        })?;
+        let json = record.to_json();
         if !is_shared {
             this.place.withdraw()?;
         }

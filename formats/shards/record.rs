@@ -1,13 +1,13 @@
 //! Done-records: proof that shards are complete, and of their run.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{
-    check_record, fingerprint_hex, hash_file, is_of_run, place::is_object_of_run, read_file,
-    read_if_there,
+    fingerprint_hex, hash_file, is_of_run, place::is_object_of_run, read_file, read_if_there,
+    unseal_json,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
 
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 /// Large enough for millions of skipped samples, which are listed in it.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
@@ -32,7 +32,9 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
 
     fn to_json(&self) -> Vec<u8> {
         // Strings and numbers cannot fail.
-        serde_json::to_vec(self).unwrap_or_default()
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        text
     }
 }
 
@@ -64,17 +66,11 @@ pub(crate) fn proof<R: Record>(path: &Path, fingerprint: [u8; 16]) -> Result<Pro
 pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     let Some(text) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
     let damaged = |what: String| Error::corrupt(R::FORMAT, path, 0, what);
-    let sealed = check_record(&text).map_err(damaged)?.is_some();
-    let record: R = serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
-    match record.version() {
-        VERSION if sealed => {}
-        VERSION => {
-            return Err(damaged("its checksum is missing: it was changed or damaged".into()));
-        }
-        found => {
-            let path = path.to_path_buf();
-            return Err(Error::Version { format: R::FORMAT, path, found, supported: "2" });
-        }
+    let object = unseal_json(&text).map_err(damaged)?;
+    let record: R = serde_json::from_slice(&object).map_err(|cause| damaged(cause.to_string()))?;
+    if record.version() != VERSION {
+        let (path, found) = (path.to_path_buf(), record.version());
+        return Err(Error::Version { format: R::FORMAT, path, found, supported: "3" });
     }
     record.check().map_err(damaged)?;
     Ok(Some(record))
@@ -102,7 +98,7 @@ pub(crate) fn is_missing(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fdconvert_storage::seal_record;
+    use fdconvert_storage::{mark, seal_json};
     use serde::Deserialize;
     use std::fs;
 
@@ -134,11 +130,11 @@ mod tests {
         let (ours, other) = ([7; 16], [8; 16]);
         assert!(matches!(proof::<Toy>(&path, ours), Ok(Proof::Missing)));
         let toy = Toy { fingerprint: fingerprint_hex(ours), version: VERSION };
-        let text = seal_record(&toy.to_json());
+        let text = seal_json(&toy.to_json());
         fs::write(&path, &text).unwrap();
         assert!(matches!(proof::<Toy>(&path, ours), Ok(Proof::Record(_))));
         assert!(matches!(proof::<Toy>(&path, other), Ok(Proof::Record(toy)) if !toy.is_of(other)));
-        let mark = text.iter().position(|byte| *byte == b',').unwrap();
+        let mark = mark(ours).len();
         for len in 0..text.len() {
             fs::write(&path, &text[..len]).unwrap();
             let found = proof::<Toy>(&path, ours).unwrap();

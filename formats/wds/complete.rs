@@ -105,7 +105,7 @@ fn check_shard(
     }
     let index_name = index_path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let index = index_name.filter(|_| with_index);
-    let (samples, xxh3, split) = (record.samples, record.xxh3, shard.split.clone());
+    let (samples, xxh3, split) = (record.samples, record.shard_xxh3, shard.split.clone());
     Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3, index })
 }
 

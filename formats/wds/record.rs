@@ -15,7 +15,7 @@ pub(crate) struct Record {
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
     /// Hash of the whole shard.
-    pub(crate) xxh3: String,
+    pub(crate) shard_xxh3: String,
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -33,8 +33,8 @@ impl record::Record for Record {
 
 impl Record {
     pub(crate) fn new(fingerprint: [u8; 16], samples: u64, bytes: u64, xxh3: u64) -> Self {
-        let (fingerprint, xxh3) = (fingerprint_hex(fingerprint), format!("{xxh3:016x}"));
-        Self { fingerprint, version: VERSION, samples, bytes, xxh3, skipped: Vec::new() }
+        let (fingerprint, shard_xxh3) = (fingerprint_hex(fingerprint), format!("{xxh3:016x}"));
+        Self { fingerprint, version: VERSION, samples, bytes, shard_xxh3, skipped: Vec::new() }
     }
 
     /// Returns whether the shard matches the record byte for byte, and its index is sound.
@@ -54,6 +54,6 @@ impl Record {
                 _ => return Ok(false),
             }
         }
-        file_agrees(tar, self.bytes, &self.xxh3, &self.fingerprint)
+        file_agrees(tar, self.bytes, &self.shard_xxh3, &self.fingerprint)
     }
 }

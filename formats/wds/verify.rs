@@ -203,7 +203,7 @@ fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>
         Ok(Some(record)) => {
             if (record.bytes, record.samples) != (found.0, found.1) {
                 problems.add(0, "bytes or samples are not what its record says");
-            } else if record.xxh3 != found.2 {
+            } else if record.shard_xxh3 != found.2 {
                 problems.add(0, "the checksum in its record does not match");
             }
         }

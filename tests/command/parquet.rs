@@ -66,7 +66,7 @@ fn a_killed_run_begins_again() {
     let said = fails(&[&"pack", &source, &out]);
     assert!(said.contains("was not made by an unfinished run"), "{said}");
     assert_eq!(fs::read(&partial).unwrap(), b"precious");
-    let mark = format!("{{\"fingerprint\":\"{}\"", "0".repeat(32));
+    let mark = fdconvert_storage::mark([0; 16]);
     fs::write(&claim, mark).unwrap();
     let said = fails(&[&"pack", &source, &out]);
     assert!(said.contains("is of an unfinished run with another source"), "{said}");
@@ -184,7 +184,7 @@ fn a_description_of_another_file_stays() {
     assert_eq!(fs::read(&description).unwrap(), b"precious");
     assert_eq!(common::names(root.path()), ["source", "x.parquet.croissant.json"]);
     // As after a kill: the claim, and the description, which is written first.
-    let mark = format!("{{\"fingerprint\":\"{}\"", "0".repeat(32));
+    let mark = fdconvert_storage::mark([0; 16]);
     fs::write(root.path().join("x.parquet.claim.partial"), mark).unwrap();
     ok(&[&pack[..], &CROISSANT, &[&"--overwrite"]].concat());
     ok(&[&"verify", &out]);

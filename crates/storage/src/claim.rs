@@ -3,8 +3,8 @@ use crate::{
     Scratch, left, partial_path,
     place::{self, is_url},
     read_if_there,
-    record::{START, mark, seal_record},
-    store, take_back,
+    record::{MARK_BYTES, is_marked, is_of_run, mark},
+    seal_json, store, take_back,
 };
 use fdconvert_core::{Error, Result, option};
 use std::{
@@ -12,8 +12,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-const HEX_BYTES: usize = 32;
-const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
 /// Limit for an object with the name of a claim.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -41,7 +39,7 @@ pub struct Claim {
     /// True if drop removes the object.
     is_ours: AtomicBool,
     record: PathBuf,
-    mark: Vec<u8>,
+    fingerprint: [u8; 16],
     found: Found,
 }
 
@@ -64,10 +62,9 @@ impl Claim {
             scratch.read_exact_at(&mut start, 0)?;
             (Some(scratch), start)
         };
-        let mark = mark(fingerprint);
         let refuse = |why: &str| Error::usage("output", format!("{} {why}", path.display()));
-        let found = match look(&start) {
-            Some(true) if start == mark => Found::Same,
+        let found = match is_marked(&start) {
+            Some(true) if is_of_run(&start, fingerprint) => Found::Same,
             Some(true) => Found::Other,
             Some(false) => Found::Nothing,
             None => {
@@ -80,7 +77,7 @@ impl Claim {
             return Err(refuse(why).cure("to replace it", option::OVERWRITE.on()));
         }
         let (is_ours, record) = (AtomicBool::new(false), record.to_path_buf());
-        Ok(Self { file, is_ours, record, mark, found })
+        Ok(Self { file, is_ours, record, fingerprint, found })
     }
 
     /// Returns whether an interrupted run of the same fingerprint held the shard before.
@@ -100,16 +97,17 @@ impl Claim {
     /// # Errors
     /// `Io`.
     pub fn hold(&self) -> Result<()> {
+        let mark = mark(self.fingerprint);
         if let Some(file) = &self.file {
-            file.write_all_at(&self.mark, 0)?;
-            file.set_len(self.mark.len() as u64)?;
+            file.write_all_at(&mark, 0)?;
+            file.set_len(mark.len() as u64)?;
             return file.sync();
         }
         let path = partial_path(&self.record);
         match self.found {
             Found::Same => return Ok(()),
-            Found::Other => store::put(&path, self.mark.clone().into())?,
-            Found::Nothing if place::put_new(&path, &self.mark)? => {}
+            Found::Other => store::put(&path, mark.into())?,
+            Found::Nothing if place::put_new(&path, &mark)? => {}
             Found::Nothing => {
                 let what = format!("{} was taken by another run meanwhile", path.display());
                 return Err(Error::usage("output", what));
@@ -119,15 +117,15 @@ impl Claim {
         Ok(())
     }
 
-    /// Commits the record with this JSON object, which begins with the fingerprint: from now on the
-    /// shard is complete. On failure, `undo` removes the files of the shard and returns whether all
+    /// Commits the record with this JSON object, which has one member for each line and begins with
+    /// the fingerprint: from now on the shard is complete. On failure, `undo` removes the files of the shard and returns whether all
     /// are gone; otherwise the claim stays and accounts for them.
     ///
     /// # Errors
     /// `Io`.
     pub fn commit(self, json: &[u8], undo: impl FnOnce() -> bool) -> Result<()> {
-        debug_assert!(json.starts_with(&self.mark));
-        let text = seal_record(json);
+        let text = seal_json(json);
+        debug_assert!(is_of_run(&text, self.fingerprint));
         let Some(scratch) = &self.file else {
             // First, so that no claim stays beside a record; in between, the objects of the shard
             // are identified by their marks.
@@ -176,20 +174,6 @@ impl Drop for Claim {
     }
 }
 
-/// Returns true if a file starts with a complete mark, false if it has only the start of one, and
-/// `None` for anything else.
-fn look(start: &[u8]) -> Option<bool> {
-    if start.iter().all(|byte| *byte == 0) {
-        return Some(false);
-    }
-    let fits = start.iter().enumerate().all(|(at, byte)| match START.get(at) {
-        Some(wanted) => byte == wanted,
-        None if at + 1 == MARK_BYTES => *byte == b'"',
-        None => byte.is_ascii_hexdigit(),
-    });
-    fits.then_some(start.len() == MARK_BYTES)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +194,8 @@ mod tests {
             assert_eq!(Claim::open(&record, [8; 16], false).is_ok(), len < whole.len(), "{len}");
         }
         assert!(Claim::open(&record, [8; 16], true).unwrap().stands_for_leftovers());
-        for foreign in [&b"precious"[..], b"{\"fingerprint\":\"precious", b"{\"a\":1}"] {
+        let foreign = [&b"precious"[..], b"{\n  \"xxh3\": \"precious", b"{\"a\":1}"];
+        for foreign in foreign {
             fs::write(partial_path(&record), foreign).unwrap();
             for overwrite in [false, true] {
                 assert!(Claim::open(&record, [7; 16], overwrite).is_err());

@@ -24,7 +24,7 @@
 //! A path may be a URL: [`place`] finds out what it refers to, a [`Blob`] reads ranges of a file
 //! or, with the feature `stores`, of an object in a store, and [`Wholes`] prefetches whole files.
 //!
-//! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
+//! [`seal_json`] and [`unseal_json`] protect small documents, manifests and records, by a checksum.
 //!
 //! Programs that only read can disable the features `write` and `spill` (temporary files).
 //!
@@ -96,7 +96,7 @@ pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::{map, map_open};
 pub use parallel::{any_of, open_all};
 pub use read::{hash_file, name_of, read_file, read_if_there};
-pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
+pub use record::{fingerprint_hex, is_of_run, mark};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]
 pub use spill::spill;

@@ -1,11 +1,12 @@
-//! The format of done-records: the run's fingerprint at the start, a checksum at the end.
-use xxhash_rust::xxh3::xxh3_64;
+//! The start of done-records and claims: checksum and fingerprint of a run, at fixed places.
+use crate::sealed::{AFTER, HASH_DIGITS, SEALED_START};
 
-pub(crate) const START: &[u8] = b"{\"fingerprint\":\"";
-/// Text around the checksum at the end of a record.
-const BEFORE: &[u8] = b",\"checksum\":\"";
-const AFTER: &[u8] = b"\"}\n";
-const SUM_BYTES: usize = 16;
+/// The first member of the sealed object.
+const MEMBER: &[u8] = b"  \"fingerprint\": \"";
+const HEX_DIGITS: usize = 32;
+/// Bytes of the start that tells whose a record is, up to the quote behind the fingerprint.
+pub(crate) const MARK_BYTES: usize =
+    SEALED_START.len() + HASH_DIGITS + AFTER.len() + MEMBER.len() + HEX_DIGITS + 1;
 
 /// Formats a fingerprint as in records and manifests: 32 hexadecimal digits.
 #[must_use]
@@ -13,60 +14,65 @@ pub fn fingerprint_hex(fingerprint: [u8; 16]) -> String {
     fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The start of every claim and record of that run.
-pub(crate) fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
-    [START, fingerprint_hex(fingerprint).as_bytes(), b"\""].concat()
+/// Returns the contents of the claim of a run: the start of its records, with zeros for the
+/// checksum.
+#[must_use]
+pub fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
+    let fingerprint = fingerprint_hex(fingerprint);
+    [SEALED_START, &[b'0'; HASH_DIGITS], AFTER, MEMBER, fingerprint.as_bytes(), b"\""].concat()
 }
 
-/// Returns whether a claim or record belongs to that run, whatever damage follows its start.
+/// Returns whether a claim or record belongs to that run, whatever its checksum says and whatever
+/// damage follows its start.
 #[must_use]
 pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {
-    text.starts_with(&mark(fingerprint))
+    let (mark, digits) = (mark(fingerprint), digits());
+    let start = text.iter().zip(&mark).enumerate();
+    text.len() >= MARK_BYTES
+        && start.into_iter().all(|(at, (found, wanted))| found == wanted || digits.contains(&at))
 }
 
-/// Seals a record: `json` is an object that begins with its `fingerprint`; the checksum (XXH3, 64
-/// bits, of everything before it) becomes its last member, followed by a line break.
-#[must_use]
-pub fn seal_record(json: &[u8]) -> Vec<u8> {
-    let body = json.strip_suffix(b"}").unwrap_or(json);
-    let sum = format!("{:016x}", xxh3_64(body));
-    [body, BEFORE, sum.as_bytes(), AFTER].concat()
-}
-
-/// Checks the checksum of a record. `None` for a text without one, as in version 1.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check_record(text: &[u8]) -> Result<Option<()>, String> {
-    let tail = BEFORE.len() + SUM_BYTES + AFTER.len();
-    let Some((body, tail)) = text.len().checked_sub(tail).and_then(|at| text.split_at_checked(at))
-    else {
-        return Ok(None);
-    };
-    let sum = tail.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(AFTER));
-    match sum {
-        None => Ok(None),
-        Some(sum) if sum == format!("{:016x}", xxh3_64(body)).as_bytes() => Ok(Some(())),
-        Some(_) => Err("its checksum is wrong: it was changed or damaged".into()),
+/// Returns true if a file starts as the records of some run do, false if it has only a part of such
+/// a start, and `None` for anything else.
+#[cfg(feature = "write")]
+pub(crate) fn is_marked(start: &[u8]) -> Option<bool> {
+    if start.iter().all(|byte| *byte == 0) {
+        return Some(false);
     }
+    let mark = mark([0; 16]);
+    let named = MARK_BYTES - 1 - HEX_DIGITS..MARK_BYTES - 1;
+    let fits = start.iter().zip(&mark).enumerate().all(|(at, (found, wanted))| {
+        match digits().contains(&at) || named.contains(&at) {
+            true => found.is_ascii_hexdigit(),
+            false => found == wanted,
+        }
+    });
+    fits.then_some(start.len() >= MARK_BYTES)
+}
+
+/// The place of the checksum.
+fn digits() -> std::ops::Range<usize> {
+    SEALED_START.len()..SEALED_START.len() + HASH_DIGITS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal_json;
 
     #[test]
-    fn damage_of_a_record_is_seen() {
-        let text = seal_record(b"{\"fingerprint\":\"00\",\"samples\":3}");
-        assert_eq!(check_record(&text), Ok(Some(())));
-        serde_json::from_slice::<serde_json::Value>(&text).unwrap();
-        for at in 0..text.len() {
-            for bit in 0..8 {
-                let mut flipped = text.clone();
-                flipped[at] ^= 1 << bit;
-                assert_ne!(check_record(&flipped), Ok(Some(())), "byte {at}, bit {bit}");
+    fn whose_a_record_is_shows_from_its_start() {
+        let hex = fingerprint_hex([7; 16]);
+        let json = format!("{{\n  \"fingerprint\": \"{hex}\",\n  \"samples\": 3\n}}\n");
+        let text = seal_json(json.as_bytes());
+        assert_eq!(mark([7; 16]).len(), MARK_BYTES);
+        for start in [&text[..], &text[..MARK_BYTES], &mark([7; 16])] {
+            assert!(is_of_run(start, [7; 16]) && !is_of_run(start, [8; 16]));
+            assert_eq!(is_marked(&start[..MARK_BYTES]), Some(true));
+            assert!(!is_of_run(&start[..MARK_BYTES - 1], [7; 16]));
+            for len in 0..MARK_BYTES {
+                assert_eq!(is_marked(&start[..len]), Some(false), "{len}");
             }
-            assert_ne!(check_record(&text[..at]), Ok(Some(())), "cut at {at}");
         }
     }
 }

@@ -3,8 +3,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Start of a sealed object; a checksum of 32 hexadecimal digits follows.
 pub const SEALED_START: &[u8] = b"{\n  \"xxh3\": \"";
-const AFTER: &[u8] = b"\",\n";
-const HASH_DIGITS: usize = 32;
+pub(crate) const AFTER: &[u8] = b"\",\n";
+pub(crate) const HASH_DIGITS: usize = 32;
 const HEAD_BYTES: usize = SEALED_START.len() + HASH_DIGITS + AFTER.len();
 /// Start of an object with one member per line.
 const OPENING: &[u8] = b"{\n";

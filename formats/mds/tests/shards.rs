@@ -26,8 +26,8 @@ fn dataset(n_samples: usize) -> (Schema, Vec<Sample<Encoded>>) {
 }
 
 /// The contents of a record's file while a run of that fingerprint writes its shard.
-fn claim(byte: u8) -> String {
-    format!("{{\"fingerprint\":\"{}\"", format!("{byte:02x}").repeat(16))
+fn claim(byte: u8) -> Vec<u8> {
+    fdconvert_storage::mark([byte; 16])
 }
 
 fn assert_holds(out: &Path, schema: &Schema, samples: &[Sample<Encoded>]) {

@@ -253,9 +253,8 @@ fn parts_that_were_committed_without_their_shard_are_written_again() {
     run.write(&shard(0, 1), &all).unwrap();
     // The state after a kill between the parts' records and the shard's.
     let record = run.out.join(".fdconvert/train-000000.json");
-    let mark =
-        format!("{{\"fingerprint\":\"{}\"", fdconvert_storage::fingerprint_hex(run.fingerprint));
-    fs::write(record.with_extension("json.partial"), &mark).unwrap();
+    let claim = fdconvert_storage::mark(run.fingerprint);
+    fs::write(record.with_extension("json.partial"), claim).unwrap();
     fs::remove_file(&record).unwrap();
     assert_eq!(run.finished(&shard(0, 1)).unwrap(), None);
     let other = Run { fingerprint: [8; 16], ..Run::new(&run.out) };
