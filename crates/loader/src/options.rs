@@ -185,7 +185,7 @@ impl Options {
         augment: Option<Augment>,
         mix: Option<Mix>,
         cache_folder: Option<PathBuf>,
-        exchange: Option<Arc<dyn Exchange>>,
+        device: Option<DeviceOptions>,
         ;
         batch_size: u32,
         seed: u64,
@@ -215,6 +215,7 @@ impl Options {
         ahead_bytes: u64,
         prefetch: usize,
         prefetch_bytes: u64,
+        exchange: Option<Arc<dyn Exchange>>,
     }
 
     /// Refuses invalid options.

@@ -6,8 +6,8 @@ mod common;
 use common::{Memory, epoch, loader, options, random_crop, seen};
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Options, Output, Shuffle, State,
-    Verdict, Waited, World,
+    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Output, Shuffle, State, Verdict,
+    Waited, World,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use xxhash_rust::xxh3::xxh3_64;

@@ -20,7 +20,8 @@ use std::{path::Path, sync::Arc, thread};
 
 fn followed(crop: Crop, size: (u32, u32), flip: f64) -> Options {
     let base = options(5, 16);
-    base.output(fdconvert_loader::Output { size, ..base.output })
+    let output = fdconvert_loader::Output { size, ..base.output };
+    base.output(output)
         .crop(crop)
         .flip(flip)
         .fields(["depth", "view", "label"].map(str::to_owned).to_vec())
@@ -153,7 +154,7 @@ trait Squeezed {
 impl Squeezed for Options {
     fn into_squeezed(self, size: (u32, u32)) -> Self {
         let output = fdconvert_loader::Output { size, ..self.output };
-        Self { output, crop: Crop::None, flip: 0.0, ..self }
+        self.output(output).crop(Crop::None).flip(0.0)
     }
 }
 

@@ -112,7 +112,8 @@ fn values(number: u64) -> Vec<Value<Encoded>> {
 
 fn followed(crop: Crop, size: (u32, u32)) -> Options {
     let base = options(5, 16);
-    base.output(Output { size, ..base.output })
+    let output = Output { size, ..base.output };
+    base.output(output)
         .crop(crop)
         .flip(0.5)
         .masks(vec!["mask".into()])

@@ -12,7 +12,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyString},
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 /// Returns the option `name` as that type.
 pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
@@ -93,7 +93,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         })
         .verify(get(options, "verify")?)
         .cache_bytes(get(options, "cache_bytes")?)
-        .cache_folder(get(options, "cache_folder")?)
+        .cache_folder(get::<Option<PathBuf>>(options, "cache_folder")?)
         .locality(get(options, "locality")?)
         .ranks_per_cache(get(options, "ranks_per_cache")?)
         .exchange(
