@@ -171,7 +171,7 @@ def test_which_dataset_is_read(
 def test_too_small_a_dataset_is_an_error(dlio: Any, settings: Settings) -> None:
     settings.total_samples_train = 13
     for loader in [dlio.StoredImages("jpeg", "train", 1), dlio.DecodedImages("jpeg", "train", 1)]:
-        with pytest.raises(fdconvert.UsageError, match="has 12 samples, and the workload 13"):
+        with pytest.raises(fdconvert.UsageError, match="has 12 samples, but the workload needs 13"):
             loader.read()
 
 

@@ -183,7 +183,7 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"mix_prob": 0.5}, ValueError, "mix_prob: it is for `mixup` and `cutmix`"),
         ({"mixup": 0.2, "switch_prob": 0.3}, ValueError, "switch_prob: it is for .* together"),
         ({"num_classes": 0}, ValueError, "num_classes: it is for `mixup` and `cutmix`"),
-        ({"max_failures": 0}, ValueError, "max_failures: it is for failures that are borne"),
+        ({"max_failures": 0}, ValueError, "max_failures: it is for another `on_error`"),
         ({"prefetch": 0}, ValueError, "prefetch: one batch is made ahead at least"),
         ({"cache_bytes": 5}, ValueError, "cache_bytes: 5 bytes keep no image of those .* together"),
         ({"mixup": 0.2, "num_classes": 1}, ValueError, "num_classes: .* names of 2 classes"),

@@ -140,7 +140,7 @@ def test_ranks_that_cannot_be_are_refused(beton: Path) -> None:
     for rank in ["2", "-1", "x"]:
         found, (said,) = in_environment(beton, RANK=rank, WORLD_SIZE="2")
         assert found is None
-        assert f"rank: RANK={rank} and WORLD_SIZE=2 are no rank of a world" in said
+        assert f"rank: RANK={rank} and WORLD_SIZE=2 are not a rank and a size" in said
 
 
 def test_a_group_that_is_initialised_tells_the_rank(beton: Path) -> None:
@@ -170,7 +170,7 @@ def test_variables_that_are_not_taken_are_told(
 ) -> None:
     (*ranks, samples), said = in_environment(beton, **variables)
     assert ranks == [0, 1] and len(samples) == 12
-    assert f"Give {cure} for a share" in said[0]
+    assert f"Pass {cure} for a share" in said[0]
 
 
 @pytest.mark.parametrize("pickled", [False, True])

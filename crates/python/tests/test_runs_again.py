@@ -143,7 +143,7 @@ def test_nothing_to_pack_is_said(tmp_path: Path) -> None:
     nothings: list[Any] = [[], iter([]), {}]
     for nothing in nothings:
         for schema in (None, SCHEMA):
-            with pytest.raises(fdconvert.UsageError, match="at least one sample|it is empty"):
+            with pytest.raises(fdconvert.UsageError, match="at least one sample"):
                 fdconvert.pack(nothing, tmp_path / "x.wds", schema=schema)
 
 

@@ -343,7 +343,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
         [{"image": IMAGE / np.float32(255)}],
         {"schema": {"image": "image"}},
         "sample `00000000`: field `image`: expected an image, got ndarray of float32 and shape"
-        " (32, 32, 3); pixels are uint8; of numbers from 0 to 1:"
+        " (32, 32, 3); pixels are uint8; for values from 0 to 1:"
         " (array * 255).round().astype('uint8')",
     ),
     "no image": (
@@ -389,7 +389,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
         [{"a": ARRAY}, {"a": ARRAY[:3]}],
         {},
         "sample `00000001`: field `a`: expected an array of float32 and shape (4,), got ndarray of"
-        " float32 and shape (3,); arrays of a field must all have one shape; store ragged ones as bytes (np.save)",
+        " float32 and shape (3,); all arrays of a field must have the same shape; store others as bytes (np.save)",
     ),
     "another type": (
         [{"a": ARRAY}, {"a": ARRAY.astype("f8")}],
@@ -406,25 +406,25 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "three values": (
         [(IMAGE, 1, 2)],
         {},
-        "schema: the first sample has 3 values; only pairs of image and label need no names: give a"
-        " schema, whose fields they become in order, or dicts",
+        "schema: the first sample has 3 values; only pairs of image and label need no names: use"
+        " dicts, or pass a schema with the names in order",
     ),
     "an object": (
         [{"a": object}],
         {},
-        "schema: field `a` of the first sample is type, which has no kind; give a schema",
+        "schema: field `a` of the first sample is type, which fits no kind; pass a schema",
     ),
     "a number": (
         [3],
         {},
-        "schema: a sample is a dict of its fields, a pair of image and label, or an image, and the"
-        " first one is int 3",
+        "schema: a sample must be a dict of its fields, a pair of image and label, or an image, got"
+        " int 3",
     ),
     "an unknown kind": (
         [IMAGE],
         {"schema": {"image": "picture"}},
-        "schema: `image` is `picture`, and kinds are image, mask, int, float, text, json, bytes,"
-        " (dtype, shape) and lists of class names",
+        "schema: unknown kind `picture` of `image`; expected one of image, mask, int, float, text,"
+        " json, bytes, (dtype, shape) or a list of class names",
     ),
     "an unknown type": (
         [IMAGE],
@@ -439,7 +439,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "columns": (
         {"a": [1, 2], "b": [1]},
         {},
-        "sources: columns are of one length, and these are not: `a` 2, `b` 1",
+        "sources: columns must have the same length, got `a` 2, `b` 1",
     ),
     "a table": (
         [IMAGE],
@@ -450,7 +450,7 @@ REFUSALS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a path": (
         "somewhere",
         {"schema": SCHEMA},
-        "schema: it is for samples; datasets with a path have their own fields",
+        "schema: only for samples; datasets given by path have their own fields",
     ),
     "an encoding": (
         [IMAGE],

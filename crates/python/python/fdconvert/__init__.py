@@ -1,16 +1,19 @@
 """Packs image datasets for fast training.
 
 ``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
-``find_duplicates`` and ``profile`` are the commands of the same names, run in this process, and
-``pack_plan`` is ``pack`` with a plan.
-``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader`` makes batches
-of it for training. ``decode`` makes arrays of images that are in no dataset. ``pack`` takes samples
-that the program has, too, and ``Writer`` those that come one after another.
-A path may be a URL of a store (``s3://``, ``gs://``, ``az://``, ``https://``, ``hf://``), as text;
-``set_store_options`` says more about stores than the environment does.
-``TorchIterable`` is the loader for torch's ``DataLoader``; it alone needs torch.
-``fdconvert.ray`` packs on a Ray cluster; it alone needs Ray. ``python -m fdconvert`` is the command
-itself.
+``find_duplicates`` and ``profile`` run the commands of the same names in this process.
+``pack_plan`` carries out a plan, as ``pack --plan`` does.
+
+``Dataset`` opens a packed dataset or a folder of images as a sequence. ``Loader`` makes batches of
+it for training. ``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of
+samples as well as paths. ``decode`` turns the bytes of image files into arrays.
+
+A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, ``https://``,
+``hf://``). ``set_store_options`` sets options of stores that the environment does not.
+
+``TorchIterable`` wraps the loader for torch's ``DataLoader``; only it needs torch.
+``fdconvert.ray`` packs on a Ray cluster; only it needs Ray. ``python -m fdconvert`` is the command
+line.
 """
 
 from typing import TYPE_CHECKING
@@ -83,7 +86,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    # Torch takes seconds to import and may not be there, so only who asks for this imports it.
+    # Importing torch takes seconds, and it may be missing: import it on first use.
     if name == "TorchIterable":
         from fdconvert._torch import TorchIterable
 

@@ -1,4 +1,4 @@
-"""``python -m fdconvert``: the command, with its arguments and exit status."""
+"""Runs the command line: ``python -m fdconvert``."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from fdconvert import _fdconvert
 
 def main() -> int:
     """Run the command with the arguments of this process and return its exit status."""
-    # What the command starts in Python (--engine ray) has the packages that are here.
+    # Python processes that the command starts (--engine ray) find the packages of this interpreter.
     os.environ.setdefault("FDCONVERT_PYTHON", sys.executable)
     return _fdconvert.main(["fdconvert", *sys.argv[1:]])
 

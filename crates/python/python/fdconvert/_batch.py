@@ -1,4 +1,4 @@
-"""What a loader gives: batches, the objects in their rows, and how rows show their images."""
+"""Batches of a loader, with the objects in their rows and the geometry of their images."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -9,15 +9,18 @@ from fdconvert._errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects of all rows of a batch, one after the other, in pixels of the rows.
+    """The objects of all rows of a batch, row after row, in pixels of the rows.
 
-    Those of row ``r`` are ``offsets[r]`` to ``offsets[r + 1]``. ``boxes`` are left, top, right and
-    bottom. What no document of the batch has is ``None``; where some do, the others have
-    ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` not a number, and keypoints of visibility 0.
-    ``keypoints`` have x, y and visibility, which is 0 outside of the row. ``points`` are those of all
-    polygons, ``polygon_offsets`` say where each begins, and ``polygon_objects`` which box it belongs to.
-    ``runs`` are those of all masks stored as run lengths, ``run_offsets`` and ``run_objects``
-    likewise, and ``run_size`` is height and width of each.
+    The objects of row ``r`` are ``offsets[r]`` to ``offsets[r + 1]``. ``boxes`` hold left, top, right
+    and bottom; ``keypoints`` hold x, y and visibility, which is 0 outside the row.
+
+    ``points`` are the points of all polygons. ``polygon_offsets`` says where each polygon begins,
+    and ``polygon_objects`` which object it belongs to. ``runs``, ``run_offsets`` and ``run_objects``
+    do the same for masks stored as run lengths, and ``run_size`` is their height and width.
+
+    A member that no sample of the batch has is ``None``. If only some samples have it, the objects of
+    the others get ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` NaN, and keypoints of
+    visibility 0.
     """
 
     boxes: Any
@@ -36,9 +39,9 @@ class Objects:
     run_size: Any = None
 
     def run_lengths(self, row: int) -> list[dict[str, Any] | None]:
-        """The mask of each object of one row as COCO has it, ``{"size": ..., "counts": [...]}``.
+        """Return the mask of each object of a row in COCO's form, ``{"size": ..., "counts": [...]}``.
 
-        ``None`` for objects without run lengths. ``pycocotools.mask.frPyObjects`` takes them.
+        Objects without run lengths get ``None``. ``pycocotools.mask.frPyObjects`` accepts the masks.
         """
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
         masks: list[dict[str, Any] | None] = [None] * (end - begin)
@@ -51,10 +54,10 @@ class Objects:
         return masks
 
     def of_row(self, row: int) -> dict[str, Any]:
-        """What there is of the objects of one row, by name.
+        """Return the objects of a row as a dictionary, without the members that are ``None``.
 
-        ``polygons`` are a list for each object, of arrays of ``(points, 2)``; ``run_lengths`` are
-        those of ``run_lengths(row)``.
+        ``polygons`` has a list of arrays of shape ``(points, 2)`` for each object; ``run_lengths`` is
+        the result of ``run_lengths(row)``.
         """
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
         names = ("boxes", "category", "area", "iscrowd", "id", "keypoints")
@@ -76,16 +79,16 @@ class Objects:
         return polygons
 
     def target(self, row: int, *, mask_size: tuple[int, int] | None = None) -> dict[str, Any]:
-        """The objects of one row as the detection models of torchvision take them.
+        """Return the objects of a row as a target for torchvision's detection models.
 
-        ``labels`` are the categories counted from 1, since 0 is the background there. With
-        ``mask_size``, height and width of the row, there are ``masks`` of polygons and run lengths,
-        which needs ``pycocotools``. The models take it with ``output="torch"``.
+        ``labels`` are the categories counted from 1, because 0 is the background. ``mask_size``, the
+        height and width of the row, adds ``masks`` drawn from polygons and run lengths, and needs
+        ``pycocotools``. The models need a loader with ``output="torch"``.
         """
         found = self.of_row(row)
         category = found.pop("category")
         if len(category) and int(category.min()) < 0:
-            what = "an object has no category, and would be background; give all of them one"
+            what = "an object has no category and would become background; give every object one"
             raise UsageError(f"target: {what}")
         names = ("boxes", "area", "iscrowd", "keypoints")
         target = {name: found[name] for name in names if name in found} | {"labels": category + 1}
@@ -99,17 +102,17 @@ class Objects:
         try:
             from pycocotools import mask as coco
         except ImportError as error:
-            what = "masks are made with pycocotools; install it: pip install pycocotools"
+            what = "drawing masks needs pycocotools; install it: pip install pycocotools"
             raise UsageError(f"mask_size: {what}") from error
         n_objects = len(found["boxes"])
         masks = np.zeros((n_objects, height, width), np.uint8)
         run_lengths = found.get("run_lengths", [None] * n_objects)
         polygons = found.get("polygons", [[]] * n_objects)
         for mask, runs, points in zip(masks, run_lengths, polygons, strict=True):
-            # pycocotools takes four numbers for a box.
+            # pycocotools would read four numbers as a box.
             parts = [part.reshape(-1).tolist() for part in points if len(part) > 2]
             if runs is not None and runs["size"] != [height, width]:
-                what = f"the masks of the row are {runs['size']}, height and width"
+                what = f"the row's masks have height and width {runs['size']}"
                 raise UsageError(f"mask_size: {what}")
             if runs is not None:
                 mask[:] = coco.decode(coco.frPyObjects(runs, height, width))
@@ -124,12 +127,14 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """How each row shows its image: ``crop`` is stretched over ``area``, then ``flipped``.
+    """Placement of the image in each row: ``crop`` is stretched over ``area``, then ``flipped``.
 
-    ``source`` is width and height of the image, upright where the loader turns it. ``crop`` (left,
-    top, width, height) is in its pixels, and ``area`` (likewise) in those of the row: all of it but
-    for letterboxes. A point x of the image is at ``(x - crop_left) * area_width / crop_width +
-    area_left``, counted from the right where the row is flipped. Zeros in rows without a sample.
+    ``source`` is the width and height of the image, after the loader has turned it upright. ``crop``
+    (left, top, width, height) is in pixels of the image. ``area`` (the same four) is in pixels of
+    the row, and covers all of it except with a letterbox. Rows without a sample hold zeros.
+
+    A point x of the image is at ``(x - crop_left) * area_width / crop_width + area_left``, counted
+    from the right if the row is flipped.
     """
 
     source: Any
@@ -140,16 +145,19 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
+    """A batch of samples. The loader's ``output`` sets the type of the arrays.
 
-    Images and labels are what a loop over the loader gets; ``labels`` is ``None`` with
-    ``label=None``, and 0 or empty in rows without a sample, which are not valid. ``fields`` has a column for
-    each requested field, by its name: zeros or nothing in rows without a sample. ``samples`` are the numbers of the
-    samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
-    batch, and samples that were left out. ``substituted`` is true for rows that show another
-    sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
-    where to go on after it. ``geometry`` says how each row shows its image, where ``geometry=True`` or
-    a field that follows the image was requested.
+    ``images`` and ``labels`` are what a loop over the loader yields; ``labels`` is ``None`` with
+    ``label=None``. ``fields`` maps the name of each requested field to its column. ``samples`` holds
+    the samples' numbers in the dataset.
+
+    ``valid`` is false for rows without a sample: padding of the last batch, and samples that were
+    skipped. Their labels and fields are 0 or empty. ``substituted`` is true for rows that show
+    another sample in place of their own.
+
+    ``step`` is the number of the batch in its epoch, and ``state`` the position after it, for
+    resuming. ``geometry`` is the placement of the images, if ``geometry=True``, ``masks``,
+    ``objects`` or a field of images was requested.
     """
 
     images: Any
@@ -164,11 +172,11 @@ class Batch:
     geometry: Geometry | None = None
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self.samples)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the first rows as small pictures."""
+        """Return HTML for notebooks: the first rows as small pictures."""
         from fdconvert._html import of_batch
 
         return of_batch(self)

@@ -1,4 +1,4 @@
-"""The commands as functions: keyword arguments become the options of the same names."""
+"""The commands as functions: keyword arguments are options of the same names."""
 
 import json
 import os
@@ -36,17 +36,19 @@ def pack(
     progress: Progress | None = None,
     **options: Option,
 ) -> dict[str, Any]:
-    """Pack sources, or samples that the program has, into a dataset and return the report.
+    """Pack files or samples into a dataset and return the report.
 
-    This is ``fdconvert pack SOURCES... OUT``; ``fdconvert pack --help`` explains every option, and
-    ``docs/json.md`` the report. Options that are not named here are given as ``options``, with
-    ``_`` for ``-``: ``page_size="16MiB"``, ``compact=True``, ``pair={"mask": "annotations"}``.
-    The report's ``skipped`` lists samples that were left out with ``on_error="skip"``.
+    This is ``fdconvert pack SOURCES... OUT``. ``fdconvert pack --help`` explains every option.
+    Options without a parameter of their own go into ``options``, with ``_`` for ``-``:
+    ``page_size="16MiB"``, ``compact=True``, ``pair={"mask": "annotations"}``.
 
-    ``sources`` is a path or several; or samples: a sequence of dictionaries or of pairs of image
-    and label, such as a dataset of torch or Hugging Face, a mapping of columns such as arrays, or
-    any other iterable. ``schema`` names their fields and what they hold; without it the dataset or
-    the first sample does.
+    ``sources`` is a path, a list of paths, or samples. Samples are a sequence of dictionaries or of
+    pairs of image and label, such as a dataset of torch or Hugging Face; a mapping of columns; or
+    any other iterable of samples. ``schema`` maps the names of their fields to kinds; by default it
+    comes from the dataset or its first sample.
+
+    ``docs/json.md`` describes the report. Its ``skipped`` lists the samples that
+    ``on_error="skip"`` left out.
     """
     named: dict[str, Option] = {
         "format": format,
@@ -68,9 +70,9 @@ def pack(
     if not isinstance(found, list):
         return pack_samples(found, out, schema, named | options, progress)
     if not found:
-        raise UsageError("sources: it is empty, and a dataset has at least one sample")
+        raise UsageError("sources: empty; a dataset needs at least one sample")
     if schema is not None:
-        raise UsageError("schema: it is for samples; datasets with a path have their own fields")
+        raise UsageError("schema: only for samples; datasets given by path have their own fields")
     return _run("pack", [*found, out], named | options, progress)
 
 
@@ -82,10 +84,10 @@ def plan(
     progress: Progress | None = None,
     **options: Option,
 ) -> dict[str, Any]:
-    """Fix order, shards and options of a dataset that several processes will write.
+    """Plan the order, shards and options of a dataset that several processes will write.
 
-    This is ``fdconvert plan SOURCES... -o OUTPUT``; ``options`` are those of ``pack`` that shape the
-    dataset. ``pack_plan`` carries the plan out.
+    This is ``fdconvert plan SOURCES... -o OUTPUT``. ``options`` are the options of ``pack`` that
+    shape the dataset. ``pack_plan`` carries out the plan.
     """
     paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     named: dict[str, Option] = {"overwrite": overwrite}
@@ -106,10 +108,11 @@ def pack_plan(
     buffer: int | str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write what a plan says, or a share of it, and return the report.
+    """Carry out a plan, or one part of it, and return the report.
 
-    This is ``fdconvert pack --plan PLAN OUT``. ``part`` is ``"1/4"``, or ``"auto"`` for the one that
-    the launcher of this process gives it; ``merge`` completes the dataset after all parts.
+    This is ``fdconvert pack --plan PLAN OUT``. ``part`` is ``"1/4"`` for the first of four, or
+    ``"auto"`` for the part that the launcher assigns to this process. After the last part, ``merge``
+    completes the dataset.
     """
     named: dict[str, Option] = {
         "part": part,
@@ -127,7 +130,10 @@ def pack_plan(
 def merge(
     out: StrPath, *, plan: StrPath | None = None, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Complete a dataset whose parts are all packed and return what was merged."""
+    """Complete a dataset after all its parts are packed, and return the report.
+
+    ``plan`` is the plan, by default the copy that the parts left in ``out``.
+    """
     return _run("merge", [out] if plan is None else [plan, out], {}, progress)
 
 
@@ -140,9 +146,9 @@ def unpack(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write a dataset's images back as files in class folders and return the report.
+    """Write a dataset's images to files in class folders and return the report.
 
-    ``split`` names the split that is written, or several; by default all are.
+    ``split`` is the name of a split or a list of names; by default all splits are written.
     """
     named: dict[str, Option] = {"split": split, "on_error": on_error, "threads": threads}
     return _run("unpack", [path, out], named, progress)
@@ -155,10 +161,11 @@ def inspect(
     samples: int = 0,
     hash: bool = False,
 ) -> dict[str, Any]:
-    """Tell what is in a dataset and how it was made; ``first`` lists the first ``samples``.
+    """Describe a dataset and how it was made.
 
-    With ``hash``, all samples are read, and ``root_hash`` is the hash of what they hold: equal for
-    datasets of the same samples in the same order, whatever their formats.
+    ``samples`` is the number of samples to list in ``["first"]``. ``hash`` reads all samples and
+    adds ``["root_hash"]``, a hash of their contents: datasets with the same samples in the same order
+    have the same hash in every format.
     """
     return _run("inspect", [path], {"split": split, "samples": samples, "hash": hash}, None)
 
@@ -172,12 +179,11 @@ def verify(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Check a dataset for damage, with ``deep`` by decoding every image too.
+    """Check a dataset for damage; ``deep`` also decodes every image.
 
-    What is wrong is listed in ``problems``, each with its ``error`` and, when it is about one
-    sample, ``index`` and ``key``; ``damage`` is false for a sound image of a kind that is not
-    decoded. ``problems_left_out`` counts those beyond 100,000. Damage is a result here, no
-    exception.
+    Damage raises no exception. ``["problems"]`` lists up to 100,000 problems, each with its ``error``
+    and, if it concerns one sample, ``index`` and ``key``; ``["problems_left_out"]`` counts the rest.
+    A problem's ``damage`` is false for an intact image of a kind that cannot be decoded.
     """
     named: dict[str, Option] = {
         "split": split,
@@ -198,11 +204,11 @@ def diff(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Compare two datasets by keys and contents, with ``pixels`` images by what they show.
+    """Compare two datasets by keys and contents; ``pixels`` compares decoded images.
 
-    ``changed`` lists samples that both have and that differ, ``only_in_first`` and
-    ``only_in_second`` those of one alone; ``changed_left_out`` counts changed ones beyond 100,000.
-    Differences are a result here, no exception.
+    Differences raise no exception. ``["changed"]`` lists up to 100,000 samples that are in both
+    datasets and differ, and ``["changed_left_out"]`` counts the rest. ``["only_in_first"]`` and
+    ``["only_in_second"]`` list the samples of one dataset alone.
     """
     named: dict[str, Option] = {
         "split": split,
@@ -224,11 +230,11 @@ def stats(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Count classes, codecs and sizes; with ``pixels`` also mean and deviation of the channels.
+    """Count classes, codecs and sizes; ``pixels`` also decodes all images.
 
-    ``["pixels"]["mean"]`` and ``["pixels"]["std"]`` are red, green and blue over all pixels of all
-    images, from 0 to 1, for normalisation. ``html`` writes a page with histograms. Samples that
-    cannot be read are counted, and raise nothing.
+    ``pixels`` adds ``["pixels"]["mean"]`` and ``["pixels"]["std"]``: red, green and blue over all
+    pixels of all images, from 0 to 1, for normalisation. ``html`` is the path of a page with
+    histograms to write. Samples that cannot be read are counted and raise no exception.
     """
     named: dict[str, Option] = {
         "split": split,
@@ -256,10 +262,11 @@ def sheet(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write a PNG with many images of a dataset, small.
+    """Write a contact sheet: a PNG with thumbnails of a dataset.
 
-    These are the first ``count`` samples, or with ``seed`` others that are drawn at random. The same
-    arguments give the same bytes. Samples that cannot be read are crosses, and listed.
+    It shows the first ``count`` samples, or ``count`` random ones drawn by ``seed``. ``side`` is the
+    longer side of each thumbnail in pixels, at most. The same arguments give the same bytes. Samples
+    that cannot be read are drawn as crosses and listed in the result.
     """
     named: dict[str, Option] = {
         "split": split,
@@ -289,9 +296,10 @@ def find_duplicates(
 ) -> dict[str, Any]:
     """Find samples with equal images, within and across datasets.
 
-    Images are equal when their stored bytes are; with ``near`` also when they show the same, encoded
-    again or of another size. ``["groups"]`` lists them. ``keys`` writes the keys of the samples to
-    keep, for ``pack(..., keys=...)``. Duplicates are a result here, no exception.
+    Images are equal if their stored bytes are. ``near`` also finds images that look the same after
+    they were encoded again or resized. ``["groups"]`` lists the duplicates. ``keys`` is the path of a
+    file for the keys of the samples to keep, for ``pack(..., keys=...)``. Duplicates raise no
+    exception.
     """
     datasets = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     named: dict[str, Option] = {
@@ -326,9 +334,9 @@ def profile(
 ) -> dict[str, Any]:
     """Find the fastest mix of PNG/JPEG and BMP for this machine.
 
-    ``["solution"]["chosen"]["share"]`` of the profile is that share, for ``pack(...,
-    format="mixed", ratio=share)``; ``output`` writes the profile for ``ratio=PATH``, ``report`` a
-    page for people. ``fdconvert profile --help`` explains every option.
+    ``["solution"]["chosen"]["share"]`` of the result is the share of BMP, for ``pack(...,
+    format="mixed", ratio=share)``. ``output`` is the path of a profile to write, for ``ratio=PATH``,
+    and ``report`` the path of a readable page. ``fdconvert profile --help`` explains every option.
     """
     named: dict[str, Option] = {
         "target": target,

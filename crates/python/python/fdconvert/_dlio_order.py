@@ -1,10 +1,10 @@
-"""A shuffled order that is computed for each place, so that it takes no memory."""
+"""A shuffled order that is computed position by position and needs no memory."""
 
 _MASK = (1 << 64) - 1
 
 
 def _mixed(value: int) -> int:
-    """A 64-bit number of which every bit depends on all of ``value``: SplitMix64's last steps."""
+    """Return 64 bits that each depend on all bits of ``value``: the last steps of SplitMix64."""
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB & _MASK
     return value ^ (value >> 31)
@@ -13,7 +13,7 @@ def _mixed(value: int) -> int:
 class Shuffled:
     """A permutation of the numbers below ``length``, by a Feistel network of four rounds.
 
-    The network permutes the next power of four; a place that it takes beyond the end is taken
+    The network permutes the numbers below the next power of four. A result beyond ``length`` goes
     through it again, at most four times on average.
     """
 
@@ -23,7 +23,7 @@ class Shuffled:
         self._keys = [_mixed((seed * 4 + number + 1) * 0x9E3779B97F4A7C15 & _MASK) for number in range(4)]
 
     def at(self, place: int) -> int:
-        """The number at ``place``, which is below the length."""
+        """Return the number at ``place``, which must be below the length."""
         if self._length < 2:
             return place
         mask = (1 << self._half) - 1

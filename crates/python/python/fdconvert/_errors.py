@@ -1,25 +1,25 @@
-"""Exceptions, named by who has to act. What the system refuses is an ``OSError``."""
+"""Exceptions, named by who has to act. Errors of the operating system are ``OSError``."""
 
 
 class Error(Exception):
-    """Any failure of fdconvert but those of the operating system."""
+    """Base of all exceptions of fdconvert."""
 
     __module__ = "fdconvert"
 
 
 class UsageError(Error, ValueError):
-    """The request is impossible: fix the arguments."""
+    """The arguments are wrong or do not fit together."""
 
     __module__ = "fdconvert"
 
 
 class DeviceError(Error, RuntimeError):
-    """There is no GPU or driver, or it refused."""
+    """The GPU or its driver is missing or failed."""
 
     __module__ = "fdconvert"
 
 
 class DataError(Error):
-    """A file or a sample is damaged, of an unknown version, or over a limit."""
+    """A file or sample is damaged, has an unknown version, or exceeds a limit."""
 
     __module__ = "fdconvert"

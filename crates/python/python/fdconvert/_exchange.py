@@ -1,4 +1,4 @@
-"""How ranks send each other samples: over a group of torch.distributed, or what is like one."""
+"""Exchange of samples between ranks, by torch.distributed or another library."""
 
 import atexit
 import sys
@@ -10,29 +10,30 @@ from typing import Any, Protocol
 
 from fdconvert._errors import UsageError
 
-# How soon a process that ends gets its thread out of a call.
+# Longest time in a call before its thread notices that the process is exiting.
 PIECE = timedelta(milliseconds=200)
 
 
 class Exchange(Protocol):
-    """What ``Loader(exchange=...)`` calls, on a separate thread, so that ranks send each other samples.
+    """A collective for ``Loader(exchange=...)``, by which ranks send each other samples.
 
-    All ranks call it equally often. It is a collective of whatever library the training has, for
-    one loader alone: other messages must not come between. What it raises ends the exchange,
-    and samples are read from storage from then on; so let it raise when a rank does not answer in
-    time.
+    The loader calls it on a separate thread, equally often on all ranks. It must serve one loader
+    only, so that no other messages come between.
+
+    An exception ends the exchange, and samples are read from storage from then on. Raise one if a
+    rank does not answer in time.
     """
 
     def all_to_all(self, messages: list[bytes]) -> Sequence[bytes]:
-        """Send ``messages[r]`` to each rank ``r``, this one included, and return one of each rank."""
+        """Send ``messages[r]`` to each rank ``r``, including this one, and return one from each rank."""
         ...
 
 
 def exchange_of(given: Any, rank: int, world_size: int) -> Exchange | None:
-    """Return what was given as an exchange; a group of torch becomes one."""
+    """Return ``given`` as an exchange; wrap a group of torch.distributed."""
     if given is None:
         return None
-    # Who has a group has imported it.
+    # A caller with a group has imported torch.distributed.
     distributed = sys.modules.get("torch.distributed")
     group_of_torch = getattr(distributed, "ProcessGroup", None)
     if group_of_torch is not None and isinstance(given, group_of_torch):
@@ -40,12 +41,12 @@ def exchange_of(given: Any, rank: int, world_size: int) -> Exchange | None:
     if callable(getattr(given, "all_to_all", None)):
         exchange: Exchange = given
         return exchange
-    what = f"{type(given).__name__} is no group of torch.distributed and has no `all_to_all`"
+    what = f"{type(given).__name__} is not a torch.distributed group and has no `all_to_all`"
     raise UsageError(f"exchange: {what}")
 
 
 class _Group:
-    """A group of torch.distributed whose backend has collectives of tensors on the CPU."""
+    """An exchange over a torch.distributed group with collectives on CPU tensors."""
 
     def __init__(self, group: Any, rank: int, world_size: int) -> None:
         import torch
@@ -56,7 +57,7 @@ class _Group:
             what = "this process is rank {} of {} in the group, not {} of {}"
             raise UsageError(f"exchange: {what.format(*found, rank, world_size)}")
         if distributed.get_backend(group) == "nccl":
-            what = "it only has tensors on GPUs; make a group for it: new_group(backend='gloo')"
+            what = "nccl only moves tensors on GPUs; make another group: new_group(backend='gloo')"
             raise UsageError(f"exchange: {what}")
         self._group = group
         self._torch = torch
@@ -83,15 +84,15 @@ class _Group:
             try:
                 work.wait(PIECE)
             except RuntimeError:
-                # Either this piece of the time is up, or the group's whole time, or a rank is gone.
+                # `PIECE` is over, or the group timed out, or a rank is gone.
                 if work.is_completed():
                     raise
             else:
                 return
-        raise RuntimeError("this process ends")
+        raise RuntimeError("the process is exiting")
 
     def leave(self) -> None:
-        """Get the thread out of its call; a thread in one would not survive the interpreter."""
+        """End the thread's call, which must not outlive the interpreter."""
         self._is_over = True
         if self._call.acquire(timeout=10):
             self._call.release()
@@ -101,7 +102,7 @@ class Leaver(Protocol):
     """A loader that takes part in an exchange."""
 
     def close(self) -> None:
-        """Leave."""
+        """Leave the exchange."""
         ...
 
 
@@ -110,7 +111,7 @@ _loaders: "weakref.WeakSet[Leaver]" = weakref.WeakSet()
 
 
 def close_at_exit(loader: Leaver) -> None:
-    """Let a loader leave the exchange before the interpreter ends, if it still lives then."""
+    """Close a loader at the interpreter's exit, if it still exists then."""
     _loaders.add(loader)
 
 

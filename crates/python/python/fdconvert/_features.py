@@ -1,5 +1,7 @@
-"""What the features of a dataset of Hugging Face say: its fields, and its values as a Parquet file of
-the same dataset has them."""
+"""Fields and values from the features of a Hugging Face dataset.
+
+Values become what a Parquet file of the same dataset holds.
+"""
 
 import base64
 import copy
@@ -14,7 +16,7 @@ from fdconvert._schema import ARRAYS, Documents, FieldKind
 from fdconvert._values import Unfit
 
 Convert: TypeAlias = Callable[[Any], Any]
-"""Of a value that is not None."""
+"""Converts a value other than ``None``."""
 
 _KINDS = [
     (("int", "uint", "bool", "time", "date", "duration"), "int"),
@@ -22,7 +24,7 @@ _KINDS = [
     (("string", "large_string"), "text"),
     (("binary", "large_binary"), "bytes"),
 ]
-"""Of plain values, by the start of their type."""
+"""Kinds of plain values, by the start of their type's name."""
 
 _FILES = ("Image", "Audio", "Video", "Pdf", "Nifti")
 """Features whose values are files, decoded or not."""
@@ -33,9 +35,11 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def of_features(
     features: Mapping[str, Any], first: Callable[[], Mapping[str, Any]] = dict
 ) -> dict[str, FieldKind | Documents]:
-    """The fields of a dataset, by its features. Bytes that may be images are what they are in its
-    first row."""
-    # As in WebDataset, what describes the row and is none of its fields.
+    """Return the kinds of the fields that the features describe.
+
+    Bytes that may be images are classified by the ``first`` row.
+    """
+    # As in WebDataset, names with `__` describe the row and are not fields.
     kinds = {
         name: _kind_of_feature(feature)
         for name, feature in features.items()
@@ -53,8 +57,7 @@ def of_features(
 def conversions(
     features: Mapping[str, Any], kinds: Mapping[str, FieldKind | Documents]
 ) -> dict[str, Convert]:
-    """What makes of values, by the names of their fields, those of a Parquet file; nothing for those
-    that are the same."""
+    """Return the conversions to Parquet's values by field, without fields that need none."""
     found = {}
     for name, kind in kinds.items():
         feature = features[name]
@@ -91,7 +94,7 @@ class Rows:
 
 
 def converted(row: Mapping[str, Any], convert: Mapping[str, Convert]) -> dict[str, Any]:
-    """The row with some of its values converted."""
+    """Return the row with some of its values converted."""
     changed = {
         name: function(row[name])
         for name, function in convert.items()
@@ -118,7 +121,7 @@ def _kind_of_feature(feature: Any) -> FieldKind | Documents:
 
 
 def _is_file(feature: Any) -> bool:
-    """Whether values are a dictionary of the bytes of a file and its path."""
+    """Return whether values are dictionaries with a file's bytes and path."""
     if type(feature).__name__ in _FILES:
         return True
     names = set(feature) if isinstance(feature, Mapping) else set()
@@ -126,7 +129,7 @@ def _is_file(feature: Any) -> bool:
 
 
 def _may_be_image(feature: Any) -> bool:
-    """Whether values are bytes of which nothing says what they are."""
+    """Return whether values are bytes of unknown content."""
     if isinstance(feature, Mapping):
         return _is_file(feature)
     dtype = str(getattr(feature, "dtype", ""))
@@ -134,7 +137,7 @@ def _may_be_image(feature: Any) -> bool:
 
 
 def _array_of_feature(feature: Any) -> tuple[str, list[int]] | None:
-    """Type and shape of numbers that are as many in every row."""
+    """Return type and shape of lists of numbers that have a fixed size; else ``None``."""
     shape: list[Any] = []
     while True:
         kind = type(feature).__name__
@@ -152,7 +155,7 @@ def _array_of_feature(feature: Any) -> tuple[str, list[int]] | None:
 
 
 def _plain(feature: Any) -> Convert | None:
-    """What makes of a value that JSON does not hold one that it does."""
+    """Return the conversion to a value that JSON can hold; ``None`` if none is needed."""
     kind = type(feature).__name__
     if kind == "Value":
         return _plain_value(str(feature.dtype))
@@ -205,7 +208,7 @@ def _since_midnight(time: datetime.time) -> datetime.timedelta:
 
 
 def _in_units(span: datetime.timedelta, per_second: int) -> int:
-    # Spans of pandas have them.
+    # Pandas has nanoseconds, too.
     nanoseconds: int = getattr(span, "nanoseconds", 0)
     microseconds = (span.days * 86_400 + span.seconds) * 10**6 + span.microseconds
     return (microseconds * 1000 + nanoseconds) * per_second // 10**9
@@ -216,25 +219,25 @@ def _array(dtype: str) -> Convert:
         import numpy
 
         found = numpy.asarray(value)
-        # With None among the numbers it is none: said where the value is looked at.
+        # An array with None in it is refused later, with a better message.
         return value if found.dtype == object else found.astype(dtype)
 
     return array
 
 
 def _content(value: Any) -> Any:
-    """The bytes of a file."""
+    """Return the bytes of a file."""
     if not isinstance(value, Mapping):
         return value
     if value.get("bytes") is not None:
         return value["bytes"]
     if value.get("path") is None:
-        raise Unfit("a dict of a file has `bytes` or `path`")
+        raise Unfit("a dict for a file needs `bytes` or `path`")
     return Path(value["path"]).read_bytes()
 
 
 def _members(feature: Any) -> list[dict[str, Any]]:
-    """The members of a struct of lists, or of the structs in a list."""
+    """Return the members of a struct of lists, or of a list of structs."""
     structure = _element(feature)
     if not isinstance(structure, Mapping):
         return []
@@ -249,20 +252,19 @@ def _members(feature: Any) -> list[dict[str, Any]]:
 
 
 def _element(feature: Any) -> Any:
-    """The feature of the elements of a list, or what is none."""
+    """Return the feature of a list's elements; other features unchanged."""
     if isinstance(feature, list) and len(feature) == 1:
         return feature[0]
     return getattr(feature, "feature", feature)
 
 
 def is_transformed(dataset: Any) -> bool:
-    """Whether rows of a dataset of Hugging Face are what a function of the caller's makes of them:
-    its features do not say what they are."""
+    """Return whether a caller's function makes the rows, so that features do not describe them."""
     return (_format(dataset) or {}).get("type") == "custom"
 
 
 def has_lost_features(samples: Any) -> bool:
-    """Whether it is a stream of Hugging Face that does not say what its rows are, as after `map`."""
+    """Return whether this is a Hugging Face stream without features, as after ``map``."""
     is_of_it = type(samples).__module__.partition(".")[0] == "datasets"
     return is_of_it and hasattr(samples, "cast") and getattr(samples, "features", ()) is None
 
@@ -273,8 +275,10 @@ def _format(dataset: Any) -> Mapping[str, Any] | None:
 
 
 def undecoded(dataset: Any) -> Any:
-    """A dataset of Hugging Face whose images, sounds and films are the bytes of their files and whose
-    rows are plain objects, as far as it can be asked for that. It has the columns that its format shows."""
+    """Return a Hugging Face dataset without decoding: files as bytes, rows as plain objects.
+
+    It keeps the columns that the dataset's format shows.
+    """
     shown = _format(dataset)
     if hasattr(dataset, "with_format"):
         dataset = dataset.with_format(None)
@@ -284,7 +288,7 @@ def undecoded(dataset: Any) -> Any:
             dataset = dataset.select_columns(columns)
     for name, feature in dataset.features.items():
         if _is_file(feature) and getattr(feature, "decode", False):
-            # With a mode the images are others than those in the files.
+            # A mode converts images, which then differ from their files.
             is_stored = getattr(feature, "mode", None) is None
             if is_stored and hasattr(dataset, "cast_column"):
                 stored = copy.copy(feature)

@@ -1,7 +1,7 @@
-"""How notebooks show datasets and batches: a table of small pictures.
+"""HTML for notebooks: datasets and batches as tables of small pictures.
 
-Nothing but the standard library is needed. All texts are escaped, and pictures are data URIs, so that
-a saved notebook needs no file and no server.
+Needs only the standard library. All text is escaped, and pictures are data URIs, so that a saved
+notebook needs no other file and no server.
 """
 
 import base64
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from fdconvert._batch import Batch
     from fdconvert._fdconvert import Dataset
 
-# Samples that are shown, and pixels of the longer side of each.
+# Number of samples to show, and pixels of the longer side of each.
 SHOWN = 8
 SIDE = 96
-# Letters of a value, after which it is cut.
+# Longer texts are cut.
 LETTERS = 60
 
 _CELL = 'style="text-align:center;vertical-align:bottom"'
-# Types of arrays that are pictures, as buffers call them.
+# Buffer formats of arrays that are pictures.
 _FORMATS = ("B", "e", "f")
 
 
 def of_dataset(dataset: "Dataset") -> str:
-    """The first samples, with keys and labels."""
+    """Return a table of the first samples, with keys and labels."""
     schema = dataset.schema["fields"]
     has_images = any(field["kind"] == "image" for field in schema)
     columns = []
@@ -50,7 +50,7 @@ def of_dataset(dataset: "Dataset") -> str:
 
 
 def of_batch(batch: "Batch") -> str:
-    """The first rows, with the numbers of their samples and their labels."""
+    """Return a table of the first rows, with sample numbers and labels."""
     n_rows = len(batch)
     samples, valid = _numbers(batch.samples), _numbers(batch.valid)
     labels = None if batch.labels is None else _labels(batch.labels, n_rows)
@@ -89,14 +89,14 @@ def _named(label: int, classes: Sequence[str] | None) -> str:
 
 
 def _host(array: Any) -> Any:
-    """The array in the memory of the host, as something with a buffer."""
+    """Return the array in main memory, with the buffer protocol."""
     if hasattr(array, "cpu"):
         array = array.cpu()
     return array.numpy() if hasattr(array, "numpy") else array
 
 
 def _values(array: Any) -> list[Any]:
-    """The numbers of an array, row after row."""
+    """Return the elements of an array, row by row."""
     view = memoryview(_host(array))
     letter = view.format.lstrip("@=<")
     content = view.tobytes()
@@ -108,13 +108,13 @@ def _numbers(array: Any) -> list[int]:
 
 
 def _labels(labels: Any, n_rows: int) -> list[object]:
-    """A label for each row; nothing to be shown where a row has several numbers."""
+    """Return a label for each row; empty texts if rows have several numbers."""
     values = labels if isinstance(labels, list) else _values(labels)
     return [*values] if len(values) == n_rows else [""] * n_rows
 
 
 def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
-    """A PNG of each row; ``None`` for arrays of a shape or type that is no picture."""
+    """Return a PNG of each row; ``None`` for arrays that are not pictures."""
     try:
         view = memoryview(_host(images))
         shape: tuple[int, ...] = tuple(view.shape or ())
@@ -129,7 +129,7 @@ def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
     channels_last = shape[3] == 3
     height, width = (shape[1], shape[2]) if channels_last else (shape[2], shape[3])
     step = max(1, -(-max(height, width) // SIDE))
-    # Places of a pixel's channels, of those that are shown.
+    # Positions of the pixels to show.
     places = [
         [y * width + x for x in range(0, width, step)] for y in range(0, height, step)
     ]
@@ -146,7 +146,7 @@ def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
 
 
 def _levels(lines: list[list[float]]) -> list[list[int]]:
-    """Levels of numbers that may be normalised: the least becomes 0, the largest 255."""
+    """Scale values, which may be normalised: the smallest becomes 0, the largest 255."""
     finite = [value for line in lines for value in line if value - value == 0]
     least, most = min(finite, default=0.0), max(finite, default=0.0)
     scale = 255 / (most - least) if most > least else 0.0
@@ -157,7 +157,7 @@ def _levels(lines: list[list[float]]) -> list[list[int]]:
 
 
 def _png(lines: Sequence[Sequence[int]]) -> bytes:
-    """Rows of red, green and blue as a file."""
+    """Return rows of red, green and blue as a PNG file."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         summed = struct.pack(">I", zlib.crc32(kind + content))

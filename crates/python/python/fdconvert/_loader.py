@@ -1,4 +1,4 @@
-"""Batches for training: the loader, and its batches as arrays of NumPy, torch or neither."""
+"""The loader: batches for training, as arrays of NumPy, torch or neither."""
 
 import os
 import threading
@@ -28,118 +28,122 @@ from fdconvert._paths import StrPath
 from fdconvert._ranks import check_ranks, rank_of_process
 
 Pair: TypeAlias = tuple[Any, ...]
-"""Images and labels, and with ``fields`` a dictionary of them; ``None`` for the labels with
-``label=None``."""
+"""Images and labels, followed by the dictionary of fields if any were requested. The labels are
+``None`` with ``label=None``."""
 
 STATE_VERSION = 1
 
 
 class Loader:
-    """Makes batches of a dataset on its own threads, ahead of the loop that takes them.
+    """Makes batches of a dataset on its own threads, ahead of the loop that uses them.
 
-    ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
-    is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
-    ``split`` names the split to load, or several in a list; a dataset that has several is loaded as
-    a whole with ``split="all"`` only. In a list of datasets it is that of all which have none of
-    their own behind the weight: ``[("a.wds", 1, "train"), "b.beton"]``.
+    ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with an optional weight
+    (how often its samples come in an epoch) and split: ``["a.beton", ("b.beton", 0.5)]``,
+    ``[("a.wds", 1, "train"), "b.beton"]``. ``split`` is the name of the split to load, or a list of
+    names; a dataset with several splits needs it, with ``"all"`` for the whole. In a list it applies
+    to the datasets without their own split.
 
-    Contents and order of batches depend only on these; not on threads, prefetching or the failures of
-    other samples:
+    Only these determine the contents and order of batches, not threads, prefetching or the failures
+    of other samples:
 
-    - ``label``: the field that labels are taken from. ``"auto"`` is the label of the dataset: its
-      first field of integers with class names, else the one called ``label``; a dataset without is
-      refused. The name of a field takes that one, of any kind but images: the labels are an array of
+    - ``label``: the field with the labels. ``"auto"`` is the label of the dataset: its first field of
+      integers with class names, else the field called ``label``; a dataset without one raises an
+      error. The name of a field selects that one, of any kind but images: the labels are an array of
       ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
-      text and JSON. ``None`` is for no labels.
-    - ``classes``: the names of the classes, in the order of the numbers that labels and objects have.
-      By default those of the dataset; of several datasets with different classes all names, sorted.
-    - ``fields``: names of further fields: ``["score", "caption"]``. Integers
-      and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
-      rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
-      stored. Images become ``uint8`` of ``(rows, height, width, 3)``, and gray of 16 bits ``uint16`` of
-      ``(rows, height, width)``, with the crop and the flip of the sample's image. Fields that are
-      neither requested nor the label do
-      not reach batches (``stats()`` names them in ``fields_left_out``): ``Dataset`` returns them.
-    - ``masks``: names of fields of images that hold labels of pixels, in ``fields`` or not: one array
-      of ``(rows, height, width)`` with the stored values, by the nearest neighbour; ``mask_fill``
-      where a letterbox leaves nothing.
+      text and JSON. ``None`` means no labels.
+    - ``classes``: the class names in the order of the numbers in labels and objects. By default
+      those of the dataset; for several datasets with different classes all names, sorted.
+    - ``fields``: names of further fields: ``["score", "caption"]``. Integers and floats become arrays
+      of ``int64`` and ``float64``, arrays one array of their type with the rows as first dimension,
+      text a list of ``str``, JSON and bytes a list of ``bytes``, as stored. Images become ``uint8``
+      of ``(rows, height, width, 3)``, and gray of 16 bits ``uint16`` of ``(rows, height, width)``,
+      with the crop and the flip of the sample's image. Batches lack all other fields
+      (``stats()["fields_left_out"]`` names them); ``Dataset`` returns them.
+    - ``masks``: names of image fields that hold a label for each pixel, whether in ``fields`` or not:
+      one array of ``(rows, height, width)`` with the stored values, resized by nearest neighbour.
+      The frame of a letterbox is ``mask_fill``.
     - ``objects``: the JSON field with boxes, keypoints, polygons and run lengths: an
       ``Objects`` with coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
-      ``keypoint_flip`` says which keypoint takes the place of each when left and right change, and
-      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches say how
-      rows show their images.
+      ``keypoint_flip`` lists which keypoint replaces each one in a flip, and
+      ``segmentations=False`` omits polygons and run lengths.
+    - ``geometry``: whether batches have the placement of the image in each row.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.
-    - ``rank``, ``world_size``: every rank makes the same number of steps. By default as
-      ``torch.distributed``, torchrun or MPI say, with a warning; ``0`` and ``1`` for all samples.
-    - ``last``: what does not fill a batch is a ``"short"`` one, is left out with ``"drop"``
-      (``drop_last=True`` says the same), or is filled up with rows that are not valid by ``"pad"``.
-    - ``size``: of the images, one side or ``(height, width)``.
+    - ``rank``, ``world_size``: this process and the number of processes; all make the same number of
+      steps. By default they come from ``torch.distributed``, torchrun or MPI, with a warning; ``0``
+      and ``1`` give all samples.
+    - ``last``: an incomplete last batch is ``"short"``, left out with ``"drop"`` (or
+      ``drop_last=True``), or filled with rows that are not valid by ``"pad"``.
+    - ``size``: one side of the images in pixels, or ``(height, width)``.
     - ``crop``: ``"center"`` resizes the short side to ``resize`` (by default ``size`` * 256 / 224)
-      and cuts the middle out, ``"rrc"`` takes a random part of ``scale`` of the area and of a
+      and cuts out the middle, ``"rrc"`` takes a random part of ``scale`` of the area and of a
       ``ratio`` of sides, ``"letterbox"`` fits the whole image into a frame of ``fill`` (one value, or
       red, green and blue), ``None`` squeezes the whole image.
-    - ``draw_size``: of fractals, which are stored nowhere. ``"auto"`` draws those of a recipe without
-      ``size`` so large that nothing is resized (not with ``"rrc"``), all others at their own size;
-      ``"output"`` does so with all of them, and ``"own"`` with none.
+    - ``draw_size``: the size at which fractals are drawn. ``"output"`` draws them so large that they
+      need no resizing (not with ``"rrc"``), and ``"own"`` at their own size. ``"auto"`` is
+      ``"output"`` for recipes without ``size`` and ``"own"`` for all others.
     - ``flip``: probability of a left-right flip; 0.5 with ``"rrc"``, else 0.
     - ``augment``: ``"autoaugment"``, ``"autoaugment-cifar10"``, ``"autoaugment-svhn"``,
       ``"randaugment"``, ``("randaugment", n, magnitude)`` or ``"trivialaugment"``.
     - ``mixup``, ``cutmix``: the parameter of the beta distribution that torchvision calls ``alpha``,
-      for MixUp and CutMix within each batch; 0 for none. ``mix_prob`` of the batches are mixed, where
-      both are asked for ``switch_prob`` of them by CutMix, as in timm. Each valid row takes from the
-      valid row before it, with one share for the batch, which follows from seed, epoch and step.
+      for MixUp and CutMix within each batch; 0 for none. A share ``mix_prob`` of the batches is
+      mixed; with both, a share ``switch_prob`` of these by CutMix, as in timm. Each valid row is mixed
+      with the valid row before it, by one share for the batch that depends on seed, epoch and step.
       Labels are ``float32`` with a column for each of ``num_classes`` (by default as many as the
       label has names of classes), or those of an array of numbers for each class; not smoothed. Not
       on a GPU.
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
-      ``std``. NumPy's names and types work, too, and torch's. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
+      ``std``. Names and types of NumPy and torch work, too.
+    - ``layout``: ``"nhwc"`` or ``"nchw"``.
+    - ``orient``: whether to turn photos upright by EXIF.
 
     A sample that cannot be read or decoded ends the epoch with ``on_error="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
     ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. With these, more
-    than ``max_failures`` in an epoch are an error. ``retries`` are for reads that failed for
-    a reason that may pass. ``verify`` checks stored checksums. A file that is cut or cannot be read
-    while it is mapped is a failure of the samples in it like any other (on Linux).
+    than ``max_failures`` in an epoch raise an error. ``retries`` is the number of further tries after
+    a temporary error. ``verify`` checks stored checksums. On Linux, a mapped file that is truncated
+    or becomes unreadable only fails the samples in it.
 
-    ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
-    takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
-    read, near ones together, with up to 128 requests in flight whatever the threads.
-    ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``, but one in any case.
+    ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage with high
+    latency. For a dataset in a store, ``ahead_bytes`` of images are fetched ahead, neighbours
+    together, with up to 128 requests in flight whatever the number of threads.
+    ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``, but always at least one.
     ``access="direct"`` reads past the page cache. ``cache_bytes`` of images stay in memory, the
-    same ones for the whole run, so that every batch has as many of them; how many fit is part of
-    the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
-    a local disk for datasets in a store, shared by loaders with the same seed.
-    ``locality`` gives rows to the rank whose cache owns their samples: global batches stay those of
-    a run without a cache, and ranks whose caches together hold the dataset hardly read it again.
-    ``ranks_per_cache`` is how many of them share a ``cache_folder`` then, those of one machine.
-    With ``exchange``, a group of ``torch.distributed`` for this loader alone or any other
-    ``fdconvert.Exchange``, ranks send each other the samples that they do not own, in place of
-    reading them; when that fails they are read, and a warning says so once.
+    same ones for the whole run, and every batch has the same share of them. Their number is part of
+    the order, so a checkpoint needs the same ``cache_bytes``. ``cache_folder`` keeps them in a folder
+    instead, on a local disk for datasets in a store, shared by loaders with the same seed.
+    ``locality`` gives rows to the rank whose cache owns their samples: global batches are the same as
+    without a cache, and ranks whose caches together hold the dataset hardly read it again.
+    ``ranks_per_cache`` is then the number of ranks that share a ``cache_folder``, those of a machine.
+    With ``exchange``, a group of ``torch.distributed`` for this loader alone or another
+    ``fdconvert.Exchange``, ranks send each other the samples that they do not own instead of
+    reading them. If that fails, they read them, and a warning says so once.
     ``cache_policy="liquid"`` exists only for benchmarks.
 
-    With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
-    memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with entry points (packed with
+    With ``device="cuda"`` (or ``"cuda:1"``) that GPU decodes JPEGs, and batches are in its memory.
+    ``decoder`` selects how. ``"index"`` uses kernels for JPEGs with entry points (packed with
     ``--jpeg-index``), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
-    ``"auto"`` both, in this order, and ``"cpu"`` neither. What they cannot decode the CPU does, and
-    ``stats()`` counts it. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are
+    ``"auto"`` both, in this order, and ``"cpu"`` neither. The CPU decodes all other images, and
+    ``stats()`` counts them. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are
     not read again. Images are resized a little more exactly than on the CPU; ``augment`` makes the
-    same changes. Fractals of one gray by ``lanes64-v1`` are drawn there, with the CPU's pixels, where
-    they need not be resized. ``output`` is ``"torch"`` where torch is installed, with tensors of ``images`` and
-    ``labels`` on the GPU (those of ``fields`` stay in the host's memory), or ``"array"`` for ``fdconvert.DeviceArray``; ``out`` takes tensors there.
+    same changes. Fractals of one gray by ``lanes64-v1`` are drawn on the GPU, with the CPU's pixels,
+    if they need no resizing. ``output`` is ``"torch"``, if torch is installed, with ``images`` and
+    ``labels`` on the GPU (``fields`` stay in main memory), or ``"array"`` for
+    ``fdconvert.DeviceArray``. ``out`` accepts tensors on the GPU.
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
-    NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
-    when nothing refers to them any more. Batches that are kept take new memory up to
-    ``prefetch_bytes``; then it waits, and raises an error after ten seconds: keep copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
-    there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
+    NumPy if it is installed, else ``"array"``. Images are views of the loader's memory, which it
+    reuses when nothing refers to them any more. Batches that are kept use new memory, up to
+    ``prefetch_bytes``; then the loader waits, and raises an error after ten seconds: keep copies.
+    With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied there
+    instead. ``pin_memory`` copies torch's tensors to pinned memory if CUDA is available.
 
-    A ``for`` loop is one epoch of ``(images, labels)``, with ``fields`` of ``(images, labels, fields)``,
-    and the next loop the next epoch. Ctrl-C works
-    while it waits. After a fork both processes go on, each with its own threads. A pickled loader
-    continues, elsewhere, after the last batch that this one has returned. Neither a fork nor a
-    pickled loader has the ``exchange``.
+    A ``for`` loop is one epoch of ``(images, labels)``, or of ``(images, labels, fields)`` with
+    ``fields``, ``masks`` or ``objects``. The next loop is the next epoch. Ctrl-C works while the loop
+    waits. After a fork both processes continue, each with its own threads. A pickled loader continues
+    elsewhere after the last batch that this one returned. Forked and pickled loaders do not have the
+    ``exchange``.
     """
 
     def __init__(
@@ -211,7 +215,7 @@ class Loader:
         rank, world_size = rank_of_process(rank, world_size)
         if drop_last:
             if last == "pad":
-                raise UsageError("drop_last: the last batch cannot be padded as well")
+                raise UsageError('drop_last: cannot be combined with last="pad"')
             last = "drop"
         kind, _, file = on_error.partition(":")
         if file:
@@ -277,11 +281,11 @@ class Loader:
         if ordinal is not None and pin_memory:
             raise UsageError("pin_memory: batches are on the GPU already")
         if ordinal is not None and out is not None and kind_of_array != "torch":
-            raise UsageError('out: on a GPU it is for output="torch"')
+            raise UsageError('out: on a GPU it needs output="torch"')
         if pin_memory and kind_of_array != "torch":
-            raise UsageError('pin_memory: it is for output="torch"')
+            raise UsageError('pin_memory: it needs output="torch"')
         if pin_memory and out is not None:
-            raise UsageError("pin_memory: with `out` the memory is yours; pin it there")
+            raise UsageError("pin_memory: cannot be combined with `out`; pin your own memory instead")
         self._parts = parts
         self._options = engine | {
             "device": device,
@@ -302,7 +306,7 @@ class Loader:
         self._n_returned = 0
         # Whether a batch of this epoch was taken here; not after its end.
         self._under_way = False
-        # Who iterates; the one who did before is told.
+        # Number of the current loop; earlier ones get an error.
         self._turn = 0
         engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else nvjpeg()}
         self._is_told = decoder == "cpu"
@@ -312,43 +316,44 @@ class Loader:
             close_at_exit(self)
 
     def __iter__(self) -> Iterator[Pair]:
-        """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch.
+        """Begin the next epoch, or resume a restored one, and yield ``(images, labels)``.
 
-        With ``fields``, ``masks`` or ``objects`` it is ``(images, labels, fields)``, the last a dictionary.
+        With ``fields``, ``masks`` or ``objects`` it yields ``(images, labels, fields)``, where
+        ``fields`` is a dictionary.
         """
         return _Pairs(self, self._begin())
 
     def batches(self) -> Iterator[Batch]:
-        """Do the same with everything there is to know of each batch."""
+        """Begin the next epoch, or resume a restored one, and yield ``Batch`` objects."""
         return _Batches(self, self._begin())
 
     def __len__(self) -> int:
-        """How many batches a whole epoch has, on this rank and on any other."""
+        """Return the number of batches of a whole epoch, which is the same on all ranks."""
         return len(self._source)
 
     @property
     def classes(self) -> list[str] | None:
-        """The names of the classes that labels are numbers of; ``None`` where there are none."""
+        """The class names, in the order of the labels' numbers; ``None`` without."""
         return self._source.classes()
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The fields of the dataset, as ``Dataset`` has them; of several datasets those of the first."""
+        """The fields of the dataset, as in ``Dataset``; with several datasets, of the first."""
         return self._source.schema()
 
     @property
     def n_samples(self) -> int:
-        """How many samples come in an epoch, on all ranks together."""
+        """The number of samples in an epoch, on all ranks together."""
         return self._source.n_samples()
 
     @property
     def rank(self) -> int:
-        """Which of the processes that train together this one is."""
+        """The number of this process among those that train together."""
         return int(self._options["rank"])
 
     @property
     def world_size(self) -> int:
-        """How many processes train together."""
+        """The number of processes that train together."""
         return int(self._options["world_size"])
 
     @property
@@ -357,39 +362,44 @@ class Loader:
         return self._source.epoch()
 
     def set_epoch(self, epoch: int) -> None:
-        """Make that epoch the next one; one that was restored in its middle continues there."""
+        """Set the next epoch. An epoch that was restored midway resumes there."""
         if self._under_way or epoch != self._source.epoch():
             self._source.begin(epoch)
         self._under_way = False
         self._turn += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where to go on after the last batch that was returned.
+        """Return a checkpoint after the last returned batch.
 
-        It is a small dictionary of text and numbers, which JSON and ``torch.save`` can hold. It is the same on every rank. Number of ranks, batch size and threads may change.
+        It is a small dictionary of text and numbers for JSON or ``torch.save``, and the same on every
+        rank. The number of ranks, the batch size and the threads may differ when it is loaded.
         """
         return {"state": self._source.state(), "version": STATE_VERSION}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on there. Only before the first batch of an epoch is taken."""
+        """Resume from a checkpoint. Only allowed before the first batch of an epoch.
+
+        Raises ``UsageError`` during an epoch and for checkpoints of other versions or datasets.
+        """
         if self._under_way:
-            what = "an epoch is under way; load it before the first batch, or after the last"
+            what = "an epoch is under way; load it before the first batch or after the last"
             raise UsageError(f"state: {what}")
         version = state_dict.get("version")
         if version != STATE_VERSION or not isinstance(state_dict.get("state"), str):
-            what = f"version {version!r} is not of this loader, which reads {STATE_VERSION}"
+            what = f"version {version!r} is not supported; expected {STATE_VERSION}"
             raise UsageError(f"state: {what}")
         self._source.restore(state_dict["state"])
 
     def stats(self) -> dict[str, Any]:
-        """Return what was done so far and where the time went.
+        """Return counts and times since the start or the last reset.
 
-        Times end in ``_s``, are in seconds and, for ``fetch``, ``decode``, ``draw`` and ``render``,
-        summed over threads. ``stalled_s`` is how long the loop waited for batches, ``stall_p99_s`` the
-        wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
-        ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"`` where images
-        are drawn, and ``None`` before the first batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
-        fields of the dataset that no batch shows: ``fields`` asks for them.
+        Times end in ``_s`` and are in seconds; those of ``fetch``, ``decode``, ``draw`` and ``render``
+        are summed over threads. ``stalled_s`` is the time that the loop waited for batches, and
+        ``stall_p99_s`` the wait that 99 % of the batches did not exceed. ``verdict`` names the
+        bottleneck: ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"``
+        for drawn images; ``None`` before the first batch. ``batches_kept`` counts batches whose
+        memory is still in use. ``fields_left_out`` lists fields of the dataset that batches lack;
+        request them by ``fields``.
         """
         return self._source.stats()
 
@@ -398,7 +408,7 @@ class Loader:
         self._source.reset_stats()
 
     def close(self) -> None:
-        """End the threads and close the dataset. Batches that were returned stay valid."""
+        """Stop the threads and close the dataset. Returned batches stay valid."""
         self._turn += 1
         self._source.close()
 
@@ -431,21 +441,20 @@ class Loader:
         return self._turn
 
     def _say_who_decoded(self) -> None:
-        """Warn, once, when the GPU has left much to the CPU."""
+        """Warn once if the CPU decoded much of what the GPU should have."""
         stats = self.stats()
         if self._is_told or stats["decoded_by_cpu"] * 10 < stats["samples"]:
             return
         self._is_told = True
         what = (
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
-            "images. JPEGs are decoded on the GPU when they were packed with --jpeg-index on, or "
-            "by nvJPEG where it is installed; fractals of one gray by lanes64-v1 are drawn there "
-            "when they need not be resized"
+            "images. The GPU decodes JPEGs that were packed with --jpeg-index on, others by nvJPEG "
+            "if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 
     def _say_what_is_read(self) -> None:
-        """Warn, once, when samples are read that were to come from other ranks."""
+        """Warn once when samples of other ranks are read from storage."""
         why = self._source.exchange_failure()
         if why is None:
             return
@@ -466,7 +475,7 @@ class Loader:
 
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
-            raise UsageError("loader: it was closed, moved or iterated again since this loop began")
+            raise UsageError("loader: it was closed, set to an epoch or iterated again during this loop")
         n_targets = len(self._targets)
         target = self._targets[self._n_returned % n_targets] if n_targets else None
         try:
@@ -474,7 +483,7 @@ class Loader:
         except KeyboardInterrupt:
             raise
         except BaseException:
-            # The loop after it is about the next epoch: this one would fail again.
+            # The next loop begins the next epoch, because this one would fail again.
             self._under_way = True
             raise
         self._under_way = parts is not None
@@ -491,7 +500,7 @@ class Loader:
         geometry = None
         if rows is not None:
             geometry = Geometry(**{name: self._convert(array) for name, array in rows.items()})
-        # The converted arrays alone decide how long the memory is in use.
+        # From here only the converted arrays keep the memory in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
             if not is_no_array(labels):
@@ -509,13 +518,13 @@ class Loader:
 
 
 class _Batches:
-    """One epoch. No generator, which would keep its last batch while it waits for the next."""
+    """One epoch. Not a generator, which would keep its last batch while it waits for the next."""
 
     def __init__(self, loader: Loader, turn: int) -> None:
         self._loader = loader
         self._turn = turn
         self._is_over = False
-        # Threads that share the loop: what comes after its end is another epoch.
+        # For threads that share the loop: none may begin the next epoch.
         self._lock = threading.RLock()
 
     def __iter__(self) -> Self:

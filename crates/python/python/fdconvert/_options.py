@@ -6,20 +6,19 @@ from typing import TypeAlias
 
 Scalar: TypeAlias = str | int | float | os.PathLike[str]
 Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None
-"""``True`` gives a flag, ``None`` leaves an option out, a list repeats it, and a mapping gives
+"""``True`` sets a flag, ``None`` omits the option, a list repeats it, and a mapping gives
 ``NAME=VALUE`` for each of its items."""
 
 Progress: TypeAlias = Callable[[int, int], object]
-"""Called with how many samples are done and how many there are."""
+"""Called with the number of finished samples and their total."""
 
 
 def given(options: Mapping[str, Option]) -> dict[str, object]:
-    """The options that say something, as JSON has them."""
+    """Return the options other than ``None`` in a form for JSON."""
     return {name: _plain(value) for name, value in options.items() if value is not None}
 
 
 def _plain(value: Option) -> object:
-    """The value as JSON has it."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What the arrays of a batch are: of NumPy, torch or neither, pinned, on which device."""
+"""Types of a batch's arrays: NumPy, torch or neither, pinned or on a device."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from fdconvert._errors import UsageError
 
 
 def available(output: str) -> str:
-    """Tell which arrays an output means, of those that are installed."""
+    """Return the kind of arrays for ``output``; with ``"auto"`` one that is installed."""
     if output == "auto":
         try:
             import numpy  # noqa: F401
@@ -24,7 +24,7 @@ def available(output: str) -> str:
 
 
 def dtype_name(dtype: Any) -> str:
-    """Find the name of a type, which may be one of NumPy, torch or JAX."""
+    """Return the name of a type, which may be from NumPy, torch or JAX."""
     if isinstance(dtype, str):
         return dtype
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
@@ -32,8 +32,8 @@ def dtype_name(dtype: Any) -> str:
 
 
 def ordinal_of(device: str | None) -> int | None:
-    """Find the GPU's number; None is the processor."""
-    # A device of torch has the same names.
+    """Return the GPU's number; ``None`` for the CPU."""
+    # Torch's devices print as the same names.
     name = "cpu" if device is None else str(device)
     if name == "cpu":
         return None
@@ -44,7 +44,7 @@ def ordinal_of(device: str | None) -> int | None:
 
 
 def nvjpeg() -> str | None:
-    """Find NVIDIA's library where pip puts it; None leaves the search to where systems do."""
+    """Return nvJPEG's path if pip installed it; ``None`` leaves the search to the system."""
     if "FDCONVERT_NVJPEG_LIB" in os.environ:
         return None
     places = ["cu13/lib/libnvjpeg.so.13", "nvjpeg/lib/libnvjpeg.so.12"]
@@ -53,9 +53,9 @@ def nvjpeg() -> str | None:
 
 
 def available_on_device(output: str) -> str:
-    """Tell the same for batches on a GPU."""
+    """Return the kind of arrays for ``output`` on a GPU."""
     if output == "numpy":
-        what = 'NumPy has no arrays on a GPU; take output="array", whose images have `cpu()`'
+        what = 'NumPy has no arrays on a GPU; use output="array", whose images have `cpu()`'
         raise UsageError(f"output: {what}")
     if output == "auto":
         try:
@@ -67,12 +67,12 @@ def available_on_device(output: str) -> str:
 
 
 def is_no_array(column: Any) -> bool:
-    """Tell labels that were not asked for, and values that only a list can hold."""
+    """Return whether a column is missing, or a list."""
     return column is None or isinstance(column, list)
 
 
 def copy_into(target: Any, images: Any) -> Any:
-    """Copy to the start of a tensor of the caller's, on the GPU."""
+    """Copy to the start of the caller's tensor, on the GPU."""
     rows = target.view(-1)[: images.numel()].view(images.shape)
     return rows.copy_(images, non_blocking=True)
 
@@ -86,7 +86,7 @@ def _to_numpy() -> Callable[[Any], Any]:
 def _to_torch() -> Callable[[Any], Any]:
     import torch
 
-    # What torch has, and does not declare as exported.
+    # Torch does not declare `from_dlpack` as exported.
     undeclared: Any = torch
     convert: Callable[[Any], Any] = undeclared.from_dlpack
     return convert
@@ -104,7 +104,7 @@ CONVERTERS: dict[str, Callable[[], Callable[[Any], Any]]] = {
 
 
 def pin_function() -> Callable[[Any], Any]:
-    """Find how tensors are pinned; without a GPU they stay as they are, with a warning."""
+    """Return a function that pins tensors; without a GPU, warn and return one that does not."""
     import torch
 
     if torch.cuda.is_available():
@@ -123,6 +123,6 @@ def pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
 
 
 def buffer_of(target: Any) -> Any:
-    """Find the memory of an array of the caller's."""
-    # Tensors of torch have no buffer protocol, but lend their memory to NumPy.
+    """Return an object with the buffer protocol for the caller's array."""
+    # Torch's tensors lack the buffer protocol, but share their memory with NumPy.
     return target.numpy() if hasattr(target, "numpy") else target

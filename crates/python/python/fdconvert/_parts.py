@@ -1,4 +1,4 @@
-"""The datasets that a loader is given, with their weights and splits."""
+"""Datasets of a loader, with their weights and splits."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ Split: TypeAlias = str | Sequence[str]
 """The name of a split, several names, or ``"all"``."""
 
 Part: TypeAlias = StrPath | tuple[StrPath, float] | tuple[StrPath, float, Split | None]
-"""A dataset, or a dataset with how often each of its samples comes in an epoch, and its split."""
+"""A dataset, optionally with a weight (how often each sample comes in an epoch) and its split."""
 
 
 def parts_of(
     path: StrPath | Iterable[Part], split: Split | None
 ) -> list[tuple[str, float, Split | None]]:
-    """Each path as other processes need it, with its weight and its split."""
+    """Return the absolute path of each dataset, with its weight and its split."""
     if isinstance(path, (set, frozenset, dict)):
         what = f'a {type(path).__name__} has no order; write ["a.beton", ("b.beton", 0.5)]'
         raise TypeError(f"path: {what}")

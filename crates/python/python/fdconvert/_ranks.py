@@ -1,4 +1,4 @@
-"""Which of the processes that train together this one is, where the caller does not say."""
+"""Rank and world size of this process, if the caller does not pass them."""
 
 import os
 import sys
@@ -13,23 +13,23 @@ VARIABLES = [
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
 ]
-"""Those of launchers that number every process of a training: torchrun, Open MPI, MVAPICH, and MPICH."""
+"""Variables of launchers that number every training process: torchrun, Open MPI, MVAPICH, MPICH."""
 
 NOT_TAKEN = [
     ("HOROVOD_RANK", "HOROVOD_SIZE"),
     ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
     ("PALS_RANKID", "PALS_SIZE"),
     ("PMIX_RANK", "PMIX_SIZE"),
-    # srun numbers tasks like this, and a script of sbatch, which runs once, is number 0 of as many.
+    # srun numbers its tasks, but an sbatch script, which runs once, is also number 0 of that many.
     ("SLURM_PROCID", "SLURM_NTASKS"),
 ]
-"""Those that a process may have although it runs alone, or that do not always come in pairs."""
+"""Variables that a single process may also have, or that do not always come in pairs."""
 
 _told = False
 
 
 def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Find rank and world size: as given, else as torch.distributed or the launcher says."""
+    """Return rank and world size: the arguments, or those of torch.distributed or the launcher."""
     if rank is not None or world_size is not None:
         if world_size == 1:
             return rank or 0, world_size
@@ -45,7 +45,7 @@ def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]
     if world_size > 1:
         what = (
             f"rank {rank} of {world_size}, as {by} says: this process gets its share of the samples. "
-            f"Give rank={rank}, world_size={world_size} to agree, or rank=0, world_size=1 for all "
+            f"Pass rank={rank}, world_size={world_size} to confirm, or rank=0, world_size=1 for all "
             "samples"
         )
         _tell(what)
@@ -53,7 +53,7 @@ def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]
 
 
 def check_ranks(rank: int, world_size: int) -> None:
-    """Raise an error where torch.distributed says otherwise than when the loader was made."""
+    """Raise ``UsageError`` if torch.distributed has another rank or size than the loader."""
     found = _of_torch()
     if found is not None and found[:2] != (rank, world_size):
         what = (
@@ -65,7 +65,7 @@ def check_ranks(rank: int, world_size: int) -> None:
 
 
 def _of_torch() -> tuple[int, int, str] | None:
-    # It is asked only where the program has imported it.
+    # Only if the program has imported it.
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
@@ -79,8 +79,8 @@ def _of_launcher() -> tuple[int, int, str] | None:
             continue
         rank, world_size = (int(value) if value.isdecimal() else -1 for value in values)
         if not 0 <= rank < world_size:
-            what = f"{variables[0]}={values[0]} and {variables[1]}={values[1]} are no rank of a world"
-            raise UsageError(f"rank: {what}; give `rank` and `world_size`")
+            what = f"{variables[0]}={values[0]} and {variables[1]}={values[1]} are not a rank and a size"
+            raise UsageError(f"rank: {what}; pass `rank` and `world_size`")
         return rank, world_size, f"{variables[0]} in the environment"
     return None
 
@@ -94,8 +94,8 @@ def _about_others() -> str | None:
             size = world_size if world_size > 1 else "..."
             return (
                 f"{said} in the environment: without `rank` and `world_size` each process gets all "
-                f"samples. Give rank={shown[0][1] or '...'}, world_size={size} for a share, or "
-                "rank=0, world_size=1 to agree"
+                f"samples. Pass rank={shown[0][1] or '...'}, world_size={size} for a share, or "
+                "rank=0, world_size=1 to confirm"
             )
     return None
 
@@ -104,5 +104,5 @@ def _tell(what: str | None) -> None:
     global _told  # noqa: PLW0603
     if what is not None and not _told:
         _told = True
-        # The frame of the program that makes the loader.
+        # The caller's frame, which makes the loader.
         warnings.warn(f"fdconvert.Loader: {what}", RuntimeWarning, stacklevel=4)

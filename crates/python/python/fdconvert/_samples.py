@@ -1,4 +1,4 @@
-"""What ``pack`` takes for samples: sequences, which are read at random, and other iterables."""
+"""Samples for ``pack``: sequences, which have random access, and other iterables."""
 
 import os
 import warnings
@@ -24,33 +24,33 @@ from fdconvert._schema import Documents, FieldKind, Fields, SchemaLike, of_sampl
 
 @dataclass
 class Sequenced:
-    """Any sample, by its position."""
+    """Samples with random access."""
 
     samples: Any
     name: str
     schema: Mapping[str, FieldKind | Documents] | None = None
-    """What the sequence itself says of its fields."""
+    """The fields, if the sequence describes them."""
     convert: Mapping[str, Convert] = field(default_factory=dict)
-    """What makes of values those that these fields have."""
+    """Conversions of values, by field."""
 
     def converted(self) -> Any:
-        """The samples as the sequence's own fields have them."""
+        """Return the samples with values converted for ``schema``."""
         return Rows(self.samples, self.convert) if self.convert else self.samples
 
 
 @dataclass
 class Streamed:
-    """Samples one after another."""
+    """Samples that come one at a time."""
 
     samples: Iterator[Any]
     name: str
     schema: Mapping[str, FieldKind | Documents] | None = None
-    """What the iterable itself says of its fields."""
+    """The fields, if the iterable describes them."""
     convert: Mapping[str, Convert] = field(default_factory=dict)
-    """What makes of values those that these fields have."""
+    """Conversions of values, by field."""
 
     def converted(self) -> Iterator[Any]:
-        """The samples as the iterable's own fields have them."""
+        """Return the samples with values converted for ``schema``."""
         if not self.convert:
             return self.samples
         return (converted(sample, self.convert) for sample in self.samples)
@@ -63,7 +63,7 @@ class Columns:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
-            raise UsageError(f"sources: columns are of one length, and these are not: {found}")
+            raise UsageError(f"sources: columns must have the same length, got {found}")
         self._columns = columns
         self._length = next(iter(lengths.values()), 0)
 
@@ -75,14 +75,14 @@ class Columns:
 
 
 def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
-    """Paths, or samples."""
+    """Return the sources as paths or as samples."""
     if isinstance(sources, (str, os.PathLike)):
         return [sources]
     name = type(sources).__name__
     if isinstance(sources, Mapping):
         if any(_features_of(column) is not None for column in sources.values()):
             names = ", ".join(f"`{name}`" for name in sources)
-            raise UsageError(f"sources: it has several datasets, {names}: pack each by itself")
+            raise UsageError(f"sources: several datasets, {names}: pack each by itself")
         return Sequenced(Columns(sources), name)
     sources = _selected(sources)
     is_known = _features_of(sources) is not None and not is_transformed(sources)
@@ -107,9 +107,9 @@ def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
         return Streamed(samples, name, kinds, conversions(rows.features, kinds))
     if has_lost_features(sources):
         what = (
-            "sources: this stream has no features, as after `map`: images are packed as the pixels"
-            " that it decodes, labels without the names of classes; before `map`"
-            " `cast_column(NAME, Image(decode=False))`, and after it `cast(FEATURES)`, keep both"
+            "sources: this stream has no features, as after `map`: images are packed as decoded"
+            " pixels, labels without class names; to keep both, call"
+            " `cast_column(NAME, Image(decode=False))` before `map` and `cast(FEATURES)` after it"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=3)
     samples = iter(sources)
@@ -120,14 +120,16 @@ def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
 
 
 def _features_of(samples: Any) -> Mapping[str, Any] | None:
-    """The features of a dataset of Hugging Face."""
+    """Return the features of a Hugging Face dataset; ``None`` for anything else."""
     features = getattr(samples, "features", None)
     return features if isinstance(features, Mapping) else None
 
 
 def _selected(samples: Any) -> Any:
-    """Some rows of a dataset of Hugging Face that torch's ``Subset`` chooses, as such a dataset: its
-    images are not decoded, and its classes keep their names."""
+    """Turn torch's ``Subset`` of a Hugging Face dataset into a Hugging Face dataset.
+
+    Its images then stay undecoded, and its classes keep their names.
+    """
     inner = _inner(samples, "Subset", "dataset")
     if _features_of(inner) is None or not hasattr(inner, "select") or is_transformed(inner):
         return samples
@@ -135,19 +137,19 @@ def _selected(samples: Any) -> Any:
 
 
 def _inner(samples: Any, kind: str, name: str) -> Any:
-    """What a dataset of torch of that kind is made of."""
+    """Return the attribute ``name`` of a torch dataset of class ``kind``, else ``None``."""
     is_it = any(it.__name__ == kind for it in type(samples).__mro__)
     return getattr(samples, name, None) if is_it else None
 
 
 def _begins_with_a_path(sources: Any) -> bool:
-    """Whether a sequence is one of paths; an empty one is."""
+    """Return whether a sequence holds paths, or is empty."""
     if len(sources) == 0:
         return True
     try:
         return _is_path(sources[0])
     except Exception:
-        # It is said, or skipped, when samples are packed.
+        # Packing reports or skips this sample.
         return False
 
 
@@ -156,13 +158,13 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_sequence(sources: Any) -> bool:
-    # torch's IterableDataset inherits a method that only raises.
+    # torch's IterableDataset inherits a `__getitem__` that only raises.
     iterates = any(kind.__name__ == "IterableDataset" for kind in type(sources).__mro__)
     return not iterates and hasattr(sources, "__len__") and hasattr(sources, "__getitem__")
 
 
 def fields_of(found: Sequenced | Streamed, schema: SchemaLike | None, first: Any) -> Fields:
-    """The fields of samples: those of the caller, of the dataset, or of its first sample."""
+    """Return the fields of samples: the caller's, the dataset's, or the first sample's."""
     if schema is not None:
         return of_schema(schema)
     if found.schema is not None:
@@ -171,8 +173,10 @@ def fields_of(found: Sequenced | Streamed, schema: SchemaLike | None, first: Any
 
 
 def _classes_of(samples: Any, of_pairs: bool) -> dict[str, list[str]]:
-    """The class names that a dataset of torchvision has, or those that others are made of; ``of_pairs``
-    for samples that are pairs of image and label."""
+    """Return the class names of a torchvision or Hugging Face dataset, or of the datasets it wraps.
+
+    ``of_pairs`` means that samples are pairs of image and label.
+    """
     if (inner := _inner(samples, "Subset", "dataset")) is not None:
         return _classes_of(inner, of_pairs)
     if (several := _inner(samples, "ConcatDataset", "datasets")) is not None:
@@ -183,7 +187,7 @@ def _classes_of(samples: Any, of_pairs: bool) -> dict[str, list[str]]:
                     raise UsageError(
                         f"sources: dataset {position} has other classes of `{name}` than dataset 0,"
                         f" {_listed(other[name])} and {_listed(found[0][name])}, so that one number"
-                        " would be two classes: pack them one by one, and the results as sources"
+                        " would mean two classes: pack each dataset, then pack the results together"
                     )
         return found[0] if found and all(it.keys() == found[0].keys() for it in found) else {}
     features = _features_of(samples)

@@ -1,4 +1,4 @@
-"""Fields of samples: as the caller gives them, as a dataset has them, or as the first sample is."""
+"""Fields of samples: from the caller, the dataset, or the first sample."""
 
 import json
 import os
@@ -37,10 +37,10 @@ ARRAYS = {
 
 @dataclass(frozen=True)
 class Documents:
-    """The kind of a field of JSON whose members a dataset of Hugging Face tells."""
+    """Kind of a JSON field whose members a Hugging Face dataset describes."""
 
     members: list[dict[str, Any]]
-    """Key, names of classes and precision of each, as the compiled module takes them."""
+    """Key, class names and precision of each, in the compiled module's form."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ class Fields:
     """A schema for the compiled module."""
 
     document: str
-    """As JSON documents have schemas."""
+    """The schema as JSON."""
     masks: list[int]
-    """Positions of fields whose images are labels."""
+    """Positions of the fields that are masks."""
     takes_some: bool
-    """Samples may have more fields, which are left out."""
+    """Whether samples may have more fields, which are left out."""
 
 
 def of_schema(
     schema: SchemaLike | Mapping[str, FieldKind | Documents], takes_some: bool = True
 ) -> Fields:
-    """The fields that the caller names."""
+    """Return the fields of a schema."""
     fields, masks, members = [], [], {}
     if not isinstance(schema, Mapping):
-        raise UsageError("schema: it is a dict of names and kinds")
+        raise UsageError("schema: must be a dict of names and kinds")
     for position, (name, kind) in enumerate(schema.items()):
         if not isinstance(name, str) or name.startswith("__"):
             raise UsageError(f"schema: `{name}` is not the name of a field")
@@ -78,8 +78,8 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
     if isinstance(kind, str):
         if kind not in _KINDS:
             raise UsageError(
-                f"schema: `{name}` is `{kind}`, and kinds are {', '.join(_KINDS)},"
-                ' (dtype, shape) and lists of class names'
+                f"schema: unknown kind `{kind}` of `{name}`; expected one of {', '.join(_KINDS)},"
+                ' (dtype, shape) or a list of class names'
             )
         return {"kind": "image" if kind == "mask" else kind}
     if isinstance(kind, tuple) and len(kind) == 2 and not isinstance(kind[1], str):
@@ -90,30 +90,32 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
         return {"kind": {"array": {"dtype": dtype, "shape": shape, "torch": False}}}
     names = list(kind)
     if not names or not all(isinstance(it, str) for it in names):
-        raise UsageError(f"schema: the class names of `{name}` are not texts")
+        raise UsageError(f"schema: the class names of `{name}` must be a non-empty list of str")
     if len(set(names)) < len(names):
         raise UsageError(f"schema: a class name of `{name}` occurs twice")
     return {"kind": "int", "class_names": names}
 
 
 def of_sample(sample: Any, classes: Mapping[str, Sequence[str]] | None = None) -> Fields:
-    """The fields that a sample has: names and kinds, in its order. Integers are numbers of
-    ``classes``, where there are any of that field."""
+    """Return the fields of a sample, in its order.
+
+    ``classes`` maps fields of integers to their class names.
+    """
     if isinstance(sample, Mapping):
         named = {name: it for name, it in sample.items() if not str(name).startswith("__")}
     elif isinstance(sample, (tuple, list)):
         if len(sample) != 2:
             raise UsageError(
                 f"schema: the first sample has {len(sample)} values; only pairs of image and label"
-                " need no names: give a schema, whose fields they become in order, or dicts"
+                " need no names: use dicts, or pass a schema with the names in order"
             )
         named = dict(zip(("image", "label"), sample, strict=True))
     elif _kind("image", sample) == "image":
         named = {"image": sample}
     else:
         raise UsageError(
-            "schema: a sample is a dict of its fields, a pair of image and label, or an image, and"
-            f" the first one is {described(sample)}"
+            "schema: a sample must be a dict of its fields, a pair of image and label, or an image,"
+            f" got {described(sample)}"
         )
     if not named:
         raise UsageError("schema: the first sample has no fields")
@@ -125,7 +127,7 @@ def of_sample(sample: Any, classes: Mapping[str, Sequence[str]] | None = None) -
 
 
 def _kind(name: str, value: Any) -> FieldKind:
-    """The kind that a value is of."""
+    """Return the kind of a value."""
     if is_pillow(value) or isinstance(value, os.PathLike):
         return "image"
     if isinstance(value, str):
@@ -145,8 +147,8 @@ def _kind(name: str, value: Any) -> FieldKind:
     array = _array_of(value)
     if array is None:
         raise UsageError(
-            f"schema: field `{name}` of the first sample is {described(value)}, which has no kind;"
-            " give a schema"
+            f"schema: field `{name}` of the first sample is {described(value)}, which fits no kind;"
+            " pass a schema"
         )
     interface = array.__array_interface__
     dtype, shape = interface["typestr"], interface["shape"]
@@ -155,6 +157,6 @@ def _kind(name: str, value: Any) -> FieldKind:
     if dtype == "|u1" and (len(shape) == 2 or len(shape) == 3 and shape[2] in (1, 3, 4)):
         return "image"
     if dtype == "|u1" and len(shape) == 3 and shape[0] in (1, 3, 4):
-        # Refused with its cure when it is looked at.
+        # Refused later, with advice.
         return "image"
     return (dtype, shape)

@@ -1,4 +1,4 @@
-"""The loader as torch's kind of dataset. Importing this imports torch."""
+"""The loader as an ``IterableDataset``. Importing this imports torch."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,10 +14,9 @@ from fdconvert._paths import StrPath
 class TorchIterable(IterableDataset):
     """``Loader`` for ``torch.utils.data.DataLoader(TorchIterable(...), batch_size=None)``.
 
-    It takes the options of ``Loader``, and yields its batches as tensors; of ``fields``, text, JSON and
-    bytes stay lists. The loader has threads
-    of its own, so the data loader must have no workers: leave ``num_workers`` at 0. The methods
-    for checkpoints are those of ``Loader``; ``StatefulDataLoader`` finds them.
+    It has the options of ``Loader`` and yields batches of tensors; text, JSON and bytes in ``fields``
+    stay lists. Leave ``num_workers`` at 0, because the loader already uses threads. Checkpoints work
+    as in ``Loader``, also by ``StatefulDataLoader``.
     """
 
     def __init__(
@@ -25,28 +24,28 @@ class TorchIterable(IterableDataset):
     ) -> None:
         super().__init__()
         if options.setdefault("output", "torch") != "torch":
-            raise UsageError('output: a dataset of torch has output="torch"')
+            raise UsageError('output: TorchIterable only supports output="torch"')
         self.loader = Loader(path, batch_size, **options)
 
     def __iter__(self) -> Iterator[Pair]:
-        """Begin the next epoch, or go on in a restored one."""
+        """Begin the next epoch, or resume a restored one."""
         if get_worker_info() is not None:
-            what = "give DataLoader num_workers=0: fdconvert decodes on its own threads"
+            what = "pass num_workers=0 to DataLoader: fdconvert decodes on its own threads"
             raise UsageError(f"num_workers: {what}, and every worker would yield every batch")
         return iter(self.loader)
 
     def __len__(self) -> int:
-        """How many batches a whole epoch has."""
+        """Return the number of batches of a whole epoch."""
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """Make that epoch the next one."""
+        """Set the next epoch."""
         self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where to go on after the last batch that was returned."""
+        """Return a checkpoint after the last returned batch."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on there. Only before the first batch of an epoch is taken."""
+        """Resume from a checkpoint. Only allowed before the first batch of an epoch."""
         self.loader.load_state_dict(state_dict)

@@ -1,6 +1,6 @@
-"""Looks at values of other libraries, none of which is imported: by what they have and do.
+"""Conversion of other libraries' values, recognised by their attributes without importing them.
 
-The compiled module asks here for what is neither ``bytes`` nor a buffer of them.
+The compiled module calls this for values that are neither ``bytes`` nor have the buffer protocol.
 """
 
 import json
@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Pixels: TypeAlias = tuple[int, int, int, bytes]
-"""Columns, rows, channels, and the values of the channels."""
+"""Width, height, channels, and the values row by row."""
 
 
 class Unfit(ValueError):
-    """A value cannot be what it is asked for; the text says what to do."""
+    """A value does not fit its field; the text says what to do."""
 
 
 _ARE_PILLOW: dict[type, bool] = {}
-"""Whether objects of a type are images of Pillow: it is asked for each image."""
+"""Whether a type is a Pillow image: a cache, because every image is checked."""
 
 
 def is_pillow(value: Any) -> bool:
-    """Whether it is an image of Pillow."""
+    """Return whether the value is a Pillow image."""
     kind = type(value)
     found = _ARE_PILLOW.get(kind)
     if found is None:
@@ -34,32 +34,32 @@ def is_pillow(value: Any) -> bool:
 
 
 def image(value: Any) -> bytes | Pixels | Any:
-    """The bytes of an image file, or pixels, or an array of them."""
-    # First, because what the others ask of a small image takes half as long as its pixels.
+    """Return the bytes of an image file, or pixels, or an array of pixels."""
+    # First, because the other checks take half as long as reading a small image's pixels.
     if is_pillow(value):
         return _file_of(value) or _pixels_of(value)
     if isinstance(value, Mapping):
         path = value.get("path")
         if path is None:
-            raise Unfit("a dict of an image has `bytes` or `path`")
+            raise Unfit("a dict for an image needs `bytes` or `path`")
         return Path(path).read_bytes()
     if isinstance(value, (str, os.PathLike)):
         return Path(value).read_bytes()
     array = _array_of(value)
     if array is None:
         raise Unfit(
-            "an image is the bytes of a file, its path, a Pillow image, or a uint8 array of"
+            "pass the bytes of an image file, its path, a Pillow image, or a uint8 array of"
             " height, width and channels"
         )
     if _dtype_of(array) != "|u1":
-        raise Unfit("pixels are uint8; of numbers from 0 to 1: (array * 255).round().astype('uint8')")
+        raise Unfit("pixels are uint8; for values from 0 to 1: (array * 255).round().astype('uint8')")
     return array
 
 
 def _file_of(value: Any) -> bytes | None:
-    """The file of an image that Pillow has opened and not decoded yet: nothing of it is changed."""
+    """Return the file of a Pillow image that is neither decoded nor changed; else ``None``."""
     file = getattr(value, "fp", None)
-    # Decoding empties `tile`, and so does everything that changes an image in its place.
+    # Decoding empties `tile`, and so does every change in place.
     if file is None or not getattr(value, "tile", None) or getattr(value, "tell", int)() != 0:
         return None
     try:
@@ -75,7 +75,7 @@ def _file_of(value: Any) -> bytes | None:
 
 
 _CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
-"""Of the modes of Pillow that can be stored as they are."""
+"""Channels of the Pillow modes that can be stored unchanged."""
 
 
 def _pixels_of(value: Any) -> Pixels:
@@ -88,16 +88,16 @@ def _pixels_of(value: Any) -> Pixels:
         elif mode == "LA":
             value = value.convert("RGBA")
         else:
-            raise Unfit(f"mode {mode}: convert it to L, RGB or RGBA, as it should look")
+            raise Unfit(f"mode {mode} is not supported; convert it to L, RGB or RGBA")
     width, height = value.size
     return width, height, _CHANNELS[value.mode], value.tobytes()
 
 
 def _array_of(value: Any) -> Any:
-    """An array that NumPy's protocols describe; ``None`` for anything else."""
+    """Return an array with NumPy's array interface; ``None`` for anything else."""
     if hasattr(value, "__array_interface__"):
         return value
-    # Of tensors that require a gradient or lie on a GPU, their own error says what to do.
+    # Tensors on a GPU, or with a gradient, raise an error that says what to do.
     convert = getattr(value, "__array__", None)
     return None if convert is None or isinstance(value, type) else convert()
 
@@ -108,27 +108,27 @@ def _dtype_of(array: Any) -> str:
 
 
 def array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
-    """The elements of an array of that type and shape, row by row."""
+    """Return the elements of an array of that type and shape, row by row."""
     found = _array_of(value)
     if found is None:
-        raise Unfit("a list becomes one by numpy.asarray(value, dtype)")
+        raise Unfit("numpy.asarray(value, dtype) converts a list")
     if _dtype_of(found) != dtype:
         raise Unfit("array.astype(dtype) converts it")
     if tuple(found.__array_interface__["shape"]) != shape:
-        raise Unfit("arrays of a field must all have one shape; store ragged ones as bytes (np.save)")
+        raise Unfit("all arrays of a field must have the same shape; store others as bytes (np.save)")
     content: bytes = found.tobytes()
     return content
 
 
 def content(value: Any) -> bytes:
-    """Bytes of anything that lends a buffer of them."""
+    """Return the bytes of an object with the buffer protocol."""
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    raise Unfit("text.encode() makes bytes of text, array.tobytes() of an array")
+    raise Unfit("use text.encode() for text, array.tobytes() for an array")
 
 
 def json_text(value: Any) -> bytes:
-    """The value as JSON."""
+    """Return the value as JSON."""
     try:
         text = json.dumps(
             value, default=_not_json, ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -146,12 +146,12 @@ def _not_json(value: Any) -> Any:
 
 
 def as_dict(value: Any) -> dict[Any, Any] | None:
-    """A mapping as a dictionary; ``None`` for anything else."""
+    """Return a mapping as a dictionary; ``None`` for anything else."""
     return dict(value) if isinstance(value, Mapping) else None
 
 
 def described(value: Any) -> str:
-    """What a value is, in a few words."""
+    """Describe a value in a few words."""
     if value is None:
         return "None"
     kind = type(value).__name__

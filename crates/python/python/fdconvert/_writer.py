@@ -1,4 +1,4 @@
-"""Datasets of samples that the program has."""
+"""Packing of samples from Python."""
 
 import json
 import os
@@ -18,20 +18,19 @@ from fdconvert._schema import SchemaLike, of_sample, of_schema
 
 
 class Writer:
-    """Writes a dataset of samples that come one after another.
+    """Packs samples into a dataset, one at a time.
 
-    ``write`` takes a sample: a dictionary of its fields, or a tuple of them. ``schema`` names the
-    fields and what they hold; without it the first sample does. ``close`` packs what was written,
-    and no output is there before it has; leaving a ``with`` block by an exception forgets it.
-    All other options are those of ``pack``.
+    ``write`` adds a sample: a dictionary or a tuple of its fields. ``schema`` maps the names of the
+    fields to kinds; by default it comes from the first sample. All other options are those of
+    ``pack``. ``close`` completes the dataset, which does not exist before. Leaving a ``with`` block
+    by an exception discards the samples.
 
-    Samples are packed as they come into WebDataset, MDS and Parquet. For other formats, and where they
-    have names of their own, an option chooses, shuffles or divides them, or an output is replaced,
-    they wait until all are there, images as their bytes or as pixels, in a temporary folder
-    ``PATH.samples.partial``.
+    WebDataset, MDS and Parquet pack samples as they come. Samples wait in a temporary folder
+    ``PATH.samples.partial`` until ``close`` for other formats, if samples have keys, if an option
+    selects, shuffles or splits them, and if an existing output is replaced.
 
-    Threads may share a writer: samples are stored in the order in which they come. Processes may not:
-    one that was forked off the process that writes gets a ``UsageError``.
+    Threads may share a writer; samples are stored in the order of their ``write`` calls. Processes
+    may not: ``write`` and ``close`` raise ``UsageError`` in a forked process.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Writer:
     ) -> None:
         self._writer: _fdconvert.SampleWriter | None = None
         self._is_open = False
-        # Of the process that has written the first sample.
+        # The process that wrote the first sample.
         self._process: int | None = None
         self._lock = threading.RLock()
         self._is_at_work = False
@@ -81,17 +80,18 @@ class Writer:
         self._options = json.dumps(given(named | options))
         self._progress = progress
         self._name = type(self).__name__
-        # What cannot be is said now, and not after hours of writing.
+        # Wrong options fail now, not after hours of writing.
         _fdconvert.check_pack(self._path, self._options)
         self._fields = None if schema is None else of_schema(schema)
         self._is_open = True
 
     def write(self, sample: Any, key: str | None = None) -> None:
-        """Take a sample, which may be changed afterwards.
+        """Add a sample, which may be changed afterwards.
 
-        Without a ``key``, the sample's ``__key__`` or its number names it.
+        ``key`` is its name, by default the sample's ``__key__`` or its number. Raises ``DataError``
+        for a sample that does not fit; the writer continues without it.
         """
-        # Before the lock, which another thread of the process before may hold for good.
+        # Before the lock: after a fork, a thread that no longer exists may hold it.
         self._check_process("write")
         with self._alone("write"):
             if not self._is_open:
@@ -112,7 +112,7 @@ class Writer:
             self._n_written = len(self._writer)
 
     def close(self) -> dict[str, Any]:
-        """Pack what was written and return the report, as ``pack`` does."""
+        """Complete the dataset and return the report of ``pack``."""
         self._check_process("close")
         with self._alone("close"):
             if not self._is_open:
@@ -124,22 +124,22 @@ class Writer:
         return told(report, self._path)
 
     def discard(self) -> None:
-        """Forget what was written. A closed writer has nothing to forget."""
+        """Discard all samples and the unfinished output. Has no effect on a closed writer."""
         self._is_open = False
         if self._writer is not None and not self._is_foreign():
             with self._alone("discard"):
                 self._writer.discard()
 
     def __len__(self) -> int:
-        """How many samples were written so far."""
+        """Return the number of samples written so far."""
         return 0 if self._is_foreign() else self._n_written
 
     @contextmanager
     def _alone(self, what: str) -> Iterator[None]:
-        """Let threads wait for each other; a call within a call would wait for ever."""
+        """Serialise threads, and refuse a call within a call, which would wait for ever."""
         with self._lock:
             if self._is_at_work:
-                inside = "a sample or a handler of signals called it while it takes a sample"
+                inside = "the call came from a sample's code or a signal handler"
                 raise UsageError(f"{what}: the writer is at work already: {inside}")
             self._is_at_work = True
             try:
@@ -148,14 +148,14 @@ class Writer:
                 self._is_at_work = False
 
     def _is_foreign(self) -> bool:
-        """Whether this process was forked off the one that writes."""
+        """Return whether this process was forked from the one that writes."""
         return self._process is not None and self._process != os.getpid()
 
     def _check_process(self, what: str) -> None:
         if self._is_foreign():
             raise UsageError(
                 f"{what}: process {self._process} writes the samples, and this one was forked off "
-                "it; send it the samples, or let each process write an output of its own"
+                "it; send it the samples, or let each process write its own output"
             )
 
     def __enter__(self) -> Self:
@@ -175,19 +175,21 @@ class Writer:
     def __del__(self) -> None:
         if getattr(self, "_is_open", False) and len(self) > 0:
             what = f"{self._path} was not written: close the Writer, or use it in a `with` block"
-            # Not a ResourceWarning, which Python does not show: samples are lost.
+            # Python does not show a ResourceWarning by default, and samples are lost.
             warnings.warn(what, RuntimeWarning, stacklevel=2, source=self)
 
 
 def told(report: dict[str, Any], out: StrPath) -> dict[str, Any]:
-    """The report, with a warning where a run before had packed these samples, and for each file that
-    could not be removed."""
+    """Return the report, after warnings.
+
+    They are about a dataset that was complete before, and about files that could not be removed.
+    """
     for left in _fdconvert.left_files():
         warnings.warn(left, RuntimeWarning, stacklevel=3)
     n_done = report.get("samples", 0) + len(report.get("skipped", ()))
     if n_done > 0 and report.get("resumed") == n_done:
         what = (
-            f"{os.fspath(out)} was complete already, and nothing was written; overwrite=True "
+            f"{os.fspath(out)} was complete already, so nothing was written; overwrite=True "
             "writes it again"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=3)
@@ -204,14 +206,14 @@ def pack_samples(
     """Pack samples and return the report."""
     if isinstance(found, Streamed):
         writer = Writer(out, schema=schema or found.schema, progress=progress, **options)  # type: ignore[arg-type]
-        # What is recorded as the source is what was given.
+        # The dataset records the type of the caller's object as its source.
         writer._name = found.name
         with writer:
             for sample in found.samples if schema else found.converted():
                 writer.write(sample)
             return writer.close()
     if len(found.samples) == 0:
-        raise UsageError("sources: it is empty, and a dataset has at least one sample")
+        raise UsageError("sources: empty; a dataset needs at least one sample")
     first = found.samples[0] if schema is None and found.schema is None else None
     fields = fields_of(found, schema, first)
     report: dict[str, Any] = json.loads(

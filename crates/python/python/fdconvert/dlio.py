@@ -1,13 +1,13 @@
 """Data loaders for DLIO, the engine of MLPerf Storage, that read a packed dataset.
 
-DLIO takes them by name: ``reader.data_loader_classname=fdconvert.dlio.StoredImages`` and
-``reader.data_loader_sampler=iterative``. ``StoredImages`` hands over the bytes of images as they are
-stored, ``DecodedImages`` batches of pixels.
+DLIO finds them by name: ``reader.data_loader_classname=fdconvert.dlio.StoredImages`` and
+``reader.data_loader_sampler=iterative``. ``StoredImages`` yields images as stored bytes,
+``DecodedImages`` batches of pixels.
 
-The dataset is the one next to DLIO's folder of files: ``train.beton`` (or any other dataset whose name
-begins with ``train.``) in ``dataset.data_folder``, and ``valid.beton`` for the evaluation. The
-variables ``FDCONVERT_DLIO_TRAIN`` and ``FDCONVERT_DLIO_VALID`` name others, also by URL. Without
-either, the folder of files itself is read.
+The dataset is the one next to DLIO's folder of files: ``train.beton``, or another whose name begins
+with ``train.``, in ``dataset.data_folder``, and ``valid.beton`` for evaluation. The environment
+variables ``FDCONVERT_DLIO_TRAIN`` and ``FDCONVERT_DLIO_VALID`` set other paths or URLs. Without
+either, the loaders read the folder of files itself.
 """
 
 import math
@@ -31,7 +31,7 @@ except ImportError as cause:
 
 
 def dataset_path(data_folder: str, name: str) -> str:
-    """Where the dataset of that name (``train`` or ``valid``) is."""
+    """Return the path of the dataset ``train`` or ``valid``."""
     named = os.environ.get(f"FDCONVERT_DLIO_{name.upper()}")
     if named:
         return named
@@ -46,7 +46,7 @@ def dataset_path(data_folder: str, name: str) -> str:
 
 
 class _Packed(BaseDataLoader):  # type: ignore[misc]  # DLIO is not typed.
-    """What both loaders do alike: which dataset, and which samples are those of this rank."""
+    """Common part of both loaders: the dataset, and the rank's share of its samples."""
 
     def __init__(self, format_type: Any, dataset_type: Any, epoch_number: int) -> None:
         super().__init__(format_type, dataset_type, epoch_number, DataLoaderType.PYTORCH)
@@ -59,34 +59,34 @@ class _Packed(BaseDataLoader):  # type: ignore[misc]  # DLIO is not typed.
     def _check(self, n_samples: int) -> None:
         if n_samples < self.num_samples:
             raise fdconvert.UsageError(
-                f"{self.path} has {n_samples} samples, and the workload {self.num_samples}"
+                f"{self.path} has {n_samples} samples, but the workload needs {self.num_samples}"
             )
 
     def _seed(self) -> int:
-        """The same on all ranks, and another one in each epoch where the workload says so."""
+        """Return the seed: equal on all ranks, and new in each epoch if the workload says so."""
         epoch = self.epoch_number if self._args.seed_change_epoch else 0
         return int(self._args.seed) + int(epoch)
 
 
 class StoredImages(_Packed):
-    """Batches are lists of images as they are stored, compared with their checksums.
+    """Batches of images as stored bytes, after a check of their checksums.
 
-    That is what DLIO's readers of MLPerf Storage 3.0 do with files: they keep the bytes and decode
-    none. ``read_threads`` threads read ``prefetch_size`` batches ahead.
+    DLIO's readers of MLPerf Storage 3.0 do the same with files: they keep the bytes and decode
+    nothing. ``read_threads`` threads read ``prefetch_size`` batches ahead.
     """
 
     def read(self) -> None:
-        """Open the dataset, which takes the same time for any number of samples."""
+        """Open the dataset, in the same time for any number of samples."""
         self._dataset = fdconvert.Dataset(self.path, decode=None)
         self._check(len(self._dataset))
         fields = self._dataset.schema["fields"]
         images = [field["name"] for field in fields if field["kind"] == "image"]
         if not images:
-            raise fdconvert.UsageError(f"{self.path} has no field of images")
+            raise fdconvert.UsageError(f"{self.path} has no image field")
         self._field = images[0]
 
     def next(self) -> Iterator[list[bytes]]:
-        """The batches of one epoch."""
+        """Yield the batches of one epoch."""
         super().next()
         own = math.ceil(self.num_samples / self._world_size)
         start = self._rank * own
@@ -106,7 +106,7 @@ class StoredImages(_Packed):
             while waiting:
                 yield [image.result() for image in waiting.popleft()]
         finally:
-            # DLIO leaves the loop early where it has its steps.
+            # DLIO leaves the loop early when it has enough steps.
             pool.shutdown(cancel_futures=True)
             self.epoch_number += 1
 
@@ -115,13 +115,13 @@ class StoredImages(_Packed):
         return stored
 
     def finalize(self) -> None:
-        """Nothing is open between epochs but the dataset."""
+        """Do nothing: only the dataset stays open."""
 
 
 class DecodedImages(_Packed):
-    """Batches of pixels by ``fdconvert.Loader``, with ``read_threads`` threads that decode.
+    """Batches of pixels from ``fdconvert.Loader``, decoded by ``read_threads`` threads.
 
-    The size is that of ``reader.transformed_record_dims`` (height, width, ...), or 224 pixels.
+    Their size is ``reader.transformed_record_dims`` (height, width, ...), by default 224 pixels.
     """
 
     def read(self) -> None:
@@ -144,7 +144,7 @@ class DecodedImages(_Packed):
         self._check(len(self._loader) * self.batch_size * self._world_size)
 
     def next(self) -> Iterator[Any]:
-        """The batches of one epoch."""
+        """Yield the batches of one epoch."""
         super().next()
         self._loader.set_epoch(self.epoch_number if self._args.seed_change_epoch else 0)
         for batch in self._loader.batches():
@@ -152,4 +152,4 @@ class DecodedImages(_Packed):
         self.epoch_number += 1
 
     def finalize(self) -> None:
-        """Batches that were made ahead are dropped by the next epoch."""
+        """Do nothing: the next epoch drops prefetched batches."""

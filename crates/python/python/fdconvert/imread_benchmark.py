@@ -1,6 +1,6 @@
-"""The decoder for imread_benchmark, which finds it by the entry point of this package.
+"""A decoder for imread_benchmark, which finds it by this package's entry point.
 
-With both packages installed ``imread-benchmark list-decoders`` shows ``fdconvert`` next to the others.
+With both packages installed, ``imread-benchmark list-decoders`` lists ``fdconvert``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class FdconvertDecoder(BaseDecoder):  # type: ignore[misc]  # Its package has no types here.
-    """``fdconvert.decode``, in the thread that calls it."""
+    """``fdconvert.decode`` with one thread, the caller's."""
 
     name = "fdconvert"
     package_name = "fdconvert"
 
     def decode(self, data: bytes) -> "NDArray[Any]":
-        """The pixels, of which the array owns the memory through its base."""
+        """Return the pixels; the array keeps their memory alive through its base."""
         return np.asarray(fdconvert.decode(data, threads=1))

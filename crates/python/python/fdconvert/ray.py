@@ -1,7 +1,7 @@
 """Packs on a Ray cluster: a plan, its parts as tasks, and a merge.
 
-Sources and output have the same path on every node. Ray runs a task again when its node is lost; a
-part that is run again skips the shards that are finished.
+Sources and output must have the same path on every node. Ray restarts the tasks of a lost node; a
+restarted part skips finished shards.
 """
 
 import json
@@ -24,7 +24,7 @@ except ImportError as cause:
     ) from cause
 
 _PARTS_PER_TASK = 8
-"""Parts for each task that the cluster can run at once: a lost node loses little."""
+"""Parts per concurrent task: many, so that a lost node loses little."""
 
 
 def pack(
@@ -37,14 +37,15 @@ def pack(
     progress: Progress | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Pack sources into a dataset of shards on all nodes and return what was merged.
+    """Pack sources into a dataset of shards on all nodes and return the report of ``merge``.
 
-    Each of ``parts`` tasks takes ``threads`` CPUs of a node; by default there are eight for each
-    that fits into the cluster now, and no more than shards. ``progress`` is called with the number of
-    parts that are done and the number of all. ``options`` are those of ``fdconvert.plan``.
+    ``parts`` is the number of tasks, each of which uses ``threads`` CPUs of a node. By default it is
+    eight times the number of tasks that fit into the cluster, but at most the number of shards.
+    ``progress`` is called with the number of finished parts and their total. ``options`` are those
+    of ``fdconvert.plan``.
 
-    A run that was stopped is resumed by the same call. Ray is started on this machine unless it
-    is connected to a cluster already (``ray.init(address=...)``).
+    The same call resumes a stopped run. Ray starts on this machine unless it is already connected to
+    a cluster (``ray.init(address=...)``).
     """
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.fdplan"
@@ -63,7 +64,10 @@ def pack_plan(
     on_error: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Carry out a plan on all nodes and return what was merged; arguments as for ``pack``."""
+    """Carry out a plan on all nodes and return the report of ``merge``.
+
+    The other arguments are those of ``pack``.
+    """
     out = Path(out).absolute()
     planned = fdconvert.pack_plan(plan, out, dry_run=True)
     if not ray.is_initialized():
@@ -72,8 +76,8 @@ def pack_plan(
         parts = _PARTS_PER_TASK * int(ray.cluster_resources().get("CPU", 1)) // threads
     parts = max(1, min(parts, planned["shards"]))
     contents = ray.put(Path(plan).read_bytes())
-    # A node can be lost any number of times. An exception comes from the data or the options, and
-    # the next try would end with it, too.
+    # A node may be lost any number of times, so tasks are always retried. An exception comes from the
+    # data or the options and would only come again.
     task = ray.remote(num_cpus=threads, max_retries=-1, scheduling_strategy="SPREAD")(_pack_part)
     how: dict[str, Any] = {"threads": threads, "on_error": on_error}
     tasks = [
@@ -84,7 +88,7 @@ def pack_plan(
 
 
 def _pack_part(contents: bytes, out: str, part: str, how: dict[str, Any]) -> None:
-    """Run on a node."""
+    """Pack one part; runs on a node."""
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.fdplan"
         plan.write_bytes(contents)
@@ -92,7 +96,7 @@ def _pack_part(contents: bytes, out: str, part: str, how: dict[str, Any]) -> Non
 
 
 def _wait(tasks: list[Any], progress: Progress | None) -> None:
-    """Wait for all tasks; the first that fails cancels the others."""
+    """Wait for all tasks; cancel the others when one fails."""
     waiting = tasks
     try:
         while waiting:
@@ -107,13 +111,13 @@ def _wait(tasks: list[Any], progress: Progress | None) -> None:
 
 
 def _sources(sources: StrPath | Iterable[StrPath]) -> list[str]:
-    """Sources as every node finds them."""
+    """Return the sources as absolute paths and URLs."""
     listed = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     return [absolute(source) for source in listed]
 
 
 def main() -> int:
-    """Do what ``fdconvert pack --plan PLAN --engine ray OUT`` asks for, as one JSON object."""
+    """Run ``fdconvert pack --plan PLAN --engine ray OUT``, from a JSON object in the arguments."""
     request: dict[str, Any] = json.loads(sys.argv[1])
     plan, out, quiet = request.pop("plan"), request.pop("out"), request.pop("quiet")
 

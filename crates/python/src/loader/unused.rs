@@ -44,7 +44,7 @@ pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
             "max_failures",
             get::<u64>(options, "max_failures")? != 100,
             text("on_error")? != "raise",
-            "failures that are borne: with on_error=\"raise\" the first one ends the epoch",
+            "another `on_error` than \"raise\"",
         ),
         ("cache_policy", text("cache_policy")? != "resident", caches, "`cache_bytes`"),
         ("decoder", text("decoder")? != "auto", on_device, "`device`"),
