@@ -15,19 +15,19 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-/// Run the command as a process of its own would and return its exit status.
+/// Run the command line in this process and return its exit status.
 ///
-/// It prints, and takes Ctrl-C for itself.
+/// It prints to the standard streams and handles Ctrl-C itself.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| fdconvert_cli::main(args))
 }
 
-/// Do what the command of that name does and return its document as JSON.
+/// Run the command `command` and return its document as JSON.
 ///
 /// `options` is a JSON object of options by name. `progress` is called in this thread, at most ten
-/// times a second, with how many samples are done and how many there are. Ctrl-C, and any exception
-/// of `progress`, stop the work; nothing half-made is left.
+/// times a second, with the number of finished samples and their total. Ctrl-C, and any exception
+/// of `progress`, stop the work and leave nothing unfinished.
 #[pyfunction]
 #[pyo3(signature = (command, paths, options, progress=None))]
 pub(crate) fn call(

@@ -22,16 +22,19 @@ const LABELS_PER_LOOK: u64 = 4096;
 
 /// A packed dataset, a folder of images, or a recipe for fractals, as a sequence of dictionaries.
 ///
-/// `path` is anything that `fdconvert inspect` opens. Images become arrays of height, width and
-/// three channels of 8 bits with `decode="rgb"`; with `decode=None` they stay as they are stored,
-/// as `get` returns them. Photos stay as the camera held them, unless `orient=True` turns them
-/// upright by their EXIF orientation, as `Loader` does by default. `transform` is called with every
-/// sample. `threads` is for several samples at once: by default one per core, and one alone in a
-/// process that multiprocessing has started. `split` names the split to open, or several in a list;
-/// a dataset that has several is opened as a whole with `split="all"` only. With `verify` samples are compared with their stored
-/// checksums, where there are any, and a damaged one is an error. Images over the limits are refused.
+/// `path` is anything that `fdconvert inspect` opens. `split` is the name of the split to open, or
+/// a list of names; a dataset with several splits needs it, with `"all"` for the whole.
 ///
-/// It can be pickled, and used on both sides of a fork: no threads are kept between calls.
+/// `decode="rgb"` decodes images to arrays of height, width and three channels of 8 bits;
+/// `decode=None` returns them as stored, as `get` does. `orient` turns decoded photos upright by
+/// their EXIF orientation, as `Loader` does by default. `transform` is called with every sample,
+/// and its result is returned instead.
+///
+/// `threads` fetch several samples at once: by default one per core, but only one in a process that
+/// multiprocessing has started. `verify` compares samples with their stored checksums, if there are
+/// any. `max_pixels` and `max_file_bytes` are the limits of an image.
+///
+/// A dataset can be pickled and used on both sides of a fork: it keeps no threads between calls.
 #[pyclass(frozen, subclass, module = "fdconvert")]
 pub(crate) struct Dataset {
     reader: Box<dyn Reader>,
@@ -91,7 +94,9 @@ impl Dataset {
         Ok(Self { reader, path, absolute, how, threads, split, transform })
     }
 
-    /// Sample `index`, or a list of samples for a slice; negative positions count from the end.
+    /// Return sample `index`, or a list of samples for a slice.
+    ///
+    /// Negative positions count from the end.
     fn __getitem__<'py>(
         &self,
         py: Python<'py>,
@@ -110,8 +115,9 @@ impl Dataset {
         self.finish(py, sample)
     }
 
-    /// Several samples at once, decoded by several threads. A `torch.utils.data.DataLoader` calls
-    /// it with the indices of a batch.
+    /// Return several samples, decoded by several threads.
+    ///
+    /// `torch.utils.data.DataLoader` calls this with the indices of a batch.
     fn __getitems__<'py>(
         &self,
         py: Python<'py>,
@@ -135,8 +141,9 @@ impl Dataset {
         map.call1((slf.getattr("__getitem__")?, indices))?.try_iter()
     }
 
-    /// Sample `index` with its images as they are stored: dictionaries of `bytes`, `codec`,
-    /// `width` and `height`. The transform is not applied.
+    /// Return sample `index` with its images as stored, without the transform.
+    ///
+    /// Each image is a dictionary of `bytes`, `codec`, `width` and `height`.
     fn get<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = self.position(index)?;
         let how = How { decode: Decode::No, ..self.how };
@@ -145,16 +152,16 @@ impl Dataset {
         to_dict(py, self.reader.schema(), sample)
     }
 
-    /// The key of sample `index`: its name, which for samples from files is the path below the
-    /// source's folder.
+    /// Return the key of sample `index`: its name, or for files the path below the source's folder.
     fn key(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<String> {
         let index = self.position(index)?;
         let key = || sigbus::caught(|| Ok(self.reader.key(index)));
         py.detach(key).map_err(|error| raise(&error))
     }
 
-    /// The labels of all samples, in order; `None` for a dataset without a label of integers. Other
-    /// labels are fields of the samples.
+    /// Return the labels of all samples; `None` for a dataset without integer labels.
+    ///
+    /// Labels of other kinds are fields of the samples.
     fn labels(&self, py: Python<'_>) -> PyResult<Option<Vec<i64>>> {
         if self.reader.schema().label().is_none() {
             return Ok(None);
@@ -189,7 +196,7 @@ impl Dataset {
         from_json(py, &text)
     }
 
-    /// The names of the classes 0, 1, 2, ... of the label; `None` where none are recorded.
+    /// The names of the label's classes 0, 1, 2, ...; `None` if none are recorded.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let schema = self.reader.schema();
@@ -203,14 +210,14 @@ impl Dataset {
         Ok(format!("fdconvert.Dataset({path}, samples={})", self.reader.len()))
     }
 
-    /// What notebooks show: the first samples as small pictures.
+    /// Return HTML for notebooks: the first samples as small pictures.
     #[pyo3(name = "_repr_html_")]
     fn repr_html(slf: &Bound<'_, Self>) -> PyResult<String> {
         let html = slf.py().import("fdconvert._html")?;
         html.call_method1("of_dataset", (slf,))?.extract()
     }
 
-    /// A PNG of the first image of sample `index`, with a longer side of `side` at most.
+    /// Return a PNG of the first image of sample `index`, its longer side at most `side` pixels.
     #[pyo3(name = "_thumbnail")]
     fn thumbnail<'py>(
         &self,
@@ -224,7 +231,7 @@ impl Dataset {
         Ok(PyBytes::new(py, &png))
     }
 
-    /// The label of sample `index`; `None` without one.
+    /// Return the label of sample `index`; `None` without one.
     #[pyo3(name = "_label")]
     fn label(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
         let index = self.position(index)?;
@@ -232,7 +239,7 @@ impl Dataset {
         py.detach(label).map_err(|error| raise(&error))
     }
 
-    /// Returns what pickle makes the same dataset of elsewhere.
+    /// Return the arguments from which pickle opens the same dataset in another process.
     fn __getnewargs_ex__<'py>(
         &self,
         py: Python<'py>,

@@ -18,14 +18,17 @@ use pyo3::{
 /// Number of images that each thread decodes between two checks for Ctrl-C.
 const IMAGES_PER_LOOK: usize = 64;
 
-/// Decodes an image, or several, to arrays of height, width and three channels of 8 bits.
+/// Decode an image, or several, to arrays of height, width and three channels of 8 bits.
 ///
 /// `images` is the content of an image file (JPEG, PNG, BMP, TIFF, WebP or GIF) as any object with
-/// the buffer protocol, or an iterable of such objects, for which a list is returned. Several images
-/// are decoded by `threads` threads: by default one per core, and one alone in a process that
-/// multiprocessing has started. Photos stay as the camera held them, unless `orient=True` turns them
-/// upright by their EXIF orientation. Gray is repeated three times, and alpha is dropped. Images over
-/// the limits are refused, and a damaged image is an error that names its position.
+/// the buffer protocol, or an iterable of these, which gives a list. Gray is repeated three times,
+/// and alpha is dropped.
+///
+/// `threads` decode several images: by default one per core, but only one in a process that
+/// multiprocessing has started. `orient` turns photos upright by their EXIF orientation.
+/// `max_pixels` and `max_file_bytes` are the limits of an image.
+///
+/// Raises `DataError` with the image's position for a damaged image and for one over a limit.
 #[pyfunction]
 #[pyo3(signature = (
     images, *, threads=None, orient=false, max_pixels=100_000_000, max_file_bytes=1_073_741_824

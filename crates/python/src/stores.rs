@@ -3,10 +3,11 @@ use crate::error::raise;
 use pyo3::{exceptions::PyRuntimeWarning, prelude::*};
 use std::{collections::BTreeMap, ffi::CString, path::Path};
 
-/// Set options of the stores that URLs lead to, for this process: ``endpoint``, ``region``,
-/// ``access_key_id``, ``skip_signature``, ``account_name`` and so on.
+/// Set options of stores for this process, in addition to the environment.
 ///
-/// They come on top of what the environment says. Stores that were used already keep theirs.
+/// `options` maps names to text: ``endpoint``, ``region``, ``access_key_id``, ``skip_signature``,
+/// ``account_name`` and so on. Stores that were used before keep their options. Raises
+/// `UsageError` for unknown names.
 #[pyfunction]
 pub(crate) fn set_store_options(options: BTreeMap<String, String>) -> PyResult<()> {
     fdconvert::set_store_options(options).map_err(|error| raise(&error))

@@ -19,11 +19,11 @@ use std::{
 /// Streams of the GPU with numbers in the protocol.
 const LEGACY_STREAM: usize = 1;
 
-/// Images of a batch in the memory of a GPU: for `torch.from_dlpack` and the like.
+/// Images of a batch in the memory of a GPU, for `torch.from_dlpack` and other users of DLPack.
 ///
-/// They are complete when the array is handed out. When no one refers to them any more the loader
-/// uses their memory for another batch, behind what was asked of the streams that DLPack was told
-/// of. Who reads them on other streams keeps the array until that is done.
+/// The images are complete when the array is returned. When nothing refers to the array any more,
+/// the loader reuses its memory, after the work queued on the streams that were passed to
+/// `__dlpack__`. Keep the array until reads on other streams have finished.
 #[pyclass(frozen, weakref, module = "fdconvert")]
 pub(crate) struct DeviceArray {
     batch: Option<Batch>,
@@ -66,37 +66,37 @@ impl DeviceArray {
 
 #[pymethods]
 impl DeviceArray {
-    /// Sizes of the dimensions.
+    /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
     }
 
-    /// NumPy's name of the type of the elements.
+    /// NumPy's name of the elements' type.
     #[getter]
     fn dtype(&self) -> &'static str {
         self.spec.dtype.name()
     }
 
-    /// Returns how many dimensions there are.
+    /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
         self.shape.len()
     }
 
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     #[getter]
     fn nbytes(&self) -> u64 {
         self.spec.byte_len().unwrap_or(0)
     }
 
-    /// Returns where they are, as torch names it.
+    /// The GPU, as torch names it, such as `"cuda:0"`.
     #[getter]
     fn device(&self) -> PyResult<String> {
         Ok(format!("cuda:{}", self.place()?.1))
     }
 
-    /// A copy in main memory.
+    /// Return a copy in main memory.
     fn cpu(&self, py: Python<'_>) -> PyResult<Array> {
         let images = self.images()?;
         let bytes = py.detach(|| images.to_host()).map_err(|error| raise(&error))?;
@@ -116,13 +116,15 @@ impl DeviceArray {
         ))
     }
 
-    /// DLPack's name of the device: CUDA, and the number of the GPU.
+    /// Return DLPack's device: CUDA and the number of the GPU.
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
         self.place()
     }
 
-    /// A DLPack capsule, of version 1 where `max_version` allows it. `stream` is where the images
-    /// will be read: the default stream, unless it is another one's handle.
+    /// Return a DLPack capsule, of version 1 if `max_version` allows it.
+    ///
+    /// `stream` is the handle of the stream that will read the images, by default the default
+    /// stream.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,

@@ -37,10 +37,11 @@ pub(crate) fn lends_buffers(object: &Bound<'_, PyAny>) -> bool {
     unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
 }
 
-/// Numbers in a row-major array, in memory that NumPy, torch and others use without copying.
+/// A row-major array of numbers that NumPy, torch and others use without copying.
 ///
 /// `numpy.asarray(array)`, `torch.from_dlpack(array)` and `memoryview(array)` all view the same
-/// memory and may write to it; each keeps it alive. `data` may be any bytes; it is copied.
+/// memory, may write to it and keep it alive. `data` is copied from any object with the buffer
+/// protocol; `dtype` is NumPy's name of the type.
 #[pyclass(frozen, weakref, module = "fdconvert")]
 pub(crate) struct Array {
     memory: Memory,
@@ -60,31 +61,31 @@ impl Array {
         Self::from_slice(&data, &ArraySpec { dtype, shape, torch: false })
     }
 
-    /// Sizes of the dimensions.
+    /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.shape)
     }
 
-    /// NumPy's name of the type of the elements.
+    /// NumPy's name of the elements' type.
     #[getter]
     fn dtype(&self) -> &'static str {
         self.dtype.name()
     }
 
-    /// Returns how many dimensions there are.
+    /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
         self.shape.len()
     }
 
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.memory.len()
     }
 
-    /// A copy of all elements, row by row, little endian.
+    /// Return a copy of all elements, row by row, little endian.
     fn tobytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.memory.to_vec())
     }
@@ -119,12 +120,12 @@ impl Array {
         Ok(interface)
     }
 
-    /// DLPack's name of the device: the main memory.
+    /// Return DLPack's device: main memory.
     fn __dlpack_device__(&self) -> (i32, i32) {
         dlpack::CPU
     }
 
-    /// A DLPack capsule, of version 1 where `max_version` allows it.
+    /// Return a DLPack capsule, of version 1 if `max_version` allows it.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,

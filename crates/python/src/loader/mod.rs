@@ -44,7 +44,7 @@ const PARTING: Duration = Duration::from_secs(5);
 /// warning: another thread may drop one until then.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The engine behind `fdconvert.Loader`, which is what to use.
+/// The engine of `fdconvert.Loader`; use that class instead.
 #[pyclass(frozen, module = "fdconvert._fdconvert")]
 pub(crate) struct BatchSource {
     /// `None` once it is closed.
@@ -98,8 +98,10 @@ impl BatchSource {
         })
     }
 
-    /// The next batch, `None` at the end of the epoch. Its images are copied to `out` if there is
-    /// one, else they are in memory of the loader, which gets it back with the array.
+    /// Return the next batch, or `None` at the end of the epoch.
+    ///
+    /// Its images are copied to `out`, if given. Otherwise they are in the loader's memory, which
+    /// it reuses after the array is gone.
     #[pyo3(signature = (out=None))]
     fn next<'py>(
         &self,
@@ -139,17 +141,17 @@ impl BatchSource {
         self.tuple(py, batch, target).map(Some)
     }
 
-    /// Batches of a whole epoch.
+    /// Return the number of batches of a whole epoch.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(usize::try_from(self.with(py, |loader| Ok(loader.len()))?)?)
     }
 
-    /// The names of the classes of labels, as batches number them.
+    /// Return the class names, in the order of the labels' numbers.
     fn classes(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
         self.with(py, |loader| Ok(loader.datasets().class_names().map(|names| names.to_vec())))
     }
 
-    /// The fields of the dataset, of several those of the first one.
+    /// Return the fields of the dataset; with several datasets, of the first.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let schema = self.with(py, |loader| {
             Ok(loader.datasets().readers().next().map(|reader| reader.schema().clone()))
@@ -159,17 +161,17 @@ impl BatchSource {
         from_json(py, &text)
     }
 
-    /// Samples of an epoch, on all ranks together.
+    /// Return the number of samples in an epoch, on all ranks together.
     fn n_samples(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |loader| Ok(loader.n_samples()))
     }
 
-    /// The epoch of the next batch.
+    /// Return the epoch of the next batch.
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |loader| Ok(loader.epoch()))
     }
 
-    /// Goes to the start of an epoch, also of the one that is under way.
+    /// Go to the start of an epoch, which may be the current one.
     fn begin(&self, py: Python<'_>, epoch: u64) -> PyResult<()> {
         self.with(py, |loader| {
             if loader.epoch() == epoch {
@@ -179,22 +181,22 @@ impl BatchSource {
         })
     }
 
-    /// Why samples are read from storage that were to come from other ranks, where they are.
+    /// Return why the exchange with other ranks ended; `None` while it works.
     fn exchange_failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |loader| Ok(loader.exchange_failure()))
     }
 
-    /// Returns where to go on after the last batch.
+    /// Return the position after the last batch.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |loader| Ok(loader.state().to_string()))
     }
 
-    /// Continues there.
+    /// Resume at a position.
     fn restore(&self, py: Python<'_>, state: &str) -> PyResult<()> {
         self.with(py, |loader| loader.restore(&state.parse::<State>()?))
     }
 
-    /// Returns what has been done so far; times in seconds.
+    /// Return counts, and times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (stats, left_out) =
             self.with(py, |loader| Ok((loader.stats(), loader.datasets().left_out())))?;
@@ -255,7 +257,7 @@ impl BatchSource {
         Ok(dict)
     }
 
-    /// Resets the statistics.
+    /// Reset the statistics.
     fn reset_stats(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |loader| {
             loader.reset_stats();
@@ -263,7 +265,7 @@ impl BatchSource {
         })
     }
 
-    /// Ends the threads. Batches that were handed over stay valid.
+    /// Stop the threads. Returned batches stay valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             part_with(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take());

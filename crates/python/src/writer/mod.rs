@@ -45,7 +45,7 @@ impl Request {
     }
 }
 
-/// Check what can be checked of a pack before there is a sample.
+/// Check the output and the options before the first sample.
 #[pyfunction]
 pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResult<()> {
     let Request { pack, is_dry, .. } = Request::new(out, options)?;
@@ -55,14 +55,13 @@ pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResul
     py.detach(|| pack.check()).map_err(|error| raise(&error))
 }
 
-/// Return what this process should have removed since the last call, and could not, each with the
-/// cause.
+/// Return the files that this process could not remove since the last call, each with the cause.
 #[pyfunction]
 pub(crate) fn left_files() -> Vec<String> {
     fdconvert::plumbing::left_files()
 }
 
-/// Return whether bytes start as those of an image file do.
+/// Return whether the bytes begin like an image file.
 #[pyfunction]
 pub(crate) fn is_image(content: &Bound<'_, PyBytes>) -> bool {
     probe(content.as_bytes()).is_ok()

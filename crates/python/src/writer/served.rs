@@ -106,8 +106,9 @@ impl Source for Served {
 
 /// Pack the samples of a sequence and return the report as JSON.
 ///
-/// `schema` is a JSON document, `masks` are positions of its fields whose images are labels; with
-/// `takes_some` samples may have further fields. `name` is recorded as the source.
+/// `schema` is a JSON document, and `masks` are the positions of its fields that are masks. With
+/// `takes_some`, samples may have further fields, which are left out. `name` is recorded as the
+/// source.
 #[pyfunction]
 #[pyo3(signature = (samples, schema, masks, takes_some, out, options, name, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "one call from the package's own Python")]

@@ -18,7 +18,7 @@ use fdconvert_core::{Image, Sample, Value};
 use pyo3::{exceptions::PyException, prelude::*};
 use std::{path::PathBuf, sync::Arc};
 
-/// Takes samples and packs them: as they come, or when all are there.
+/// Packs samples as they come, or after the last one.
 #[pyclass(module = "fdconvert._fdconvert")]
 pub(crate) struct SampleWriter {
     fields: Fields,
@@ -41,7 +41,7 @@ enum State {
 
 #[pymethods]
 impl SampleWriter {
-    /// As `pack_samples` has its arguments.
+    /// Create a writer; the arguments are those of `pack_samples`.
     #[new]
     #[pyo3(signature = (schema, masks, takes_some, out, options, name, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "one call from the package's own Python")]
@@ -63,7 +63,7 @@ impl SampleWriter {
         Ok(Self { fields, keys, on_error, out, name, progress, state })
     }
 
-    /// Takes a sample.
+    /// Add a sample.
     #[pyo3(signature = (sample, key=None))]
     fn write(
         &mut self,
@@ -78,7 +78,7 @@ impl SampleWriter {
         self.take(py, found, key)
     }
 
-    /// Packs what was taken and returns the report as JSON.
+    /// Complete the dataset and return the report as JSON.
     pub(super) fn close(&mut self, py: Python<'_>) -> PyResult<String> {
         let progress = self.progress.as_ref().map(|progress| progress.bind(py));
         match std::mem::replace(&mut self.state, State::Closed) {
@@ -98,7 +98,7 @@ impl SampleWriter {
         }
     }
 
-    /// Forgets what was taken.
+    /// Discard all samples.
     fn discard(&mut self, py: Python<'_>) {
         let state = std::mem::replace(&mut self.state, State::Closed);
         // A thread may have to finish its current work.
