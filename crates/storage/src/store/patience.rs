@@ -77,8 +77,8 @@ async fn unless_over<T>(request: impl Future<Output = Result<T, Cause>>) -> Resu
         let mut stopped = STOPPED.subscribe();
         while let Ok(Some((_, since))) = stopped.wait_for(Option::is_some).await.map(|stop| *stop) {
             let end = sleep_until((since + LAST_WRITES).into());
-            let goes_on = stopped.wait_for(Option::is_none);
-            if let Either::Right(_) = select(pin!(goes_on), pin!(end)).await {
+            let resumes = stopped.wait_for(Option::is_none);
+            if let Either::Right(_) = select(pin!(resumes), pin!(end)).await {
                 return;
             }
         }

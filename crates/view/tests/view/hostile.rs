@@ -121,7 +121,7 @@ fn requests_that_were_made_to_hurt_are_refused() {
 }
 
 #[test]
-fn clients_that_send_half_a_request_or_read_nothing_keep_nobody_waiting() {
+fn clients_that_send_half_a_request_or_read_nothing_delay_no_others() {
     let viewer = Viewer::of_samples(hostile());
     let open = |request: &str| {
         let mut stream = TcpStream::connect(&viewer.host).unwrap();
