@@ -18,7 +18,6 @@ BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
 XTASK = $(BUILD_XTASK) --quiet && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
-GATE ?=
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
 SERVERS ?=
@@ -144,9 +143,9 @@ deny: ## Check licences, sources and known advisories (needs cargo-deny).
 bench: setup ## Run the benchmarks.
 	$(CARGO) bench
 
-gate: ## Compare instructions of hot paths with those recorded: make gate GATE='--plant 3'
+gate: ## Compare instructions of hot paths with those of a commit: make gate BASE=HEAD~3
 	@scripts/setup.sh --gate
-	$(XTASK) gate $(GATE)
+	scripts/gate.sh
 
 miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it).
 	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri

@@ -193,11 +193,9 @@ with_built_jpeg() {
     TURBOJPEG_INCLUDE_DIR="$out/include" "$@"
 }
 
-# The program itself: `make gate` would wait for the build of the tests. The summary tells where
-# nothing could be compared.
+# The summary tells where nothing could be compared.
 gate() {
-  with_built_jpeg "${CARGO_TARGET_DIR:-target}/debug/xtask" gate |
-    tee "$FDCONVERT_CI_RECORD/gate"
+  with_built_jpeg make gate | tee "$FDCONVERT_CI_RECORD/gate"
   grep '^gate: skipped' "$FDCONVERT_CI_RECORD/gate" >>"$FDCONVERT_CI_RECORD/notes" || true
 }
 # Steps beside others call functions from shells of their own.

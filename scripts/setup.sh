@@ -2,7 +2,7 @@
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
 # libjpeg-turbo is built with, and the C++ compiler that the GPU's kernels are tested with on the
 # CPU and that libFuzzer needs. `--python` adds what the environment of the Python package's tests
-# is made with, `--gate` valgrind, which counts instructions for `cargo xtask gate`.
+# is made with, `--gate` valgrind, which counts instructions for `make gate`.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail

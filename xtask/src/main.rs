@@ -9,7 +9,6 @@ mod campaign;
 mod damage;
 mod failure;
 mod fuzz;
-mod gate;
 mod guide;
 mod kernels;
 mod measure;
@@ -31,7 +30,6 @@ enum Chore {
     Campaign(campaign::Options),
     Damage(damage::Options),
     Fuzz(fuzz::Options),
-    Gate(gate::Options),
     Guide(guide::Options),
     Kernels(kernels::Options),
     Measure(measure::Options),
@@ -46,7 +44,6 @@ fn main() -> ExitCode {
         Chore::Campaign(options) => campaign::run(&options),
         Chore::Damage(options) => damage::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Gate(options) => gate::run(&options),
         Chore::Guide(options) => guide::run(&options),
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),

@@ -26,7 +26,12 @@ pub(crate) const RAW: &str = "raw.beton";
 /// Copies of each small JPEG.
 const COPIES: usize = 8;
 
-pub(crate) fn prepare(fixtures: &Path, inputs: &Path) -> Result<()> {
+/// Makes the datasets that the paths read.
+pub fn prepare(fixtures: &Path, inputs: &Path) -> Result {
+    if inputs.exists() {
+        fs::remove_dir_all(inputs)?;
+    }
+    fs::create_dir_all(inputs)?;
     let mut small = Vec::new();
     for folder in sorted(&fixtures.join("photos"))? {
         small.extend(sorted(&folder)?);
@@ -59,7 +64,7 @@ pub(crate) fn write(
     format: Box<dyn Format>,
     policy: Policy,
     jpeg_index: Option<u32>,
-) -> Result<()> {
+) -> Result {
     let run = Run { threads: Some(1), ..Run::default() };
     let job = PackJob { policy, jpeg_index, run, ..PackJob::new(source, format, out) };
     pack(&job, &Cancel::default(), &mut ())?;

@@ -1,4 +1,4 @@
-//! The paths. One repeat of each takes some ten million instructions.
+//! The paths, each of some ten million instructions, between two folders of the current one.
 use crate::{
     Result,
     inputs::{MANY_BETON, MANY_WDS, PHOTOS, RAW, jpeg, write},
@@ -8,80 +8,73 @@ use fdconvert_core::{Encoded, Format, Limits, Reader, Value};
 use fdconvert_formats::{beton::Beton, mds::Mds, open, wds::Wds};
 use fdconvert_loader::{Crop, Datasets, Loader, Options};
 use std::{
+    fs,
     hint::black_box,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-/// One repeat: the folder of the inputs, that of the outputs, and the number of the repeat.
-type Take = fn(&Path, &Path, u64) -> Result<()>;
+/// The folder of the datasets that the paths read; the benchmarks put it there.
+const INPUTS: &str = "inputs";
+const OUT: &str = "out";
 
-/// The paths that are counted. The names are those in `benches/instructions.json`.
-pub(crate) const ALL: [(&str, Take); 12] = [
-    ("pack-beton", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_WDS), (out, repeat), Box::new(Beton::default()))
-    }),
-    ("pack-wds", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_BETON), (out, repeat), Box::new(Wds::default()))
-    }),
-    ("pack-mds", |inputs, out, repeat| {
-        keep(&inputs.join(MANY_BETON), (out, repeat), Box::new(Mds::default()))
-    }),
-    ("pack-entry-points", pack_entry_points),
-    ("pack-jpeg", pack_jpeg),
-    ("get-beton", |inputs, _, _| get(&inputs.join(MANY_BETON))),
-    ("get-wds", |inputs, _, _| get(&inputs.join(MANY_WDS))),
-    ("decode", |inputs, _, _| decode(&inputs.join(PHOTOS))),
-    ("decode-luma", |inputs, _, _| decode_luma(&inputs.join(PHOTOS))),
-    ("batches", |inputs, _, _| batches(&inputs.join(PHOTOS), 1)),
-    ("batches-raw", |inputs, _, _| batches(&inputs.join(RAW), 4)),
-    ("fractals", |_, _, _| fractals()),
-];
-
-/// An empty path, to count only planted turns.
-const IDLE: (&str, Take) = ("idle", |_, _, _| Ok(()));
-
-/// Number of fetches of each sample in a repeat.
+/// Number of fetches of each sample.
 const N_GETS: u64 = 60;
 const FRACTALS: &str = "fractal:svd?classes=20&instances=1&size=256";
 
-pub(crate) fn find(name: &str) -> Option<Take> {
-    ALL.iter().chain([&IDLE]).find(|(known, _)| *known == name).map(|(_, take)| *take)
+/// Packs 208 small JPEGs of shards into a beton.
+pub fn pack_beton() -> Result {
+    repack(MANY_WDS, Box::new(Beton::default()), Policy::default(), None)
 }
 
-/// Packs a dataset into another format without changing the bytes of images.
-fn keep(source: &Path, (out, repeat): (&Path, u64), format: Box<dyn Format>) -> Result<()> {
-    let source = open(source)?;
-    write(Arc::<dyn Reader>::from(source), &output(out, repeat), format, Policy::default(), None)
+/// Packs the same images of a beton into shards.
+pub fn pack_wds() -> Result {
+    repack(MANY_BETON, Box::new(Wds::default()), Policy::default(), None)
+}
+
+/// Packs the same images of a beton into MDS.
+pub fn pack_mds() -> Result {
+    repack(MANY_BETON, Box::new(Mds::default()), Policy::default(), None)
 }
 
 /// Packs with a search for entry points in JPEGs.
-fn pack_entry_points(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
-    let source = open(inputs.join(MANY_WDS))?;
-    let (out, beton) = (output(out, repeat), Box::new(Beton::default()));
-    write(Arc::<dyn Reader>::from(source), &out, beton, Policy::default(), Some(1024))
+pub fn pack_entry_points() -> Result {
+    repack(MANY_WDS, Box::new(Beton::default()), Policy::default(), Some(1024))
 }
 
 /// Decodes, resizes and encodes.
-fn pack_jpeg(inputs: &Path, out: &Path, repeat: u64) -> Result<()> {
-    let source = open(inputs.join(PHOTOS))?;
-    write(
-        Arc::<dyn Reader>::from(source),
-        &output(out, repeat),
-        Box::new(Beton::default()),
-        jpeg(256),
-        None,
-    )
+pub fn pack_jpeg() -> Result {
+    repack(PHOTOS, Box::new(Beton::default()), jpeg(256), None)
 }
 
-/// Returns a separate output for every repeat: overwriting is another path.
-fn output(folder: &Path, repeat: u64) -> PathBuf {
-    folder.join(format!("{repeat:04}"))
+fn repack(
+    dataset: &str,
+    format: Box<dyn Format>,
+    policy: Policy,
+    jpeg_index: Option<u32>,
+) -> Result {
+    let source = Arc::<dyn Reader>::from(open(input(dataset))?);
+    fs::create_dir_all(OUT)?;
+    write(source, &Path::new(OUT).join("0000"), format, policy, jpeg_index)
+}
+
+fn input(dataset: &str) -> PathBuf {
+    Path::new(INPUTS).join(dataset)
+}
+
+/// Fetches samples of a beton.
+pub fn get_beton() -> Result {
+    get(MANY_BETON)
+}
+
+/// Fetches samples of shards.
+pub fn get_wds() -> Result {
+    get(MANY_WDS)
 }
 
 /// Fetches all samples in a scattered order, as in training.
-fn get(dataset: &Path) -> Result<()> {
-    let dataset = open(dataset)?;
+fn get(dataset: &str) -> Result {
+    let dataset = open(input(dataset))?;
     let mut index = 0;
     for _ in 0..N_GETS * dataset.len() {
         index = (index + 89) % dataset.len();
@@ -90,18 +83,19 @@ fn get(dataset: &Path) -> Result<()> {
     Ok(())
 }
 
-fn decode(dataset: &Path) -> Result<()> {
+/// Decodes twelve photos.
+pub fn decode() -> Result {
     let (mut decoder, mut pixels) = (Decoder::new(), Vec::new());
-    each_image(&*open(dataset)?, |image| {
+    each_photo(|image| {
         decoder.decode_into("photo", image, &Limits::DEFAULT, &mut pixels)?;
         Ok(())
     })
 }
 
 /// Decodes luma, which takes most of the time of the search for duplicates.
-fn decode_luma(dataset: &Path) -> Result<()> {
+pub fn decode_luma() -> Result {
     let (mut decoder, mut memory) = (Decoder::new(), Vec::new());
-    each_image(&*open(dataset)?, |image| {
+    each_photo(|image| {
         let buffer = std::mem::take(&mut memory);
         let found = decoder.decode_reduced_luma("photo", image, &Limits::DEFAULT, 8, buffer)?;
         memory = found.pixels.data;
@@ -109,7 +103,8 @@ fn decode_luma(dataset: &Path) -> Result<()> {
     })
 }
 
-fn each_image(dataset: &dyn Reader, mut take: impl FnMut(&Encoded) -> Result<()>) -> Result<()> {
+fn each_photo(mut take: impl FnMut(&Encoded) -> Result) -> Result {
+    let dataset = open(input(PHOTOS))?;
     for index in 0..dataset.len() {
         for value in &dataset.get(index)?.values {
             if let Value::Image(image) = value {
@@ -120,14 +115,24 @@ fn each_image(dataset: &dyn Reader, mut take: impl FnMut(&Encoded) -> Result<()>
     Ok(())
 }
 
+/// Loads an epoch of JPEGs.
+pub fn batches() -> Result {
+    load(PHOTOS, 1)
+}
+
+/// Loads four epochs of pixels.
+pub fn batches_raw() -> Result {
+    load(RAW, 4)
+}
+
 /// Loads epochs as for training: shuffled, random crops resized to 224 x 224, flipped.
-fn batches(dataset: &Path, n_epochs: u64) -> Result<()> {
+fn load(dataset: &str, n_epochs: u64) -> Result {
     let options = Options::default()
         .batch_size(12)
         .crop(Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) })
         .flip(0.5)
         .threads(1);
-    let mut loader = Loader::new(Datasets::open(dataset)?, options)?;
+    let mut loader = Loader::new(Datasets::open(input(dataset))?, options)?;
     for _ in 0..n_epochs {
         while let Some(batch) = loader.next_batch() {
             black_box(batch?.images());
@@ -136,7 +141,8 @@ fn batches(dataset: &Path, n_epochs: u64) -> Result<()> {
     Ok(())
 }
 
-fn fractals() -> Result<()> {
+/// Draws twenty fractals.
+pub fn fractals() -> Result {
     let fractals = open(FRACTALS)?;
     for index in 0..fractals.len() {
         black_box(fractals.read(index)?);
