@@ -8,13 +8,11 @@
 //! ```no_run
 //! use fdconvert_loader::{Crop, Datasets, Loader, Options};
 //!
-//! let options = Options {
-//!     batch_size: 256,
-//!     seed: 7,
-//!     crop: Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) },
-//!     flip: 0.5,
-//!     ..Options::default()
-//! };
+//! let options = Options::default()
+//!     .batch_size(256)
+//!     .seed(7)
+//!     .crop(Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) })
+//!     .flip(0.5);
 //! let mut loader = Loader::new(Datasets::open("train.beton")?, options)?;
 //! while let Some(batch) = loader.next_batch() {
 //!     let batch = batch?;

@@ -60,7 +60,7 @@ use std::{
 /// use fdconvert_loader::{Datasets, Loader, Options};
 ///
 /// let datasets = Datasets::open("train.beton")?;
-/// let mut loader = Loader::new(datasets, Options { batch_size: 256, ..Options::default() })?;
+/// let mut loader = Loader::new(datasets, Options::default().batch_size(256))?;
 /// for epoch in 0..90 {
 ///     loader.set_epoch(epoch)?;
 ///     while let Some(batch) = loader.next_batch() {

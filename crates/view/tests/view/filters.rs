@@ -97,7 +97,7 @@ fn what_means_nothing_is_refused() {
             by("nothing == 1"),
             "unknown `nothing`; expected one of: width, height, bytes, codec, label, key, split, index",
         ),
-        (by("width"), "the whole has to be true or false"),
+        (by("width"), "expected true or false, got a number"),
         (by("width > 3") + "&" + &by("width < 5"), "`where` is given twice"),
         ("colour=red".into(), "there is no parameter `colour`"),
         ("damaged=yes".into(), "it is 1 or not there"),
