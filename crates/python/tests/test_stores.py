@@ -186,9 +186,10 @@ def test_names_that_a_store_cannot_list_are_told(
     ):
         monkeypatch.setenv(f"AWS_{name}", value)
     try:
-        for make in (fdconvert.Dataset, fdconvert.Loader):
-            with pytest.warns(RuntimeWarning, match="1 name in the store is left out.*d/b//"):
-                found = make("s3://b/d")
-        assert isinstance(found, fdconvert.Loader) and len(fdconvert.Dataset("s3://b/d")) == 2
+        left_out = "1 name in the store is left out.*d/b//"
+        with pytest.warns(RuntimeWarning, match=left_out):
+            assert len(fdconvert.Dataset("s3://b/d")) == 2
+        with pytest.warns(RuntimeWarning, match=left_out):
+            fdconvert.Loader("s3://b/d")
     finally:
         server.shutdown()
