@@ -31,10 +31,13 @@ def main():
     try:
         source = scratch / "source"
         copies(args.images, source, args.n_images)
-        beton, shards = scratch / "base.beton", scratch / "base.wds"
-        new = args.new.resolve() / "release"
-        subprocess.run([new / "fdconvert", "pack", source, beton, "-q", "--jpeg-index", "on"], check=True)
-        subprocess.run([new / "fdconvert", "pack", source, shards, "-q"], check=True)
+        versions = {"old": args.old.resolve() / "release", "new": args.new.resolve() / "release"}
+        beton = scratch / "base.beton"
+        # Each has shards of its own: records may differ.
+        own = {build: scratch / f"{which}.wds" for which, build in versions.items()}
+        subprocess.run([versions["new"] / "fdconvert", "pack", source, beton, "-q", "--jpeg-index", "on"], check=True)
+        for build, shards in own.items():
+            subprocess.run([build / "fdconvert", "pack", source, shards, "-q"], check=True)
         runs = {
             "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1"],
             "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--threads", "1"],
@@ -42,14 +45,13 @@ def main():
             "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-index", "on"],
             "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-quality", "90", "--max-side", "500"],
             "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--threads", "1"],
-            "verify, shards": lambda b: [b / "fdconvert", "verify", shards, "-q"],
+            "verify, shards": lambda b: [b / "fdconvert", "verify", own[b], "-q"],
             "get(i), 4 threads": lambda b: [b / "examples/random_access", beton],
-            "get(i), shards": lambda b: [b / "examples/random_access", shards],
+            "get(i), shards": lambda b: [b / "examples/random_access", own[b]],
             "batches, one epoch": lambda b: [b / "examples/throughput", beton, "random", "2", "1"],
         }
         if args.only:
             runs = {name: run for name, run in runs.items() if any(it in name for it in args.only)}
-        versions = {"old": args.old.resolve() / "release", "new": new}
         times = {name: {"old": [], "new": []} for name in runs}
         for round_ in range(args.rounds + 1):
             for name, command in runs.items():
