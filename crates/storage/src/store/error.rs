@@ -53,6 +53,8 @@ const CURES: &[(&str, &str)] = &[
         "407 Proxy Authentication Required",
         "the proxy wants a login; name it in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT",
     ),
+    ("InvalidContentType", NO_TLS),
+    ("tls handshake eof", NO_TLS),
     ("dns error", "the host was not found; check the endpoint and the network"),
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
@@ -63,6 +65,8 @@ const NOT_ACCEPTED: &str = "the store does not accept the credentials";
 /// The same for a web server, which gets no credentials.
 const NOT_PUBLIC: &str = "the server denies access, and credentials are not sent to web servers; \
                           download the file, and name the copy";
+
+const NO_TLS: &str = "the server does not speak TLS; write http:// for https://";
 
 /// Messages for answers without a reason, such as all to HEAD.
 const REFUSED: &str = "the store refuses the request; check the credentials, which may have \
