@@ -3,7 +3,7 @@ use fdconvert_core::{Error, Format, Layout, OpenOptions, Reader, Result};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
 
-/// Returns whether a text is a path in the file system. Another process may need such a path made
+/// Returns true if a text is a path in the file system. Another process may need such a path made
 /// absolute; URLs and recipes are the same everywhere.
 #[must_use]
 pub fn is_path(path: impl AsRef<Path>) -> bool {
@@ -73,7 +73,7 @@ pub fn recognise(path: impl AsRef<Path>) -> Option<Box<dyn Format>> {
     formats().into_iter().find(|format| format.is_recipe(path) || format.detect(path))
 }
 
-/// Returns whether a folder, or a zip of one, is a plain folder of images and no other format.
+/// Returns true if a folder, or a zip of one, is a plain folder of images and no other format.
 ///
 /// # Errors
 /// `Io` if it cannot be read.

@@ -25,7 +25,7 @@ const LOOKED_AT: u64 = 8 << 20;
 /// File name suffixes of the supported tars.
 const SUFFIXES: [&str; 4] = [".tar", ".tar.gz", ".tgz", ".tar.zst"];
 
-/// Returns whether the file name has a supported suffix.
+/// Returns true if the file name has a supported suffix.
 pub(crate) fn is_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     !name.starts_with(b".") && suffix_len(name).is_some()
@@ -47,13 +47,13 @@ fn suffix_len(name: &[u8]) -> Option<usize> {
     SUFFIXES.iter().find_map(|suffix| has(suffix)).map(<[u8]>::len)
 }
 
-/// Returns whether a file starts like a tar, compressed or not.
+/// Returns true if a file starts like a tar, compressed or not.
 pub(crate) fn starts_as_one(path: &Path) -> bool {
     let start = place::read_start(path, 512).unwrap_or_default();
     is_compressed(&start) || is_header(&start)
 }
 
-/// Returns whether a file starts like an uncompressed tar.
+/// Returns true if a file starts like an uncompressed tar.
 pub(crate) fn starts_bare(path: &Path) -> bool {
     is_header(&place::read_start(path, 512).unwrap_or_default())
 }
@@ -67,7 +67,7 @@ fn is_zstd(start: &[u8]) -> bool {
     start.starts_with(&ZSTD) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Returns whether a tar on a disk is an archived folder of images and not a shard of samples: its
+/// Returns true if a tar on a disk is an archived folder of images and not a shard of samples: its
 /// images are in folders, and no other file shares the name of an image. Reads all headers (of a
 /// compressed tar only those at the start), and stops at the first sign of a sample.
 pub(crate) fn is_folder(path: &Path) -> bool {

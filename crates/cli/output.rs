@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Returns whether the reader of our output has gone away, which is not a failure.
+/// Returns true if the reader of our output has gone away, which is not a failure.
 pub(crate) fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -97,7 +97,7 @@ fn stop_on_signals(command: &Command, session: &Session) {
         }
         cancel.cancel();
         // The process ends: nothing is read again.
-        let _for_good = ManuallyDrop::new(fdconvert::plumbing::stop_reading());
+        let _for_good = ManuallyDrop::new(fdconvert::plumbing::stop_requests());
         if says {
             // Above the bar, which would overwrite it.
             screen.say("stopping; press Ctrl-C again to quit now (leaves the unfinished file)");

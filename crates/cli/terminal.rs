@@ -21,7 +21,7 @@ pub(crate) fn columns() -> Option<usize> {
     Term::stderr().size_checked().map(|(_, columns)| columns.into())
 }
 
-/// Returns whether standard error is a terminal.
+/// Returns true if standard error is a terminal.
 pub(crate) fn is_there() -> bool {
     Term::stderr().is_term()
 }

@@ -232,7 +232,7 @@ enum Found {
 }
 
 impl Found {
-    /// Returns whether a file in the spool's place was written by an earlier run of fdconvert.
+    /// Returns true if a file in the spool's place was written by an earlier run of fdconvert.
     fn had_spool(self) -> bool {
         matches!(self, Self::Same | Self::OtherWithSpool)
     }
@@ -277,7 +277,7 @@ impl RunPlan {
 }
 
 impl Journal {
-    /// Returns whether a run would lose work without the journal.
+    /// Returns true if a run would lose work without the journal.
     pub(crate) fn has_records(&self) -> bool {
         self.file.existing() > HEADER_LEN as u64
     }

@@ -184,7 +184,7 @@ fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
     Ok(RowLayout::new(storages))
 }
 
-/// Returns whether the index and the descriptor of a field agree.
+/// Returns true if the index and the descriptor of a field agree.
 fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
     let kinds = match (&stored.kind, &said.kind) {
         // Texts are stored as JSON, and image files as bytes.

@@ -83,7 +83,7 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Returns whether a part of the file outside the values matches its checksum.
+/// Returns true if a part of the file outside the values matches its checksum.
 fn is_sound(reader: &BetonReader, range: &Range) -> Result<bool> {
     let bytes = reader.data.read(range.offset, range.len)?;
     Ok(bytes.is_some_and(|bytes| xxh3_64(&bytes) == range.xxh3))

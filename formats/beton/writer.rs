@@ -333,7 +333,7 @@ impl ShardWriter for BetonWriter {
     }
 }
 
-/// Returns whether the file at `path` has exactly these bytes.
+/// Returns true if the file at `path` has exactly these bytes.
 fn is_same(file: &Scratch, path: &Path, len: u64) -> Result<bool> {
     let mut hash = Xxh3Default::new();
     file.each_block(|block| {

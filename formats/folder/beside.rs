@@ -61,7 +61,7 @@ pub(crate) fn role<'a>(name: &'a [u8], extensions: &[String]) -> Role<'a> {
     }
 }
 
-/// Returns whether stem, dot and `rest` form the name of an image.
+/// Returns true if stem, dot and `rest` form the name of an image.
 pub(crate) fn completes_image(stem: &[u8], rest: &[u8], extensions: &[String]) -> bool {
     let name = [stem, b".", rest].concat();
     !rest.contains(&b'.') && role(&name, extensions) == Role::Image

@@ -38,7 +38,7 @@ pub(crate) fn promised(name: &[u8]) -> Option<Codec> {
     known.map(|&(_, codec)| codec)
 }
 
-/// Returns whether a file of that name counts as an image.
+/// Returns true if a file of that name counts as an image.
 #[must_use]
 pub fn is_image_name(path: &Path) -> bool {
     path.file_name().is_some_and(|name| promised(name.as_bytes()).is_some())
@@ -55,7 +55,7 @@ pub(crate) fn split_extension(name: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name.get(..dot)?, name.get(dot + 1..)?))
 }
 
-/// Returns whether a file or folder of this name is skipped.
+/// Returns true if a file or folder of this name is skipped.
 pub(crate) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.')
 }

@@ -168,7 +168,7 @@ impl Levels {
         self.inside.iter().map(|path| depth(path)).max().unwrap_or(0).max(above) + 1
     }
 
-    /// Returns whether the first-level folders are classes, as they would be without any rule.
+    /// Returns true if the first-level folders are classes, as they would be without any rule.
     pub(crate) fn are_plain(&self) -> bool {
         self.above.is_empty() && !self.has_splits && self.inside.is_empty()
     }
@@ -283,24 +283,24 @@ pub(crate) fn only_below<'a>(folders: &BTreeSet<&'a [u8]>, place: &[u8]) -> Opti
     names.first().copied().filter(|only| names.len() == 1 && !only.is_empty())
 }
 
-/// Returns whether all images in `place` are at least two folders deep.
+/// Returns true if all images in `place` are at least two folders deep.
 fn is_deep(folders: &BTreeSet<&[u8]>, place: &[u8]) -> bool {
     below(folders, place).all(|rest| !parts(rest).1.is_empty())
 }
 
-/// Returns whether all images in this folder, the only one in `place`, are in subfolders that may
+/// Returns true if all images in this folder, the only one in `place`, are in subfolders that may
 /// be classes.
 fn holds_classes(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
     is_deep(folders, place) && folders_in(folders, place, only).iter().any(|it| !is_container(it))
 }
 
-/// Returns whether a folder in a split has the name of that split: `train_images` in `Training`.
+/// Returns true if a folder in a split has the name of that split: `train_images` in `Training`.
 fn is_same_split(only: &[u8], split: &[u8]) -> bool {
     let start = |name| split_word(name).and_then(|word| word.get(..2));
     only.eq_ignore_ascii_case(split) || (split_of(only).is_some() && start(only) == start(split))
 }
 
-/// Returns whether all images are directly in this folder, the only one in `place`, and its name
+/// Returns true if all images are directly in this folder, the only one in `place`, and its name
 /// suggests no class.
 fn holds_all(folders: &BTreeSet<&[u8]>, place: &[u8], only: &[u8]) -> bool {
     // Archives are often unpacked into a folder of their own name.

@@ -94,7 +94,7 @@ impl Listing {
         self.folders.iter().map(|folder| (&*folder.path, folder.label))
     }
 
-    /// Returns whether images are in folders.
+    /// Returns true if images are in folders.
     pub(crate) fn parts_images(&self) -> bool {
         self.folders.iter().any(|folder| !folder.path.is_empty())
     }

@@ -83,7 +83,7 @@ fn places_with_masks<'a>(folders: &BTreeSet<&'a [u8]>) -> BTreeSet<&'a [u8]> {
     places
 }
 
-/// Returns whether a part of the path has a word for masks: a folder of images with it may be
+/// Returns true if a part of the path has a word for masks: a folder of images with it may be
 /// refused.
 pub(crate) fn has_word(folder: &[u8]) -> bool {
     folder.split(|&byte| byte == b'/').any(|name| role(name) == Role::Mask)
@@ -159,13 +159,13 @@ fn pairs(
     are_pairs.then(|| perhaps(root, place, two.0, two.1, "other"))
 }
 
-/// Returns whether a folder has the name of one of several shots. Single lower-case letters are
+/// Returns true if a folder has the name of one of several shots. Single lower-case letters are
 /// excluded, because examples use them for classes.
 fn is_shot(name: &[u8]) -> bool {
     !matches!(name, [letter] if letter.is_ascii_lowercase()) && is_called(name, &SHOTS)
 }
 
-/// Returns whether a name consists of these words and neutral ones.
+/// Returns true if a name consists of these words and neutral ones.
 fn is_called(name: &[u8], those: &[&str]) -> bool {
     let words = words(name);
     let mut bares = words.iter().map(|word| bare(word));
@@ -249,13 +249,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns whether two folders have files of the same names, apart from extensions.
+    /// Returns true if two folders have files of the same names, apart from extensions.
     fn are_same(&self, place: &[u8], (one, other): (&&[u8], &&[u8])) -> bool {
         let (one, other) = (self.in_folder(place, one), self.in_folder(place, other));
         one.map(without_end).eq(other.map(without_end))
     }
 
-    /// Returns whether file names are only counters, such as `1`, `img_2` and `cat (3)`.
+    /// Returns true if file names are only counters, such as `1`, `img_2` and `cat (3)`.
     fn are_numbered(&self, place: &[u8], name: &[u8]) -> bool {
         let is_count = |byte: &u8| byte.is_ascii_digit() || b"()".contains(byte);
         let own_name = |path: Vec<u8>| path.rsplit(|&byte| byte == b'/').next().map(<[u8]>::to_vec);

@@ -56,7 +56,7 @@ pub(crate) fn normal(path: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns whether another spelling of a path looks the same.
+/// Returns true if another spelling of a path looks the same.
 fn has_other_form(path: &[u8]) -> bool {
     let is_other = |text: &str| {
         is_nfc_quick(text.chars()) != IsNormalized::Yes

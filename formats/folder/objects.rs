@@ -152,7 +152,7 @@ impl Objects {
         (found.path == path).then_some(found)
     }
 
-    /// Returns whether a path is also a folder.
+    /// Returns true if a path is also a folder.
     pub(crate) fn has_below(&self, path: &[u8]) -> bool {
         let after = self.first_where(|other| compare(other, path) == Ordering::Greater);
         let rest = self.get(after).and_then(|next| next.path.strip_prefix(path));

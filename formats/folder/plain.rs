@@ -52,7 +52,7 @@ impl Plain {
         }
     }
 
-    /// Returns whether the tree is a complete description.
+    /// Returns true if the tree is a complete description.
     pub(crate) fn holds(&self, schema: &Schema) -> bool {
         let numbered = (0..).zip(self.labels.values()).all(|(number, &label)| number == label);
         let class_names = schema.fields.get(1).and_then(|field| field.class_names.as_deref());

@@ -125,7 +125,7 @@ impl FolderReader {
         Ok((self.key_of(&path), cells, path))
     }
 
-    /// Returns whether the folders are classes.
+    /// Returns true if the folders are classes.
     pub(super) fn has_classes(&self) -> bool {
         self.facts.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
     }

@@ -104,12 +104,12 @@ pub(crate) enum Role {
     Other,
 }
 
-/// Returns whether a folder name reveals nothing about the class of the images.
+/// Returns true if a folder name reveals nothing about the class of the images.
 pub(crate) fn is_container(name: &[u8]) -> bool {
     IMAGES.contains(&&*squeezed(name))
 }
 
-/// Returns whether folders of this name only divide the images: `images_001`.
+/// Returns true if folders of this name only divide the images: `images_001`.
 pub(crate) fn is_part(name: &[u8]) -> bool {
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && is_container(name.get(..name.len() - digits).unwrap_or_default())

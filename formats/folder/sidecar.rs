@@ -133,7 +133,7 @@ pub(crate) struct Sidecar {
     pub(crate) rows: Bytes,
 }
 
-/// Returns whether a file directly in a folder is one of these files.
+/// Returns true if a file directly in a folder is one of these files.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     name == META.as_bytes() || name == ROWS.as_bytes()
 }
@@ -183,7 +183,7 @@ pub(crate) fn read(
     Ok(Some(Sidecar { schema, table, provenance: meta.provenance, splits, rows }))
 }
 
-/// Returns whether the file exists. Only a missing file gives `false`: ignoring any other failure
+/// Returns true if the file exists. Only a missing file gives `false`: ignoring any other failure
 /// would turn the folder into another dataset.
 fn is_file(path: &Path) -> Result<bool> {
     if is_url(path) {

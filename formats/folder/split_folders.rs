@@ -39,7 +39,7 @@ pub(crate) fn split_word(folder: &[u8]) -> Option<&'static str> {
     fdconvert_core::split_word(std::str::from_utf8(folder).ok()?)
 }
 
-/// Returns whether these first-level folders, all that hold images, are splits: they have the names
+/// Returns true if these first-level folders, all that hold images, are splits: they have the names
 /// of splits, and there are two of them, or one with subfolders. A single folder `train` with
 /// images directly in it may be a class of vehicles.
 pub(crate) fn are_splits<'a>(

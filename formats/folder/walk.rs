@@ -21,7 +21,7 @@ use std::{
 pub(crate) const TABLES: [&[u8]; 5] =
     [b"metadata.csv", b"metadata.jsonl", b"metadata.parquet", b"labels.csv", b"labels.tsv"];
 
-/// Returns whether a file is a table of samples: directly in the source, or, since Hugging Face's
+/// Returns true if a file is a table of samples: directly in the source, or, since Hugging Face's
 /// folders have one per split, in a folder of it or of its folder `data`.
 pub(super) fn is_table(folder: &[u8], name: &[u8]) -> bool {
     let split = folder.strip_prefix(b"data/").unwrap_or(folder);
@@ -376,7 +376,7 @@ pub(crate) fn no_image(path: &Path, ignored: &Ignored, follow_links: bool) -> Er
     }
 }
 
-/// Returns whether one of the first files of a folder is a Parquet file without an extension.
+/// Returns true if one of the first files of a folder is a Parquet file without an extension.
 fn has_unnamed_tables(folder: &Path) -> bool {
     const LOOKED_AT: usize = 16;
     const MAGIC: &[u8] = b"PAR1";

@@ -174,7 +174,7 @@ impl Writer {
         create_new(&target, bytes).map_err(blame)
     }
 
-    /// Returns whether a file was written into this folder or one below it.
+    /// Returns true if a file was written into this folder or one below it.
     fn has_folder(&self, mut path: Vec<u8>) -> bool {
         if self.folders.contains(&path) {
             return true;

@@ -77,7 +77,7 @@ impl EntryPointFacts {
 }
 
 impl Index {
-    /// Returns whether the block has entry points of its JPEGs.
+    /// Returns true if the block has entry points of its JPEGs.
     #[must_use]
     pub fn has_entry_points(&self) -> bool {
         self.entry_points.is_some()

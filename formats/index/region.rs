@@ -25,7 +25,7 @@ pub struct Region {
     pub image: Option<ImageFacts>,
 }
 
-/// Returns whether two slices are the same memory.
+/// Returns true if two slices are the same memory.
 #[cfg(any(feature = "write", feature = "mds"))]
 pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())

@@ -124,7 +124,7 @@ impl Encoding {
         }
     }
 
-    /// Returns whether one field may have values of both types.
+    /// Returns true if one field may have values of both types.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Shaped(_) | Self::Unread(_), _) | (_, Self::Shaped(_) | Self::Unread(_)) => {
@@ -134,7 +134,7 @@ impl Encoding {
         }
     }
 
-    /// Returns whether this type can store a field of that kind.
+    /// Returns true if this type can store a field of that kind.
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,

@@ -195,7 +195,7 @@ fn held(folder: &Path) -> Held {
     Held { n_samples: n_samples.fold(0, u64::saturating_add), has_more: true }
 }
 
-/// Returns whether the folder has an index that mentions MDS in its first bytes.
+/// Returns true if the folder has an index that mentions MDS in its first bytes.
 fn is_mds(folder: &Path) -> bool {
     let start = place::read_start(&folder.join(INDEX), DETECT_BYTES).unwrap_or_default();
     let mut start = start.to_vec();

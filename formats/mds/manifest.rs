@@ -64,7 +64,7 @@ pub(crate) fn read(out: &Path) -> Option<Manifest> {
     Manifest::parse(&read_if_there(&path, MAX_BYTES).ok()??, &path).ok()
 }
 
-/// Returns whether the folder has a complete dataset of that run.
+/// Returns true if the folder has a complete dataset of that run.
 pub(crate) fn is_of(out: &Path, fingerprint: [u8; 16]) -> bool {
     read(out).is_some_and(|manifest| manifest.fingerprint == hex(fingerprint))
 }

@@ -142,7 +142,7 @@ impl Place {
         Ok(Found::Nothing)
     }
 
-    /// Returns whether the run of that fingerprint has begun this split: with a record of this
+    /// Returns true if the run of that fingerprint has begun this split: with a record of this
     /// shard (perhaps damaged after its start), or with a record of another shard of the split,
     /// because with an unknown number of samples there may be one after the last.
     fn is_of_begun(&self, fingerprint: [u8; 16]) -> Result<bool> {
@@ -227,7 +227,7 @@ impl Place {
     }
 }
 
-/// Returns whether the manifest of a run of that fingerprint exists; refuses that of another run.
+/// Returns true if the manifest of a run of that fingerprint exists; refuses that of another run.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     let is_there = exists(&out.join(manifest::NAME))?;
     if is_there && !is_of(out, fingerprint) { holds_another(out) } else { Ok(is_there) }
@@ -265,7 +265,7 @@ pub(crate) struct Held {
     pub(crate) folders: Folders,
 }
 
-/// Returns whether `path` is a file, of that length if given. A failed check is an error, not
+/// Returns true if `path` is a file, of that length if given. A failed check is an error, not
 /// `false`.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     Ok(file_len(path)?.is_some_and(|found| bytes.is_none_or(|bytes| found == bytes)))

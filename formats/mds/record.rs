@@ -62,7 +62,7 @@ impl Record {
         }
     }
 
-    /// Returns whether the shard's file matches the record byte for byte.
+    /// Returns true if the shard's file matches the record byte for byte.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
         let file = folder.join(&self.file);
         file_agrees(&file, self.bytes, &self.shard_xxh3, &self.fingerprint)

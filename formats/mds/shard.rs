@@ -109,7 +109,7 @@ impl ShardFile {
         Ok(self.opened.get_or_init(|| opened))
     }
 
-    /// Returns whether reads fetch parts of it from a store.
+    /// Returns true if reads fetch parts of it from a store.
     pub(crate) fn reads_ahead(&self) -> bool {
         // If it may be raw or compressed, finding out takes a request.
         self.given.is_none() && self.entry.zip_data.is_none() && place::is_url(&self.folder)

@@ -76,7 +76,7 @@ fn check(index: &Index, entry: &Entry, schema: &Schema) -> Result<(), &'static s
     Ok(())
 }
 
-/// Returns whether a field's values are in the rows of the index.
+/// Returns true if a field's values are in the rows of the index.
 pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }
@@ -131,7 +131,7 @@ pub(crate) fn block(builder: &Builder, meta: &[u8], data_len: u64) -> Result<Vec
     Ok(block)
 }
 
-/// Returns whether an index block matches its own checksums.
+/// Returns true if an index block matches its own checksums.
 ///
 /// # Errors
 /// `Io` when it cannot be read.

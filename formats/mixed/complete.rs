@@ -66,7 +66,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
     Ok(written)
 }
 
-/// Returns whether the manifest of a run with that fingerprint exists; that of another is refused.
+/// Returns true if the manifest of a run with that fingerprint exists; that of another is refused.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     let path = out.join(MANIFEST);
     let is_there = exists(&path)?;

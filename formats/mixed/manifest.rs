@@ -40,7 +40,7 @@ pub(crate) struct ShardFacts {
     pub(crate) keys: String,
 }
 
-/// Returns whether a file begins like a manifest.
+/// Returns true if a file begins like a manifest.
 pub(crate) fn begins(path: &Path) -> bool {
     let start = place::read_start(path, SEALED_START.len());
     start.is_ok_and(|start| start == SEALED_START[..])

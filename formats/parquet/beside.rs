@@ -67,7 +67,7 @@ fn looks_like_tables(entries: &[(PathBuf, PlaceKind)]) -> bool {
     seen.clone().any(|(path, kind)| *kind == PlaceKind::Folder || may_be_table(path))
 }
 
-/// Returns whether a file is one by its name, or may be one by its content.
+/// Returns true if a file is one by its name, or may be one by its content.
 fn may_be_table(path: &Path) -> bool {
     is_named(path) || path.extension().is_none()
 }

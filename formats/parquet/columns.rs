@@ -179,7 +179,7 @@ fn members(node: &Node, feature: Option<Feature<'_>>) -> Vec<Member> {
     members.iter().map(of).collect()
 }
 
-/// Returns whether it contains structs of bytes and a path.
+/// Returns true if it contains structs of bytes and a path.
 fn has_files(node: &Node, leaves: &[Leaf]) -> bool {
     match &node.shape {
         Shape::Leaf(_) => false,
@@ -241,7 +241,7 @@ impl Column {
         Self { field, how: How::Constant(value), inner: Vec::new(), units: Vec::new() }
     }
 
-    /// Returns whether the type of the column depends on its first value.
+    /// Returns true if the type of the column depends on its first value.
     pub(crate) fn may_be_image(&self) -> bool {
         match &self.how {
             How::Bytes { may_be_image, .. } => *may_be_image,
@@ -250,7 +250,7 @@ impl Column {
         }
     }
 
-    /// Returns whether the file stores its values.
+    /// Returns true if the file stores its values.
     pub(crate) fn is_stored(&self) -> bool {
         !matches!(self.how, How::Constant(_))
     }
@@ -326,7 +326,7 @@ impl Column {
         })
     }
 
-    /// Returns whether fdconvert may have written this column for the given field.
+    /// Returns true if fdconvert may have written this column for the given field.
     pub(crate) fn agrees(&self, written: &FieldSpec) -> bool {
         let kind = match (&self.field.kind, &written.kind) {
             // The file's own schema does not say how tensors are returned.

@@ -186,7 +186,7 @@ impl File {
         Ok(slot.map_or_else(|| table.clone(), |slot| slot.get_or_init(|| table.clone()).clone()))
     }
 
-    /// Returns whether the pages of a column of a row group are already known.
+    /// Returns true if the pages of a column of a row group are already known.
     pub(crate) fn has_table(&self, group: usize, leaf: usize) -> bool {
         let number = group.saturating_mul(self.leaves.len()).saturating_add(leaf);
         self.tables.get(number).is_some_and(|slot| slot.get().is_some())

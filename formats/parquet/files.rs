@@ -153,7 +153,7 @@ fn configurations(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
     Ok(found)
 }
 
-/// Returns whether the first entries of a folder are files of a dataset, or folders of them.
+/// Returns true if the first entries of a folder are files of a dataset, or folders of them.
 fn may_be_configuration(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let mut entries = entries.flatten().map(|entry| entry.path()).filter(|path| !is_hidden(path));
@@ -250,7 +250,7 @@ fn of_name(path: &Path) -> String {
     counted.or_else(by_word).unwrap_or(Shard::DEFAULT_SPLIT).to_owned()
 }
 
-/// Returns whether the file name has one of the extensions.
+/// Returns true if the file name has one of the extensions.
 pub(crate) fn is_named(path: &Path) -> bool {
     let is_one = |extension: &OsStr| EXTENSIONS.iter().any(|it| extension.eq_ignore_ascii_case(it));
     path.extension().is_some_and(is_one) && !is_hidden(path)
@@ -265,7 +265,7 @@ fn name_of(path: &Path) -> std::borrow::Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
 
-/// Returns whether a file starts like a Parquet file.
+/// Returns true if a file starts like a Parquet file.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     place::read_start(path, MAGIC.len()).is_ok_and(|start| start[..] == MAGIC)
 }

@@ -103,7 +103,7 @@ impl Format for Parquet {
     }
 }
 
-/// Returns whether a list of sidecars contains the only one supported.
+/// Returns true if a list of sidecars contains the only one supported.
 fn has_croissant(list: &str) -> Result<bool> {
     if let Some(word) = list.split(',').map(str::trim).find(|word| ["card", "hf"].contains(word)) {
         let what = format!(

@@ -68,7 +68,7 @@ impl Leaf {
         self.descr.path().parts().first().map_or("", String::as_str)
     }
 
-    /// Returns whether it belongs to one of these fields.
+    /// Returns true if it belongs to one of these fields.
     pub(crate) fn is_in(&self, fields: &[String]) -> bool {
         fields.iter().any(|field| field == self.field())
     }
@@ -203,7 +203,7 @@ impl Node {
         members.iter().find(|(member, _)| **member == *name)?.1.as_leaf()
     }
 
-    /// Returns whether the first member of a struct is a column.
+    /// Returns true if the first member of a struct is a column.
     fn begins_with_leaf(&self) -> bool {
         matches!(&self.shape, Shape::Struct(members)
             if members.first().is_some_and(|(_, member)| member.as_leaf().is_some()))

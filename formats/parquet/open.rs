@@ -203,7 +203,7 @@ impl ParquetReader {
         }
     }
 
-    /// Returns whether a bytes column begins with an image, or with a broken one followed by
+    /// Returns true if a bytes column begins with an image, or with a broken one followed by
     /// images. If it begins with nulls, values of the whole dataset are sampled.
     fn begins_with_image(&self, at: usize) -> Result<bool> {
         let n_looks = self.facts.len.min(LOOKED_AT);
@@ -215,7 +215,7 @@ impl ParquetReader {
         Ok(self.are_images(at, indices)?.unwrap_or(false))
     }
 
-    /// Returns whether the first of these values of a column is an image, or nearly all are; `None`
+    /// Returns true if the first of these values of a column is an image, or nearly all are; `None`
     /// if there are none.
     fn are_images(&self, at: usize, indices: impl Iterator<Item = u64>) -> Result<Option<bool>> {
         let (mut n_images, mut n_others) = (0, 0);
@@ -279,7 +279,7 @@ impl ParquetReader {
     }
 }
 
-/// Returns whether the values of a field are in the rows of the index block.
+/// Returns true if the values of a field are in the rows of the index block.
 pub(crate) fn is_cell(kind: &Kind) -> bool {
     matches!(kind, Kind::Int | Kind::Float)
 }

@@ -130,7 +130,7 @@ pub(crate) fn unified(parts: &mut [Part]) -> Result<Vec<FieldSpec>> {
     Ok(fields)
 }
 
-/// Returns whether the fields are in another order than the columns of the file.
+/// Returns true if the fields are in another order than the columns of the file.
 pub(crate) fn is_reordered(columns: &[Column]) -> bool {
     !columns.iter().filter_map(Column::first_leaf).is_sorted()
 }

@@ -65,7 +65,7 @@ pub(crate) fn complete_file<R: Reader>(
     Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }
 
-/// Returns whether other processes of this same run may write the same shard: in a store, which has
+/// Returns true if other processes of this same run may write the same shard: in a store, which has
 /// no locks. All of them write the same bytes, so the output of one does not obstruct another, and
 /// none removes its description.
 pub(crate) fn is_shared(request: &Create<'_>) -> bool {
@@ -84,7 +84,7 @@ pub(crate) fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> R
     Ok(())
 }
 
-/// Returns whether a process of this same run wrote an object.
+/// Returns true if a process of this same run wrote an object.
 ///
 /// # Errors
 /// `Io`.

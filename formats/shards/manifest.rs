@@ -124,7 +124,7 @@ pub(crate) fn name_outside<'a>(mut names: impl Iterator<Item = &'a String>) -> O
     names.find(|name| !is_below(name))
 }
 
-/// Returns whether a name refers to a file below its folder.
+/// Returns true if a name refers to a file below its folder.
 pub(crate) fn is_below(name: &str) -> bool {
     !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

@@ -25,7 +25,7 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
         Ok(())
     }
 
-    /// Returns whether it belongs to the run with that fingerprint.
+    /// Returns true if it belongs to the run with that fingerprint.
     fn is_of(&self, fingerprint: [u8; 16]) -> bool {
         self.fingerprint() == fingerprint_hex(fingerprint)
     }
@@ -76,7 +76,7 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     Ok(Some(record))
 }
 
-/// Returns whether a file matches the record of that run, byte for byte. An object is recognised by
+/// Returns true if a file matches the record of that run, byte for byte. An object is recognised by
 /// its mark, and not read.
 pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: &str, fingerprint: &str) -> Result<bool> {
     if let Some(agrees) = is_object_of_run(path, Some(bytes), fingerprint)? {
@@ -89,7 +89,7 @@ pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: &str, fingerprint: &str
     }
 }
 
-/// Returns whether an error means that there is no such file.
+/// Returns true if an error means that there is no such file.
 pub(crate) fn is_missing(error: &Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))

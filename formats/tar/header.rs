@@ -11,7 +11,7 @@ const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz"),
 ];
 
-/// Returns whether a file with this start begins with a header, or should: headers of old programs
+/// Returns true if a file with this start begins with a header, or should: headers of old programs
 /// have no magic, and damaged ones no matching checksum.
 pub(crate) fn is_header(start: &[u8]) -> bool {
     let block = start.first_chunk::<BLOCK>();

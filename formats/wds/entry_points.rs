@@ -24,7 +24,7 @@ pub struct AddEntryPoints<'a> {
 }
 
 impl AddEntryPoints<'_> {
-    /// Returns whether the index of a shard already has these entry points.
+    /// Returns true if the index of a shard already has these entry points.
     ///
     /// # Errors
     /// `Usage` when it has entry points of another grid, unless they may be replaced.

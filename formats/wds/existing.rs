@@ -84,7 +84,7 @@ pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     holds_another(request.out)
 }
 
-/// Returns whether the manifest of a run of that fingerprint exists; refuses that of another run.
+/// Returns true if the manifest of a run of that fingerprint exists; refuses that of another run.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     match Manifest::read(out)? {
         Some(manifest) if manifest.fingerprint != fingerprint_hex(fingerprint) => {
@@ -118,7 +118,7 @@ fn any_exists(paths: &[PathBuf]) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns whether a dataset has any file of a shard, finished or not, or a manifest that would be
+/// Returns true if a dataset has any file of a shard, finished or not, or a manifest that would be
 /// removed with it.
 ///
 /// # Errors
@@ -131,7 +131,7 @@ pub(crate) fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
     any_exists(&paths)
 }
 
-/// Returns whether a dataset has a shard, finished or left by an interrupted run.
+/// Returns true if a dataset has a shard, finished or left by an interrupted run.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.

@@ -25,7 +25,7 @@ pub(crate) fn order(schema: &Schema) -> Vec<usize> {
     [images, others].concat()
 }
 
-/// Returns whether the field is stored in the rows of the index rather than as a region of the tar.
+/// Returns true if the field is stored in the rows of the index rather than as a region of the tar.
 pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }

@@ -76,12 +76,12 @@ impl Column {
         Self { names: vec![name.to_vec()], any_image }
     }
 
-    /// Returns whether the name is a known one. WebDataset lowers all names.
+    /// Returns true if the name is a known one. WebDataset lowers all names.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the name belongs to this field, unless it is a known name of another field.
+    /// Returns true if the name belongs to this field, unless it is a known name of another field.
     pub(crate) fn takes(&self, name: &[u8]) -> bool {
         let is_like = || {
             let stem = stem_of_image(name);
@@ -94,7 +94,7 @@ impl Column {
         self.names.first().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns whether the name may vary between samples.
+    /// Returns true if the name may vary between samples.
     pub(crate) fn is_open(&self) -> bool {
         self.any_image || self.names.len() > 1
     }

@@ -42,7 +42,7 @@ pub struct WdsReader {
 }
 
 impl WdsReader {
-    /// Returns whether a manifest lists the shards in order.
+    /// Returns true if a manifest lists the shards in order.
     #[must_use]
     pub fn has_manifest(&self) -> bool {
         self.manifest.is_some()
@@ -118,7 +118,7 @@ impl WdsReader {
         key
     }
 
-    /// Returns whether samples consist of images only and their containers may be their classes:
+    /// Returns true if samples consist of images only and their containers may be their classes:
     /// folders, or tars with different names.
     fn may_be_classes(&self) -> bool {
         let is_only = matches!(&self.facts.schema.fields[..], [field] if field.kind == Kind::Image);

@@ -37,7 +37,7 @@ impl Record {
         Self { fingerprint, version: VERSION, samples, bytes, shard_xxh3, skipped: Vec::new() }
     }
 
-    /// Returns whether the shard matches the record byte for byte, and its index is sound.
+    /// Returns true if the shard matches the record byte for byte, and its index is sound.
     pub(crate) fn agrees(&self, tar: &Path, with_index: bool) -> Result<bool> {
         let index = layout::index_path(tar);
         let is_marked = match with_index {

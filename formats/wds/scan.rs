@@ -136,7 +136,7 @@ impl Scanned {
         Ok(scanned)
     }
 
-    /// Returns whether a sample has these members. A shape never has duplicates.
+    /// Returns true if a sample has these members. A shape never has duplicates.
     fn has_shape(&self, number: u32, group: &Group<'_>) -> bool {
         self.shapes.get(number as usize).is_some_and(|shape| {
             shape.names.len() == group.entries.len()

@@ -214,7 +214,7 @@ fn in_backticks(text: &str) -> Vec<&str> {
     text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
 }
 
-/// Returns whether a name in backticks is a path of the repository.
+/// Returns true if a name in backticks is a path of the repository.
 fn is_path(name: &str) -> bool {
     const FOLDERS: [&str; 9] = [
         "benches/",

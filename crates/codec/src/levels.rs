@@ -21,7 +21,7 @@ pub struct Levels {
     pub n_bytes: u8,
 }
 
-/// Returns whether the header of an image says 16-bit gray.
+/// Returns true if the header of an image says 16-bit gray.
 #[must_use]
 pub fn is_gray16(image: &Encoded) -> bool {
     // Bits and colour type in the header of a PNG. A transparent level does not change the values.

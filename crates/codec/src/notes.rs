@@ -155,13 +155,13 @@ impl Notes {
         ),
     ];
 
-    /// Returns whether every note of `other` is in this set.
+    /// Returns true if every note of `other` is in this set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns whether there are no notes.
+    /// Returns true if there are no notes.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0

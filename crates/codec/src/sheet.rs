@@ -42,7 +42,7 @@ impl ContactSheet {
         self.columns
     }
 
-    /// Returns whether the picture would have more pixels than [`MAX_PIXELS`](Self::MAX_PIXELS).
+    /// Returns true if the picture would have more pixels than [`MAX_PIXELS`](Self::MAX_PIXELS).
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         let n_pixels = self.length(self.columns).saturating_mul(self.length(self.rows));

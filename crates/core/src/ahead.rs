@@ -23,7 +23,7 @@ impl Ahead {
         self.0.extend(other.0);
     }
 
-    /// Returns whether nothing was announced.
+    /// Returns true if nothing was announced.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.0.is_empty()

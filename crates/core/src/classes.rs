@@ -45,7 +45,7 @@ pub struct InnerClasses {
 }
 
 impl InnerClasses {
-    /// Returns whether these are classes of objects with names in their documents, so that the
+    /// Returns true if these are classes of objects with names in their documents, so that the
     /// numbers can be changed.
     #[must_use]
     pub fn is_in_each_document(&self) -> bool {

@@ -71,7 +71,7 @@ impl SourceFacts {
         self.fields.get(field).unwrap_or(PLAIN)
     }
 
-    /// Returns whether [`len`](Self::len) is only an upper bound: the number of samples becomes
+    /// Returns true if [`len`](Self::len) is only an upper bound: the number of samples becomes
     /// known by reading them in sequence.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -188,20 +188,20 @@ pub trait Format: Send + Sync {
     /// `Usage`, with the option.
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>>;
 
-    /// Returns whether `path` looks like this format. Reads a few bytes at most.
+    /// Returns true if `path` looks like this format. Reads a few bytes at most.
     fn detect(&self, path: &Path) -> bool;
 
-    /// Returns whether a text in place of a path is a recipe for a dataset without a file. Checks
+    /// Returns true if a text in place of a path is a recipe for a dataset without a file. Checks
     /// only the text.
     fn is_recipe(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Returns whether `path`, which need not exist, is a typical name for an output of this
+    /// Returns true if `path`, which need not exist, is a typical name for an output of this
     /// format.
     fn suits(&self, path: &Path) -> bool;
 
-    /// Returns whether an image with this header can be stored unchanged, byte for byte.
+    /// Returns true if an image with this header can be stored unchanged, byte for byte.
     fn holds(&self, header: &ImageHeader) -> bool;
 
     /// Returns the lossless codec for images that cannot be stored unchanged.
@@ -230,7 +230,7 @@ pub trait Format: Send + Sync {
         Err(Error::usage("format", what))
     }
 
-    /// Returns whether a dataset is a folder of shards.
+    /// Returns true if a dataset is a folder of shards.
     fn is_sharded(&self) -> bool {
         self.capabilities().layout == Layout::Shards
     }
@@ -293,7 +293,7 @@ pub trait Format: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Returns whether a run of that fingerprint has completed the dataset, from its manifest
+    /// Returns true if a run of that fingerprint has completed the dataset, from its manifest
     /// alone. The default has no manifest.
     ///
     /// # Errors

@@ -112,7 +112,7 @@ impl Ignored {
         kinds
     }
 
-    /// Returns whether nothing was ignored.
+    /// Returns true if nothing was ignored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         (self.others, self.hidden, self.links) == (0, 0, 0)

@@ -96,7 +96,7 @@ impl Color {
         }
     }
 
-    /// Returns whether there is an alpha channel.
+    /// Returns true if there is an alpha channel.
     #[must_use]
     pub fn has_alpha(self) -> bool {
         matches!(self, Self::GrayAlpha | Self::Rgba)

@@ -32,7 +32,7 @@ pub const CLASS_NAMES: &str = "category_name";
 /// A field of this name holds annotations, whatever its contents.
 pub const FIELD: &str = "objects";
 
-/// Returns whether a key is that of a list of object classes: `category`, `label` and `class`, in
+/// Returns true if a key is that of a list of object classes: `category`, `label` and `class`, in
 /// the singular or plural, or followed by `id`, `index` or `number`.
 ///
 /// ```

@@ -30,7 +30,7 @@ pub enum OptionKind {
 pub struct OptionValues(pub BTreeMap<String, String>);
 
 impl OptionValues {
-    /// Returns whether a flag is set.
+    /// Returns true if a flag is set.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.0.contains_key(name)

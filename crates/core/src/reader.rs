@@ -110,7 +110,7 @@ pub trait Reader: Source {
         Ok(())
     }
 
-    /// Returns whether every sample has its own checksums, so that
+    /// Returns true if every sample has its own checksums, so that
     /// [`verify_sample`](Self::verify_sample) detects a changed value.
     fn has_checksums(&self) -> bool {
         false

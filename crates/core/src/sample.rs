@@ -65,7 +65,7 @@ pub enum Value<I> {
 }
 
 impl<I> Value<I> {
-    /// Returns whether it is a number or a text.
+    /// Returns true if it is a number or a text.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::Int(_) | Self::Float(_) | Self::Text(_))

@@ -84,7 +84,7 @@ impl Write for Spelling<'_, '_> {
     }
 }
 
-/// Returns whether a character affects the text around it.
+/// Returns true if a character affects the text around it.
 fn is_unsafe(character: char) -> bool {
     let steers = matches!(
         character,

@@ -78,7 +78,7 @@ pub trait Source: Send + Sync {
         self.facts().len
     }
 
-    /// Returns whether there are no samples.
+    /// Returns true if there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

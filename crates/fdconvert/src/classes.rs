@@ -46,7 +46,7 @@ pub(crate) fn alike(schema: &Schema) -> impl Iterator<Item = Remark> + '_ {
     named.filter_map(alike_classes).map(Remark::from)
 }
 
-/// Returns whether a path leads to a text file, and not to anything that opens as a dataset.
+/// Returns true if a path leads to a text file, and not to anything that opens as a dataset.
 fn is_text(path: &Path) -> Result<bool> {
     let is_dataset = || fdconvert_reader::formats().iter().any(|format| format.detect(path));
     Ok(place::look_at(path)? == Kind::File && !is_dataset())

@@ -143,7 +143,7 @@ pub fn diff(
 }
 
 impl Differences {
-    /// Returns whether both datasets have the same keys and equal values in every common field. The
+    /// Returns true if both datasets have the same keys and equal values in every common field. The
     /// order of samples and fields that only one dataset has are ignored.
     #[must_use]
     pub fn is_same(&self) -> bool {

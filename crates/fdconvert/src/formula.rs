@@ -71,7 +71,7 @@ impl FormulaOutput {
         &self.out
     }
 
-    /// Returns whether the complete file of an earlier run exists.
+    /// Returns true if the complete file of an earlier run exists.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.there.is_some()

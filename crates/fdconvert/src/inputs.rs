@@ -108,7 +108,7 @@ impl Pack {
         Ok(())
     }
 
-    /// Returns whether this version has made the dataset at `out` with the same options.
+    /// Returns true if this version has made the dataset at `out` with the same options.
     fn may_have_made(&self, out: &Path, checked: &Checked) -> Result<bool> {
         let Checked { format, policy } = checked;
         if !format.detect(out) {
@@ -125,7 +125,7 @@ impl Pack {
         }))
     }
 
-    /// Returns whether samples of an [open](fdconvert_core::SourceFacts::is_open) source can be
+    /// Returns true if samples of an [open](fdconvert_core::SourceFacts::is_open) source can be
     /// packed as they arrive.
     /// This requires a format that writes the number of samples last, no selection, shuffle or
     /// split, and no `overwrite`. Otherwise they wait in a

@@ -138,6 +138,6 @@ pub mod plumbing {
     pub use fdconvert_pipeline::{PackJob, Part, threads};
     pub use fdconvert_storage::{
         left_files,
-        place::{left_out, stop_reading},
+        place::{left_out, stop_requests},
     };
 }

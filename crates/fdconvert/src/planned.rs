@@ -263,7 +263,7 @@ pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether planning may replace the file.
+/// Returns true if planning may replace the file.
 fn is_plan(path: &Path) -> Result<bool> {
     let is_file = place::look_at(path)? == Kind::File;
     let bytes = if is_file { Some(place::whole(path)?) } else { None };

@@ -39,7 +39,7 @@ impl Samples {
         &self.job
     }
 
-    /// Returns whether neither an option nor the extension of the output chose the format.
+    /// Returns true if neither an option nor the extension of the output chose the format.
     #[must_use]
     pub fn is_default_format(&self) -> bool {
         self.notes.is_default_format

@@ -231,13 +231,13 @@ impl Flip {
     /// All flips, in order.
     pub const ALL: [Self; 4] = [Self::Flip0, Self::Flip1, Self::Flip2, Self::Flip3];
 
-    /// Returns whether the canvas is turned top to bottom (its y axis points upwards).
+    /// Returns true if the canvas is turned top to bottom (its y axis points upwards).
     #[must_use]
     pub fn top_bottom(self) -> bool {
         matches!(self, Self::Flip0 | Self::Flip2)
     }
 
-    /// Returns whether it is turned left to right.
+    /// Returns true if it is turned left to right.
     #[must_use]
     pub fn left_right(self) -> bool {
         matches!(self, Self::Flip2 | Self::Flip3)

@@ -72,7 +72,7 @@ pub(crate) fn to_csv<const N: usize>(system: &System<N>) -> String {
     lines.collect()
 }
 
-/// Returns whether the first category of a folder, or that of a file, is three-dimensional. False
+/// Returns true if the first category of a folder, or that of a file, is three-dimensional. False
 /// for unreadable files: reading them later reports the error.
 pub(crate) fn is_of_space(path: &Path) -> bool {
     let first =

@@ -167,7 +167,7 @@ impl Formula {
         Ok(())
     }
 
-    /// Returns whether images are views of three-dimensional fractals.
+    /// Returns true if images are views of three-dimensional fractals.
     #[must_use]
     pub fn has_views(&self) -> bool {
         self.sampler == Sampler::MvFractaldbV1

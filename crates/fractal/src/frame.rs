@@ -109,13 +109,13 @@ impl Draw {
         Self::ALL.into_iter().find(|draw| draw.name() == name)
     }
 
-    /// Returns whether points become patches.
+    /// Returns true if points become patches.
     #[must_use]
     pub fn is_patch(self) -> bool {
         matches!(self, Self::PatchGray | Self::PatchColor)
     }
 
-    /// Returns whether points have hues.
+    /// Returns true if points have hues.
     #[must_use]
     pub fn is_color(self) -> bool {
         matches!(self, Self::PointColor | Self::PatchColor)

@@ -25,7 +25,7 @@ const PLANE_KEYS: [&str; 4] = ["draw", "flips", "min_fill", "pad"];
 const VIEW_KEYS: [&str; 2] = ["views", "turn"];
 
 impl Recipe {
-    /// Returns whether a source is a recipe rather than a path.
+    /// Returns true if a source is a recipe rather than a path.
     #[must_use]
     pub fn is_recipe(text: &str) -> bool {
         text.starts_with(SCHEME)
@@ -170,7 +170,7 @@ impl Recipe {
         self.classes.unwrap_or(self.family.default_classes())
     }
 
-    /// Returns whether it sets the size of images, instead of using the family's default.
+    /// Returns true if it sets the size of images, instead of using the family's default.
     #[must_use]
     pub fn says_size(&self) -> bool {
         self.says_size

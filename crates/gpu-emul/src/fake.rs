@@ -69,7 +69,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns whether nothing is alive, and nothing was used after being freed.
+    /// Returns true if nothing is alive, and nothing was used after being freed.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         *self == Self { calls: self.calls, launches: self.launches, ..Self::default() }

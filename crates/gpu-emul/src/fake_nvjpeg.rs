@@ -35,7 +35,7 @@ pub struct LibraryCounters {
 }
 
 impl LibraryCounters {
-    /// Returns whether nothing is alive, and nothing was misused.
+    /// Returns true if nothing is alive, and nothing was misused.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let Self { calls, together, alone, .. } = *self;

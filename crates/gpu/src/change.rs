@@ -43,7 +43,7 @@ const WARP: u32 = 0;
 const SHARPNESS: u32 = 4;
 
 impl ChangeLayout {
-    /// Returns whether it writes the other half of the memory, because it reads more than the pixel
+    /// Returns true if it writes the other half of the memory, because it reads more than the pixel
     /// that it makes.
     pub(crate) fn moves(&self) -> bool {
         matches!(self.kind, WARP | SHARPNESS)

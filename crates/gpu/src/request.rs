@@ -317,25 +317,25 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Returns whether bits were no code, or a run left its block.
+    /// Returns true if bits were no code, or a run left its block.
     #[must_use]
     pub fn bad_code(self) -> bool {
         self.flags & 1 != 0
     }
 
-    /// Returns whether a segment did not end where the next one starts.
+    /// Returns true if a segment did not end where the next one starts.
     #[must_use]
     pub fn bad_segment(self) -> bool {
         self.flags & 2 != 0
     }
 
-    /// Returns whether restart markers were missing, additional, or misplaced.
+    /// Returns true if restart markers were missing, additional, or misplaced.
     #[must_use]
     pub fn bad_restart(self) -> bool {
         self.flags & 4 != 0
     }
 
-    /// Returns whether the scan had another length than its entry points say.
+    /// Returns true if the scan had another length than its entry points say.
     #[must_use]
     pub fn bad_length(self) -> bool {
         self.flags & 8 != 0

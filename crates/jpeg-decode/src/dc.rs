@@ -33,7 +33,7 @@ impl Predictions {
     }
 
     /// Replaces the differences of the next blocks in scan order, given by their cells, by sums.
-    /// Returns whether the spill of all these blocks, where damaged data puts values, is empty.
+    /// Returns true if the spill of all these blocks, where damaged data puts values, is empty.
     pub(crate) fn add_up(&mut self, cell_of: &[u32], cells: &mut [Cell]) -> bool {
         let mut spilled = 0;
         let mut rest = cell_of;

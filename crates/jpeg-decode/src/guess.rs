@@ -220,7 +220,7 @@ fn meet(
     None
 }
 
-/// Returns whether no values are after the last block before a cell.
+/// Returns true if no values are after the last block before a cell.
 fn is_clean(window: &Window, cell: usize) -> bool {
     window.cells.get(cell).is_some_and(|cell| cell.spill == [0; 64])
 }

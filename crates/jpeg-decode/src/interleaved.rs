@@ -105,7 +105,7 @@ impl<'a> Stream<'a> {
         Self { stop_bit, ..self }
     }
 
-    /// Returns whether all codes of the blocks from a cell on were valid.
+    /// Returns true if all codes of the blocks from a cell on were valid.
     pub(crate) fn is_sound_from(&self, cell: usize) -> bool {
         self.failed <= cell as u64 * CELL
     }

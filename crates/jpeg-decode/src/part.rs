@@ -49,7 +49,7 @@ impl Part {
         })
     }
 
-    /// Returns whether only the averages of blocks are needed of the components.
+    /// Returns true if only the averages of blocks are needed of the components.
     pub(crate) fn takes_averages(&self, jpeg: &Jpeg, format: PixelFormat) -> bool {
         let mut needed = jpeg.components.iter().take(format.n_components(jpeg));
         needed.all(|it| Shape::new(jpeg, it, self.scale).side == 1)

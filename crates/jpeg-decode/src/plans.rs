@@ -66,7 +66,7 @@ impl Way for Averages {
     const PLAN_SHIFT: u32 = 5;
 }
 
-/// Returns whether the loaded bits suffice for the entries between two checks of a stream, and the
+/// Returns true if the loaded bits suffice for the entries between two checks of a stream, and the
 /// cells after its end for their values (see the module, Bounds).
 const fn is_sound<W: Way>(margin: u64) -> bool {
     W::MOST_BITS as usize * W::N_ENTRIES <= LOADED_BITS as usize

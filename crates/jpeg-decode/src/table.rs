@@ -73,13 +73,13 @@ impl Entry {
         self.advance() == END_OF_BLOCK
     }
 
-    /// Returns whether it holds the code and the value.
+    /// Returns true if it holds the code and the value.
     #[inline(always)]
     pub(crate) fn is_whole(self) -> bool {
         self.0 & NO_VALUE == 0
     }
 
-    /// Returns whether it holds at least the code.
+    /// Returns true if it holds at least the code.
     #[inline(always)]
     pub(crate) fn has_code(self) -> bool {
         self.total_bits() != 0

@@ -33,12 +33,12 @@ impl Method {
         }
     }
 
-    /// Returns whether a row of the image also depends on the second nearest row of the component.
+    /// Returns true if a row of the image also depends on the second nearest row of the component.
     pub(crate) fn looks_down(self) -> bool {
         matches!(self, Self::SmoothDown | Self::SmoothBoth)
     }
 
-    /// Returns whether a column of the image also depends on the second nearest column of the
+    /// Returns true if a column of the image also depends on the second nearest column of the
     /// component.
     pub(crate) fn looks_aside(self) -> bool {
         self.bias().is_some()

@@ -182,14 +182,14 @@ impl Code {
         self.0 >> 16 & 127
     }
 
-    /// Returns whether it ends the block.
+    /// Returns true if it ends the block.
     #[inline]
     #[must_use]
     pub fn ends_block(self) -> bool {
         self.advance() == WHOLE_BLOCK
     }
 
-    /// Returns whether the table has such a code.
+    /// Returns true if the table has such a code.
     #[inline]
     #[must_use]
     pub fn is_valid(self) -> bool {

@@ -100,7 +100,7 @@ fn mcus(
     per_component.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
 }
 
-/// Returns whether some of the blocks belong to the MCUs of the region.
+/// Returns true if some of the blocks belong to the MCUs of the region.
 fn touches(jpeg: &Jpeg, found: &Region, blocks: Range<u32>) -> bool {
     let (columns, rows) = (&found.mcu_columns, &found.mcu_rows);
     let (per_mcu, per_row) = (jpeg.blocks_per_mcu().max(1), jpeg.mcus_x.max(1));

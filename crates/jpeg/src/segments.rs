@@ -38,13 +38,13 @@ pub mod marker {
     const TEM: u8 = 0x01;
     const RST0: u8 = 0xD0;
 
-    /// Returns whether a marker has no length and no content.
+    /// Returns true if a marker has no length and no content.
     #[must_use]
     pub const fn stands_alone(marker: u8) -> bool {
         matches!(marker, TEM | RST0..=EOI)
     }
 
-    /// Returns whether a marker begins a frame header of any process.
+    /// Returns true if a marker begins a frame header of any process.
     #[must_use]
     pub const fn starts_frame(marker: u8) -> bool {
         // Two tables and a reserved code are in the same range.

@@ -143,19 +143,19 @@ impl Place {
         Self { at: START, n_turns: 0 }
     }
 
-    /// Returns whether it is the start of a block.
+    /// Returns true if it is the start of a block.
     #[inline(always)]
     pub(crate) fn is_start(&self) -> bool {
         self.at & HALF == 0 && (self.at & (HALF - 1) >= START || self.at.is_multiple_of(HALF))
     }
 
-    /// Returns whether a DC code comes next.
+    /// Returns true if a DC code comes next.
     #[inline(always)]
     fn is_dc(&self) -> bool {
         self.at & HALF == 0
     }
 
-    /// Returns whether the previous block has more values than places.
+    /// Returns true if the previous block has more values than places.
     fn is_too_far(&self) -> bool {
         (1..START).contains(&(self.at % HALF))
     }

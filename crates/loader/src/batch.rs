@@ -212,13 +212,13 @@ impl Batch {
         &self.samples
     }
 
-    /// Returns whether each row counts: rows that fill up a last batch or were skipped do not.
+    /// Returns true if each row counts: rows that fill up a last batch or were skipped do not.
     #[must_use]
     pub fn valid(&self) -> &[bool] {
         &self.valid
     }
 
-    /// Returns whether each row shows a substitute because its sample failed.
+    /// Returns true if each row shows a substitute because its sample failed.
     #[must_use]
     pub fn substituted(&self) -> &[bool] {
         &self.substituted
@@ -230,7 +230,7 @@ impl Batch {
         self.samples.len()
     }
 
-    /// Returns whether there are no rows: a rank may have no share of a short last batch.
+    /// Returns true if there are no rows: a rank may have no share of a short last batch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()

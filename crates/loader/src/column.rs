@@ -84,7 +84,7 @@ impl Column {
         }
     }
 
-    /// Returns whether there are no rows.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

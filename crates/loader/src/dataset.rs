@@ -220,7 +220,7 @@ impl Datasets {
         self.parts.last().map_or(0, |part| part.offset + part.reader.len())
     }
 
-    /// Returns whether there is no sample, which never happens.
+    /// Returns true if there is no sample, which never happens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -377,7 +377,7 @@ impl Datasets {
         Ok(Fetched { key, image, values, is_owned: false })
     }
 
-    /// Returns whether the images of a dataset are drawn, so that there is nothing to fetch.
+    /// Returns true if the images of a dataset are drawn, so that there is nothing to fetch.
     pub(crate) fn is_drawn(&self, dataset: u32) -> bool {
         self.parts.get(dataset as usize).is_some_and(|part| part.is_drawn)
     }

@@ -64,7 +64,7 @@ pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_millis(10 << tries.min(10))
 }
 
-/// Returns whether the same read may succeed later, as after errors of networks and busy disks.
+/// Returns true if the same read may succeed later, as after errors of networks and busy disks.
 /// Damage does not heal.
 pub(crate) fn may_pass(error: &Error) -> bool {
     /// Linux's "Input/output error" and "stale file handle", for which Rust has no kind.

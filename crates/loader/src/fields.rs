@@ -204,7 +204,7 @@ impl Fields {
         &self.roles
     }
 
-    /// Returns whether any field follows the image.
+    /// Returns true if any field follows the image.
     pub(crate) fn follow(&self) -> bool {
         self.roles.iter().any(|role| *role != Role::Value)
     }
@@ -233,7 +233,7 @@ impl Fields {
         self.label.and_then(|number| Some((number, self.specs.get(number)?)))
     }
 
-    /// Returns whether values are stored outside the tables of a dataset, next to the images:
+    /// Returns true if values are stored outside the tables of a dataset, next to the images:
     /// tables have separate checksums.
     pub(crate) fn lie_beside_images(&self) -> bool {
         self.specs.iter().any(|field| !matches!(field.kind, Kind::Int | Kind::Float))
@@ -376,7 +376,7 @@ pub(crate) fn listed(reader: &dyn Reader) -> String {
     listed.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether values of two kinds fit into one column: the meaning that readers give to an
+/// Returns true if values of two kinds fit into one column: the meaning that readers give to an
 /// array does not matter.
 fn is_same(one: &Kind, other: &Kind) -> bool {
     match (one, other) {

@@ -38,7 +38,7 @@ impl Failure {
     }
 }
 
-/// Returns whether the fault is in the sample itself, so that another read would find the same.
+/// Returns true if the fault is in the sample itself, so that another read would find the same.
 pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }

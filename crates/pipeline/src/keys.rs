@@ -86,7 +86,7 @@ impl KeyList {
         self.keys.len() as u64
     }
 
-    /// Returns whether the list is empty, which never happens.
+    /// Returns true if the list is empty, which never happens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

@@ -53,7 +53,7 @@ pub(crate) fn check_run(job: &PackJob) -> Result<()> {
     }
 }
 
-/// Returns whether the samples are known to have ended before this position.
+/// Returns true if the samples are known to have ended before this position.
 pub(crate) fn has_ended(job: &PackJob, position: u64) -> bool {
     job.source.end().is_some_and(|end| position >= end)
 }

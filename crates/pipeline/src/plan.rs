@@ -177,7 +177,7 @@ impl Plan {
         self.shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum()
     }
 
-    /// Returns whether the plan is empty.
+    /// Returns true if the plan is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -229,7 +229,7 @@ fn common(
     Ok(Common { codec, extension, distinct_stems, members, whole_images: Vec::new() })
 }
 
-/// Returns whether no two keys differ only in the extension of an image. Takes eight bytes per
+/// Returns true if no two keys differ only in the extension of an image. Takes eight bytes per
 /// sample; a collision of hashes only costs extensions that keys could have lost.
 fn has_distinct_stems(source: &dyn Source, plan: &Plan, n_samples: u64) -> bool {
     let positions = 0..n_samples;

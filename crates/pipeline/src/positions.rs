@@ -26,7 +26,7 @@ impl Positions {
         }
     }
 
-    /// Returns whether the set contains that position.
+    /// Returns true if the set contains that position.
     #[must_use]
     pub fn contains(&self, position: u64) -> bool {
         let at = usize::try_from(position / 64).unwrap_or(usize::MAX);
@@ -39,7 +39,7 @@ impl Positions {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Returns whether the set is empty.
+    /// Returns true if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)

@@ -25,7 +25,7 @@ impl<'a> Replacing<'a> {
         Ok(this)
     }
 
-    /// Returns whether finished shards count.
+    /// Returns true if finished shards count.
     pub(crate) fn resumes(&self) -> bool {
         self.before == Existing::Resumable
     }

@@ -42,7 +42,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns whether an earlier run had completed the output.
+    /// Returns true if an earlier run had completed the output.
     #[must_use]
     pub fn was_complete(&self) -> bool {
         self.resumed > 0 && self.resumed == self.samples + self.skipped.len() as u64

@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// Returns whether raw images are the larger and faster ones, as expected. Otherwise one form
+    /// Returns true if raw images are the larger and faster ones, as expected. Otherwise one form
     /// is better in both respects, or the two have exchanged roles.
     #[must_use]
     pub fn trades(&self) -> bool {
@@ -116,7 +116,7 @@ impl Model {
         self.lines().iter().fold(0.0, |seconds, line| line.at(share).max(seconds))
     }
 
-    /// Returns whether a share is faster by more than rounding, or as fast and smaller.
+    /// Returns true if a share is faster by more than rounding, or as fast and smaller.
     fn better(&self, share: f64, than: f64) -> bool {
         let (new, old) = (self.seconds(share), self.seconds(than));
         let same = (new - old).abs() <= 1e-12 * old;

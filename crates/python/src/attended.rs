@@ -75,7 +75,7 @@ pub(crate) fn interruptible<'a, T: Send>(
         while interrupt.is_none() && !py.detach(has_ended) {
             interrupt = py.check_signals().err();
         }
-        let _stopped = interrupt.is_some().then(fdconvert::plumbing::stop_reading);
+        let _stopped = interrupt.is_some().then(fdconvert::plumbing::stop_requests);
         let found = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
         match interrupt {
             Some(exception) => Err(exception),
@@ -110,7 +110,7 @@ impl Work {
         Ok(Self { meter, desk, worker, process, shown: None, looked })
     }
 
-    /// Returns whether this process is a fork of the one that began the work: it lacks the thread
+    /// Returns true if this process is a fork of the one that began the work: it lacks the thread
     /// of the work, and a missing thread may hold locks.
     pub(crate) fn is_foreign(&self) -> bool {
         self.process != process::id()
@@ -166,7 +166,7 @@ impl Work {
         let result = self.answer(py, progress, n_coming, fetch);
         let _stopped = result.is_err().then(|| {
             self.meter.cancel.cancel();
-            fdconvert::plumbing::stop_reading()
+            fdconvert::plumbing::stop_requests()
         });
         // After an exception its result is no longer needed.
         if let Err(panic) = py.detach(|| self.join()) {

@@ -28,7 +28,7 @@ impl Instructions {
         here.max().unwrap_or(Self::Portable)
     }
 
-    /// Returns whether this processor has them.
+    /// Returns true if this processor has them.
     #[must_use]
     pub fn are_here(self) -> bool {
         match self {

@@ -18,7 +18,7 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns whether the slices have their sizes, the rectangle is within the view, and both its
+    /// Returns true if the slices have their sizes, the rectangle is within the view, and both its
     /// sides change. Anything else is rare, or an error that `fast_image_resize` reports.
     #[cfg(target_arch = "x86_64")]
     fn is_for_loops(&self, size: (u32, u32), out: &[u8]) -> bool {

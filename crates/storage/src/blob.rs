@@ -48,7 +48,7 @@ impl Blob {
         }
     }
 
-    /// Returns whether there are no bytes.
+    /// Returns true if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

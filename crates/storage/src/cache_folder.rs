@@ -55,7 +55,7 @@ impl CacheFolder {
         is_whole.then(|| bytes.slice(HEADER_LEN..))
     }
 
-    /// Returns whether there is a copy of that name, complete or not.
+    /// Returns true if there is a copy of that name, complete or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.folder.join(name).is_file()

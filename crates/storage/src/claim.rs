@@ -80,13 +80,13 @@ impl Claim {
         Ok(Self { file, is_ours, record, fingerprint, found })
     }
 
-    /// Returns whether an interrupted run of the same fingerprint held the shard before.
+    /// Returns true if an interrupted run of the same fingerprint held the shard before.
     #[must_use]
     pub fn resumes(&self) -> bool {
         self.found == Found::Same
     }
 
-    /// Returns whether unfinished files of the shard are leftovers of a run of fdconvert.
+    /// Returns true if unfinished files of the shard are leftovers of a run of fdconvert.
     #[must_use]
     pub fn stands_for_leftovers(&self) -> bool {
         self.found != Found::Nothing

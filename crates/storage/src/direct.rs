@@ -115,7 +115,7 @@ impl DirectFile {
         self.len
     }
 
-    /// Returns whether the file was empty.
+    /// Returns true if the file was empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

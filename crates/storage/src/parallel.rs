@@ -44,7 +44,7 @@ pub fn open_all<T: Sync, R: Send>(
     opened.into_iter().map(|(_, made)| made).collect()
 }
 
-/// Returns whether `test` holds for any item of a dataset at `path`; tests run as in [`open_all`],
+/// Returns true if `test` holds for any item of a dataset at `path`; tests run as in [`open_all`],
 /// until one holds.
 pub fn any_of<T: Sync>(path: &Path, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
     let at_once = if is_url(path) { IN_FLIGHT } else { 1 };

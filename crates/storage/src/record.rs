@@ -22,7 +22,7 @@ pub fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
     [SEALED_START, &[b'0'; HASH_DIGITS], AFTER, MEMBER, fingerprint.as_bytes(), b"\""].concat()
 }
 
-/// Returns whether a claim or record belongs to that run, whatever its checksum says and whatever
+/// Returns true if a claim or record belongs to that run, whatever its checksum says and whatever
 /// damage follows its start.
 #[must_use]
 pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {

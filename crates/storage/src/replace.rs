@@ -40,7 +40,7 @@ pub fn write_partial(path: &Path, bytes: &[u8]) -> Result<Scratch> {
     Ok(scratch)
 }
 
-/// Returns whether the file contains nothing that would be lost: only a prefix of these bytes, in
+/// Returns true if the file contains nothing that would be lost: only a prefix of these bytes, in
 /// which some may be zeros, as after a power loss.
 fn is_begun(scratch: &Scratch, bytes: &[u8]) -> Result<bool> {
     let Some(wanted) = usize::try_from(scratch.existing()).ok().and_then(|len| bytes.get(..len))

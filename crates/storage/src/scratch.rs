@@ -34,7 +34,7 @@ pub fn partial_path(out: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns whether the unfinished form of `out` exists. Objects have none.
+/// Returns true if the unfinished form of `out` exists. Objects have none.
 ///
 /// # Errors
 /// `Io`.

@@ -100,7 +100,7 @@ impl ScratchDir {
         &self.path
     }
 
-    /// Returns whether files of an interrupted run of the same fingerprint may exist.
+    /// Returns true if files of an interrupted run of the same fingerprint may exist.
     #[must_use]
     pub fn resumed(&self) -> bool {
         self.resumed
@@ -126,7 +126,7 @@ impl ScratchDir {
         fs::remove_file(&mark).map_err(Error::io("remove", &mark))
     }
 
-    /// Returns whether a run of that fingerprint renamed the folder `out` and was stopped before it
+    /// Returns true if a run of that fingerprint renamed the folder `out` and was stopped before it
     /// removed the mark: the folder is complete, and still marked.
     ///
     /// # Errors
@@ -183,13 +183,13 @@ fn sync_files_below(folder: &Path) -> Result<()> {
     synced.map_err(Error::io("sync the folder", folder))
 }
 
-/// Returns whether it is an empty folder, and not a link to one.
+/// Returns true if it is an empty folder, and not a link to one.
 fn is_empty(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir())
         && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Returns whether it is a folder, and not a link to one, with fdconvert's mark. A folder with an
+/// Returns true if it is a folder, and not a link to one, with fdconvert's mark. A folder with an
 /// incomplete mark has no other files yet.
 fn is_marked(folder: &Path) -> bool {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());

@@ -33,7 +33,7 @@ impl Spool {
         self.len
     }
 
-    /// Returns whether nothing was added.
+    /// Returns true if nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -65,7 +65,7 @@ impl SourceStamp {
         Err(Error::usage("output", what).cure("to replace it", option::OVERWRITE.on()))
     }
 
-    /// Returns whether exactly these times are stored.
+    /// Returns true if exactly these times are stored.
     ///
     /// # Errors
     /// `Io`.
@@ -122,7 +122,7 @@ impl SourceStamp {
     }
 }
 
-/// Returns whether a line has other times of the same run.
+/// Returns true if a line has other times of the same run.
 fn differs(found: &[u8], line: &[u8], fingerprint: [u8; 16]) -> bool {
     let ours = format!("{START}{} ", fingerprint_hex(fingerprint));
     let is_whole = found.len() == line.len() && found.ends_with(b"\n");
@@ -138,7 +138,7 @@ fn written_since(path: &Path) -> Error {
     Error::usage("source", what).cure("to start again", option::OVERWRITE.on())
 }
 
-/// Returns whether it is a complete line, or the remains of one after a kill or a power loss.
+/// Returns true if it is a complete line, or the remains of one after a kill or a power loss.
 fn is_ours(found: &[u8]) -> bool {
     let start = START.as_bytes();
     let n = found.len().min(start.len());

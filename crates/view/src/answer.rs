@@ -124,7 +124,7 @@ impl Answer {
     }
 }
 
-/// Returns whether a tag is among those that a browser sent.
+/// Returns true if a tag is among those that a browser sent.
 pub(crate) fn is_among(has: &str, tag: &str) -> bool {
     has.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)
 }

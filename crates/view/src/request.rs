@@ -69,7 +69,7 @@ impl Asked {
         Err(Failure::asked_wrong(format!("`{name}={number}` is not within {least} to {most}")))
     }
 
-    /// Returns whether the second of two datasets is requested.
+    /// Returns true if the second of two datasets is requested.
     pub(crate) fn is_second(&self) -> Result<bool, Failure> {
         match self.one("set")? {
             None | Some("a") => Ok(false),

@@ -132,7 +132,7 @@ impl Photo {
     }
 }
 
-/// Returns whether one size is the other scaled and rounded to whole pixels.
+/// Returns true if one size is the other scaled and rounded to whole pixels.
 fn has_shape_of([width, height]: [u64; 2], [wide, high]: [u64; 2]) -> bool {
     let differs = |side: u64, of: u64, to: u64, other: u64| {
         (of as f64 * other as f64 / to as f64 - side as f64).abs()

@@ -49,7 +49,7 @@ pub(crate) enum Made {
 }
 
 impl Made {
-    /// Returns whether they contain places in the image.
+    /// Returns true if they contain places in the image.
     pub(crate) fn has_places(&self) -> bool {
         !matches!(self, Self::Captions(_))
     }

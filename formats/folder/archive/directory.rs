@@ -21,7 +21,7 @@ const MODE_FOLDER: u32 = 0o040_000;
 /// Old tools store the number of members modulo this, in 16 bits.
 const MAX_SHORT_COUNT: u64 = 1 << 16;
 
-/// Returns whether a path is that of a zip: by its name or its first bytes; in a store by its name
+/// Returns true if a path is that of a zip: by its name or its first bytes; in a store by its name
 /// alone, to save a request.
 pub(crate) fn looks_like_zip(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));

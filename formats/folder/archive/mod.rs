@@ -49,7 +49,7 @@ enum Stored {
     },
 }
 
-/// Returns whether a path is that of a zip or a tar. In a store only the name counts, and tars are
+/// Returns true if a path is that of a zip or a tar. In a store only the name counts, and tars are
 /// not supported.
 pub(crate) fn looks_like_one(path: &Path) -> bool {
     directory::looks_like_zip(path) || is_tar(path)

@@ -22,7 +22,7 @@ const PATHS: [&str; 17] = [
     "idcode",
 ];
 
-/// Returns whether file names in that column may be numbers.
+/// Returns true if file names in that column may be numbers.
 pub(super) fn is_id(name: &str) -> bool {
     matches!(plain(name).as_str(), "id" | "imageid" | "idcode")
 }

@@ -73,7 +73,7 @@ pub(crate) fn remove(out: &Path) -> Result<()> {
     if is_ours(&path)? { place::remove(&path) } else { Ok(()) }
 }
 
-/// Returns whether a file begins like the first block, in addition to having the name.
+/// Returns true if a file begins like the first block, in addition to having the name.
 fn is_ours(path: &Path) -> Result<bool> {
     match place::read_start(path, HEADER_MAGIC.len()) {
         Ok(start) => Ok(start == HEADER_MAGIC[..]),
@@ -82,7 +82,7 @@ fn is_ours(path: &Path) -> Result<bool> {
     }
 }
 
-/// Returns whether a file is the unfinished one of a killed run: it begins like a block, or has
+/// Returns true if a file is the unfinished one of a killed run: it begins like a block, or has
 /// only zeros, as after a power loss.
 fn is_left(partial: &Path) -> Result<bool> {
     // An object has no unfinished form, and anything but a file is refused when it is opened.

@@ -75,7 +75,7 @@ impl Case {
         Self { dataset, samples, wrong: Cell::new(0) }
     }
 
-    /// Returns whether verification finds anything. Also checks the samples that are served with
+    /// Returns true if verification finds anything. Also checks the samples that are served with
     /// checksums.
     fn notices(&self) -> bool {
         let look = AssertUnwindSafe(|| {

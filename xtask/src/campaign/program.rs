@@ -100,12 +100,12 @@ impl Ended {
         self.code == Some(0)
     }
 
-    /// Returns whether it was killed, as intended.
+    /// Returns true if it was killed, as intended.
     pub(super) fn killed(&self) -> bool {
         self.signal == Some(9)
     }
 
-    /// Returns whether it ended by a panic or an unintended signal.
+    /// Returns true if it ended by a panic or an unintended signal.
     pub(super) fn crashed(&self) -> bool {
         self.code.is_none_or(|code| code == 101 || code == 134)
     }

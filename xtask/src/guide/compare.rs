@@ -68,7 +68,7 @@ fn is_number(word: &str) -> bool {
     word.starts_with(|letter: char| letter.is_ascii_digit()) && word.chars().all(digits)
 }
 
-/// Returns whether the word is a unit of times or rates: `s`, `ms`, `MiB/s`, `samples/s`.
+/// Returns true if the word is a unit of times or rates: `s`, `ms`, `MiB/s`, `samples/s`.
 fn is_unit(word: &str) -> bool {
     let word = word.trim_end_matches([':', ',', ';', '.']);
     word == "s" || word == "ms" || word.ends_with("/s")

@@ -31,7 +31,7 @@ pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
     }
 }
 
-/// Returns whether a sequential JPEG stores its components in more than one scan.
+/// Returns true if a sequential JPEG stores its components in more than one scan.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn in_parts(jpeg: &[u8]) -> bool {
     let frame = segments(jpeg).find(|&(marker, _)| starts_frame(marker));

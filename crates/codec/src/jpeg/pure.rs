@@ -75,7 +75,7 @@ impl Decoder {
         Ok((Region { x: 0, y: 0, width: frame.width, height: frame.height }, 1))
     }
 
-    /// Returns whether the scan ends before its last pixels, and leaves the pixels in `out`. It does if
+    /// Returns true if the scan ends before its last pixels, and leaves the pixels in `out`. It does if
     /// other bytes after the data change the decoded pixels.
     fn is_short(&mut self, scan: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<bool, String> {
         let scan = scan.strip_suffix(&[0xff]).unwrap_or(scan);

@@ -132,14 +132,14 @@ fn finish(frame: &Frame, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns whether all pixels are complete despite a warning: libjpeg reports surplus bytes after the
+/// Returns true if all pixels are complete despite a warning: libjpeg reports surplus bytes after the
 /// last scan only then. Surplus bytes anywhere else mean that a
 /// decoder lost its place, and all other warnings mean missing data.
 fn harmless(warning: &str) -> bool {
     warning.ends_with("extraneous bytes before marker 0xd9")
 }
 
-/// Returns whether a warning is about data before the scans (an unknown JFIF version or Adobe
+/// Returns true if a warning is about data before the scans (an unknown JFIF version or Adobe
 /// transform), which affects no pixel. libjpeg continues and reports only the first warning,
 /// so that data may be missing all the same.
 fn hides_others(warning: &str) -> bool {

@@ -34,7 +34,7 @@ pub(super) fn minimal(orientation: u8) -> Vec<u8> {
     tiff
 }
 
-/// Returns whether the EXIF block has a GPS position, or a pointer to data that may hold one.
+/// Returns true if the EXIF block has a GPS position, or a pointer to data that may hold one.
 pub(super) fn has_position(tiff: &[u8]) -> bool {
     let (Ok(directories), Some(reader)) = (directories(tiff), Tiff::new(tiff)) else {
         return false;

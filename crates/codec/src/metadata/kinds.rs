@@ -75,13 +75,13 @@ impl Metadata {
     /// See [`MetadataKind::All`].
     pub const ALL: Self = Self(0b101_1111);
 
-    /// Returns whether it is empty.
+    /// Returns true if it is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
-    /// Returns whether any kind of `other` is in this set.
+    /// Returns true if any kind of `other` is in this set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -92,7 +92,7 @@ impl Metadata {
         if condition { self } else { Self::NONE }
     }
 
-    /// Returns whether data after the end of an image could contain some of these kinds.
+    /// Returns true if data after the end of an image could contain some of these kinds.
     pub(super) fn reach_behind_the_end(self) -> bool {
         self.contains(Self::EXIF | Self::GPS | Self::XMP | Self::IPTC | Self::OTHER)
     }

@@ -280,7 +280,7 @@ fn only_orientation(tiff: &[u8], turns: Turns, notes: &mut Notes) -> Verdict {
     if minimal == tiff { Verdict::Stays } else { Verdict::Becomes(minimal) }
 }
 
-/// Returns whether an XMP packet may contain a position: the names of such properties begin with
+/// Returns true if an XMP packet may contain a position: the names of such properties begin with
 /// `GPS`.
 fn names_position(packet: &[u8]) -> bool {
     packet.windows(3).any(|word| word == b"GPS")

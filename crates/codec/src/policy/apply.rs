@@ -116,7 +116,7 @@ impl Policy {
         self.size.map_or((width, height), |size| size.target(width, height))
     }
 
-    /// Returns whether the bytes of such an image can stay, if its size can.
+    /// Returns true if the bytes of such an image can stay, if its size can.
     pub(super) fn keeps(&self, header: &ImageHeader) -> bool {
         if self.must_decode(header.codec) {
             return false;
@@ -134,7 +134,7 @@ impl Policy {
         header.codec == codec && !turn && !(gray && self.gray == Gray::Expand)
     }
 
-    /// Returns whether images of this codec are re-encoded because the metadata to remove cannot be
+    /// Returns true if images of this codec are re-encoded because the metadata to remove cannot be
     /// cut out of their bytes.
     #[must_use]
     pub fn must_decode(&self, codec: Codec) -> bool {
@@ -209,7 +209,7 @@ impl Policy {
         Ok(Outcome { encoded, notes, nanos })
     }
 
-    /// Returns whether an image with bytes that could stay becomes a baseline JPEG.
+    /// Returns true if an image with bytes that could stay becomes a baseline JPEG.
     pub(super) fn rewrites(&self, header: &ImageHeader) -> bool {
         self.baseline && header.codec == Codec::Jpeg && header.progressive
     }

@@ -243,7 +243,7 @@ impl Policy {
         (bytes <= mixture.max_bytes).then_some(bytes)
     }
 
-    /// Returns whether the BMP of an image has one bit per pixel. For a stored image this holds
+    /// Returns true if the BMP of an image has one bit per pixel. For a stored image this holds
     /// only if it is such a BMP already; PNGs of one bit are decoded like any other.
     fn is_bilevel(&self, image: &Image, header: &ImageHeader) -> bool {
         let is_bilevel = match image {
@@ -256,7 +256,7 @@ impl Policy {
         is_bilevel && !self.resizes(header)
     }
 
-    /// Returns whether the encoded form of such an image is its bytes.
+    /// Returns true if the encoded form of such an image is its bytes.
     fn would_keep(&self, header: &ImageHeader, format: &dyn Format) -> bool {
         let changes = header.codec == Codec::Bmp || self.resizes(header) || self.rewrites(header);
         !changes && self.keeps(header) && format.holds(header)

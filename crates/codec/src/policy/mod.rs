@@ -249,7 +249,7 @@ impl Policy {
         }
     }
 
-    /// Returns whether this policy can write JPEGs.
+    /// Returns true if this policy can write JPEGs.
     #[must_use]
     pub fn writes_jpeg(&self) -> bool {
         match self.encode {

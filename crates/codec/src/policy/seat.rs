@@ -59,7 +59,7 @@ impl Policy {
         Err(Error::usage(option::ENCODE, what))
     }
 
-    /// Returns whether the image with this key must be stored as raw pixels.
+    /// Returns true if the image with this key must be stored as raw pixels.
     #[must_use]
     pub fn wants_raw(&self, key: &str) -> bool {
         match self.encode {

@@ -34,7 +34,7 @@ pub fn orientation(tiff: &[u8]) -> Option<u8> {
     None
 }
 
-/// Returns whether the bytes start with a TIFF header. An EXIF longer than one JPEG segment
+/// Returns true if the bytes start with a TIFF header. An EXIF longer than one JPEG segment
 /// continues in segments without one.
 #[must_use]
 pub fn starts_exif(bytes: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Returns whether decoding the image ignores frames: of a GIF, WebP or PNG with several. Stops at
+/// Returns true if decoding the image ignores frames: of a GIF, WebP or PNG with several. Stops at
 /// the second frame; a damaged file counts the frames that can be found.
 #[must_use]
 pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
@@ -18,7 +18,7 @@ pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     }
 }
 
-/// Returns whether a TIFF has further pages, or a JPEG further views, which decoding ignores.
+/// Returns true if a TIFF has further pages, or a JPEG further views, which decoding ignores.
 /// Overviews (copies of lower resolution) and masks do not count.
 #[must_use]
 pub fn has_pages(bytes: &[u8], codec: Codec) -> bool {

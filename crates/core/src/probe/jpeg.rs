@@ -102,7 +102,7 @@ pub(crate) fn not_decoded(bytes: &[u8], header: &ImageHeader) -> Option<String> 
     })
 }
 
-/// Returns whether the image data is complete, according to the markers.
+/// Returns true if the image data is complete, according to the markers.
 pub(crate) fn ending(bytes: &[u8]) -> Result<Ending, String> {
     scans::ending(bytes).unwrap_or_else(|| Ok(tail(bytes)))
 }

@@ -7,12 +7,12 @@ use fdconvert_jpeg::{
 
 const SIGNATURE: &[u8] = b"MPF\0";
 const ENTRY_BYTES: usize = 16;
-/// Bits of an entry's first number: the type of the picture, and the part of it that multi-frame
-/// types share.
+/// Bits of an entry's first number that are the type of the picture; those above the lower sixteen
+/// are the same for all multi-frame types.
 const TYPE: u32 = 0xff_ffff;
-const MULTI_FRAME: u32 = 0x02_0000;
+const MULTI_FRAME: u32 = 2;
 
-/// Returns whether a JPEG is followed by another view of its scene: a frame of a panorama or stereo
+/// Returns true if a JPEG is followed by another view of its scene: a frame of a panorama or stereo
 /// photo, or a picture of unknown type and the same size. Previews and gain maps do not count.
 pub(crate) fn has_views(bytes: &[u8]) -> bool {
     let mut segments = marker_segments(bytes).take_while(|segment| segment.marker != SOS);
@@ -32,7 +32,7 @@ pub(crate) fn has_views(bytes: &[u8]) -> bool {
         let view = || bytes.get(start.checked_add(number(8) as usize)?..);
         match number(0) & TYPE {
             0 => view().and_then(size).is_some_and(|other| Some(other) == size(bytes)),
-            kind => kind & MULTI_FRAME != 0,
+            kind => kind >> 16 == MULTI_FRAME,
         }
     })
 }
@@ -63,7 +63,13 @@ mod tests {
 
     #[test]
     fn previews_and_gain_maps_are_no_views() {
-        let cases = [(0x02_0002, 4, true), (0, 8, true), (0, 4, false), (0x01_0001, 8, false)];
+        let cases = [
+            (0x02_0002, 4, true),
+            (0, 8, true),
+            (0, 4, false),
+            (0x01_0001, 8, false),
+            (0x03_0000, 8, false),
+        ];
         for (kind, side, has) in cases {
             assert_eq!(has_views(&pair(kind, side)), has, "{kind:x} {side}");
         }

@@ -45,7 +45,7 @@ fn webp_exif(bytes: &[u8]) -> Option<&[u8]> {
     has_exif.then(|| webp_chunk(bytes, *b"EXIF"))?
 }
 
-/// Returns whether the pixels have alpha: by the flags of the extended and of the lossless form;
+/// Returns true if the pixels have alpha: by the flags of the extended and of the lossless form;
 /// lossy pixels alone have none (WebP Container Specification; lossless bitstream, section 3).
 fn webp_color(bytes: &[u8]) -> Color {
     const EXTENDED_ALPHA: u8 = 0x10;
@@ -60,7 +60,7 @@ fn webp_color(bytes: &[u8]) -> Color {
     if has_alpha == Some(false) { Color::Rgb } else { Color::Rgba }
 }
 
-/// Returns whether the pixels of a WebP are in the file: those of the image, or of the first frame.
+/// Returns true if the pixels of a WebP are in the file: those of the image, or of the first frame.
 pub(crate) fn webp_ending(bytes: &[u8]) -> Ending {
     let mut at = 12_usize;
     let is_whole = loop {

@@ -69,7 +69,7 @@ impl Frame {
         matches!(self.marker, 0xC2 | 0xCA)
     }
 
-    /// Returns whether it is a single scan of Huffman codes with all coefficients.
+    /// Returns true if it is a single scan of Huffman codes with all coefficients.
     fn is_usual(&self) -> bool {
         matches!(self.marker, 0xC0 | 0xC1) && self.n_missing() == 0
     }

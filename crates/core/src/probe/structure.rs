@@ -114,7 +114,7 @@ impl Defined {
         Ok(())
     }
 
-    /// Returns whether the single scan has all coefficients, in Huffman codes.
+    /// Returns true if the single scan has all coefficients, in Huffman codes.
     fn is_sequential(&self) -> bool {
         matches!(self.frame, Some(0xC0 | 0xC1))
     }

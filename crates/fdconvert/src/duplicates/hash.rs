@@ -223,7 +223,7 @@ const MAX_DIFFERENCE: f64 = 8.0;
 /// The same as a share of the standard deviation of its levels.
 const MAX_SHARE: f64 = 0.2;
 
-/// Returns whether two images have the same content, at any brightness.
+/// Returns true if two images have the same content, at any brightness.
 pub(super) fn is_same(a: &Levels, b: &Levels) -> bool {
     let (difference, share) = differences(a, b);
     difference <= MAX_DIFFERENCE && share <= MAX_SHARE

@@ -143,7 +143,7 @@ impl Buckets {
     }
 }
 
-/// Returns whether no earlier band finds the pair.
+/// Returns true if no earlier band finds the pair.
 fn is_new(differs: u64, band: u32, distance: u32) -> bool {
     (0..band).all(|earlier| {
         let n_bits = band_of(differs, earlier).count_ones();

@@ -119,7 +119,7 @@ impl Scan {
     }
 }
 
-/// Returns whether the checksums of images are recorded, by the first sample.
+/// Returns true if the checksums of images are recorded, by the first sample.
 pub(super) fn has_sums(reader: &dyn Reader) -> bool {
     let first = if reader.is_empty() { None } else { reader.image_extent(0).ok().flatten() };
     first.is_some_and(|extent| extent.xxh3.is_some())

@@ -166,7 +166,7 @@ pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     Ok(stats)
 }
 
-/// Returns whether an image has more than 8 bits per channel. For a PNG this requires only its
+/// Returns true if an image has more than 8 bits per channel. For a PNG this requires only its
 /// first bytes; JPEGs of more bits are not supported.
 fn is_over_8_bits(image: &Encoded) -> bool {
     const PNG_BITS: usize = 24;

@@ -116,7 +116,7 @@ impl TemporaryDataset {
         self.len
     }
 
-    /// Returns whether there are no samples.
+    /// Returns true if there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

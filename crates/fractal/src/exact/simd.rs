@@ -74,7 +74,7 @@ pub(super) trait Isa<const W: usize>: Copy {
     fn max(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     fn abs(self, a: Self::Vector) -> Self::Vector;
     fn floor(self, a: Self::Vector) -> Self::Vector;
-    /// Returns whether `a > b` in any lane.
+    /// Returns true if `a > b` in any lane.
     fn any_above(self, a: Self::Vector, b: Self::Vector) -> bool;
 
     #[inline(always)]

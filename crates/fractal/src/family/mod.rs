@@ -158,13 +158,13 @@ impl Family {
         })
     }
 
-    /// Returns whether images are drawn point by point, so that draws, samplers, weights and flips
+    /// Returns true if images are drawn point by point, so that draws, samplers, weights and flips
     /// apply.
     pub(crate) fn has_points(&self) -> bool {
         !matches!(self, Self::Lines { .. })
     }
 
-    /// Returns whether images are views of three-dimensional fractals.
+    /// Returns true if images are views of three-dimensional fractals.
     pub(crate) fn has_views(&self) -> bool {
         matches!(self, Self::Space(_) | Self::Csv { is_of_space: true, .. })
     }
@@ -192,7 +192,7 @@ impl Family {
         }
     }
 
-    /// Returns whether categories are read from files.
+    /// Returns true if categories are read from files.
     pub(crate) fn has_path(&self) -> bool {
         matches!(self, Self::Csv { .. })
     }

@@ -109,7 +109,7 @@ impl OnePFrac {
         Err(Error::usage("delta", what))
     }
 
-    /// Returns whether patches on the points of the system light enough pixels.
+    /// Returns true if patches on the points of the system light enough pixels.
     fn is_full(&self, system: &System, class: u32, attempt: u32, sampler: &ExactSampler) -> bool {
         let mut bitmaps = Vec::new();
         sampler.coverage(system, &[NO_WEIGHTS], &mut bitmaps, &mut ExactScratch::default());

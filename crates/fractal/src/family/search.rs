@@ -194,7 +194,7 @@ struct Canvas {
 }
 
 impl Canvas {
-    /// Returns whether the candidate lights at least `needed` pixels.
+    /// Returns true if the candidate lights at least `needed` pixels.
     fn fills(&mut self, candidate: &Candidate<6>, needed: usize, frame: Frame) -> bool {
         self.random.resize(POINTS, 0.0);
         candidate.random.clone().fill_f64(&mut self.random);

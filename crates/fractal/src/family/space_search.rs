@@ -120,7 +120,7 @@ impl SpaceSearch {
 }
 
 impl Candidate<12> {
-    /// Returns whether the points of its orbit exceed this variance along each axis.
+    /// Returns true if the points of its orbit exceed this variance along each axis.
     fn spreads(&self, least: f64) -> bool {
         let mut random = vec![0.0; POINTS as usize];
         self.random.clone().fill_f64(&mut random);

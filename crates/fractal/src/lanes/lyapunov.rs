@@ -28,7 +28,7 @@ const THRESHOLD: i64 = -148;
 /// Key of the stream that chooses the maps: the same for every system and every key.
 const STREAM: (u32, u32) = (0x6c79_6170, 0x756e_6f76);
 
-/// Returns whether the exponent is below -0.1. False if anything is not finite.
+/// Returns true if the exponent is below -0.1. False if anything is not finite.
 pub(super) fn contracts(table: &Table) -> bool {
     let hash = Hash::new(STREAM);
     let mut vectors = [[1.0, 0.5], [-0.5, 1.0], [1.0, -1.0], [0.25, 1.0]];

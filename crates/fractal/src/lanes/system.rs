@@ -18,7 +18,7 @@ impl LanesSystem {
         Self { table, exact_orbit }
     }
 
-    /// Returns whether its images are drawn as one orbit in double precision, which takes some ten
+    /// Returns true if its images are drawn as one orbit in double precision, which takes some ten
     /// times as long, because the system does not clearly contract. A property of the system alone.
     #[must_use]
     pub fn exact_orbit(&self) -> bool {

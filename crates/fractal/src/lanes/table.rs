@@ -43,7 +43,7 @@ impl Table {
         (random.min(word) & SLOT_MASK) as usize
     }
 
-    /// Returns whether all parameters are finite in single precision.
+    /// Returns true if all parameters are finite in single precision.
     pub(super) fn is_finite(&self) -> bool {
         self.narrow.as_flattened().iter().all(|parameter| parameter.is_finite())
     }

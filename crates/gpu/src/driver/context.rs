@@ -68,7 +68,7 @@ impl Gpu {
         &self.open.device
     }
 
-    /// Returns whether both are the same GPU and context, even if opened separately.
+    /// Returns true if both are the same GPU and context, even if opened separately.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         (self.open.number, self.open.context) == (other.open.number, other.open.context)
     }

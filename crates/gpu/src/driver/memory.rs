@@ -29,7 +29,7 @@ impl DeviceMemory {
         self.n_bytes
     }
 
-    /// Returns whether kernels on that GPU reach it.
+    /// Returns true if kernels on that GPU reach it.
     pub(crate) fn is_on(&self, gpu: &Gpu) -> bool {
         self.gpu.is_same(gpu)
     }

@@ -68,7 +68,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Returns whether the kernels run on it.
+    /// Returns true if the kernels run on it.
     #[must_use]
     pub fn is_supported(&self) -> bool {
         self.compute_capability >= (7, 5)

@@ -137,7 +137,7 @@ impl Session {
         Ok(answers)
     }
 
-    /// Returns whether the image may be decoded in a batch, or nvJPEG's error.
+    /// Returns true if the image may be decoded in a batch, or nvJPEG's error.
     fn look(&self, job: &Job<'_>) -> Result<bool, c_int> {
         let functions = &self.library.functions;
         let (mut width, mut height, mut is_unsupported) = (0, 0, 1);

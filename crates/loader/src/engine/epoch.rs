@@ -123,14 +123,14 @@ impl Epoch {
         self.is_needed(&sample).then_some((sample.place, rank, n_bytes))
     }
 
-    /// Returns whether a sample from another rank equals that of the dataset, as far as the dataset
+    /// Returns true if a sample from another rank equals that of the dataset, as far as the dataset
     /// can tell.
     pub(crate) fn is_as_stored(&self, place: Place, fetched: &Fetched) -> bool {
         let located = self.setup.groups.locate(&self.datasets, place);
         self.supply.store.is_as_stored(&self.datasets, located, fetched)
     }
 
-    /// Returns whether a sample has to be read or received, as far as is known now.
+    /// Returns true if a sample has to be read or received, as far as is known now.
     fn is_needed(&self, sample: &Chosen) -> bool {
         let is_here = self.cached(sample).is_some() || self.samples.is_kept(sample.place);
         !is_here && !self.is_quarantined(sample)
@@ -141,7 +141,7 @@ impl Epoch {
         self.setup.offload.as_ref()?.cached(sample.number)
     }
 
-    /// Returns whether a sample is drawn when its row is made, and never read.
+    /// Returns true if a sample is drawn when its row is made, and never read.
     pub(super) fn is_drawn(&self, sample: &Chosen) -> bool {
         self.datasets.is_drawn(sample.located.dataset)
     }
@@ -237,7 +237,7 @@ impl Epoch {
         self.setup.counters.sample(sample.place.stratum);
     }
 
-    /// Returns whether a sample must not be read.
+    /// Returns true if a sample must not be read.
     pub(super) fn is_quarantined(&self, sample: &Chosen) -> bool {
         self.setup.quarantine.as_ref().is_some_and(|it| it.holds(sample.number))
     }

@@ -132,7 +132,7 @@ impl Loader {
         self.setup.steps(0).map_or(0, |steps| steps.len())
     }
 
-    /// Returns whether an epoch has no batches.
+    /// Returns true if an epoch has no batches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -264,7 +264,7 @@ impl Loader {
         next
     }
 
-    /// Returns whether the next batch waits for a delivered one to be dropped, because the kept
+    /// Returns true if the next batch waits for a delivered one to be dropped, because the kept
     /// ones take all of [`Options::prefetch_bytes`].
     #[must_use]
     pub fn waits_for_memory(&self) -> bool {

@@ -61,7 +61,7 @@ impl Producer {
         n_kept(&self.token)
     }
 
-    /// Returns whether the next batch waits for one that the consumer keeps: `next_for` has let the
+    /// Returns true if the next batch waits for one that the consumer keeps: `next_for` has let the
     /// ring grow as far as its memory allows.
     pub(super) fn waits_for_memory(&self) -> bool {
         let running = self.running.as_ref().filter(|running| !running.is_foreign());

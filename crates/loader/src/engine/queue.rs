@@ -177,7 +177,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether no batch is in the making because the consumer has all buffers.
+    /// Returns true if no batch is in the making because the consumer has all buffers.
     pub(crate) fn is_starved(&self) -> bool {
         self.open.is_empty()
             && self.free.is_empty()
@@ -256,7 +256,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether every batch was delivered.
+    /// Returns true if every batch was delivered.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.cursor.is_none() && self.open.is_empty()
     }

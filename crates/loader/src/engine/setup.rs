@@ -99,7 +99,7 @@ impl Setup {
         Err(Error::usage("batch_size", what))
     }
 
-    /// Returns whether batches have integer labels.
+    /// Returns true if batches have integer labels.
     pub(crate) fn has_int_labels(&self) -> bool {
         self.options.label != Label::None && self.datasets.fields().label().is_none()
     }
@@ -192,7 +192,7 @@ impl Setup {
         self.steps(state.epoch)?.resume(self.fingerprint, state)
     }
 
-    /// Returns whether batches describe the placement of the image in each row.
+    /// Returns true if batches describe the placement of the image in each row.
     pub(crate) fn tells_geometry(&self) -> bool {
         self.options.geometry || self.datasets.fields().follow()
     }

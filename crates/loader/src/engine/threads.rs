@@ -64,7 +64,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Returns whether the threads belong to another process, from which this one was forked.
+    /// Returns true if the threads belong to another process, from which this one was forked.
     pub(super) fn is_foreign(&self) -> bool {
         self.shared.process != process::id()
     }

@@ -98,7 +98,7 @@ impl Board {
         Self { state, changed, n_ahead, max_bytes, process: process::id() }
     }
 
-    /// Returns whether the thread belongs to another process, from which this one was forked: the
+    /// Returns true if the thread belongs to another process, from which this one was forked: the
     /// thread may have held the lock.
     pub(crate) fn is_foreign(&self) -> bool {
         self.process != process::id()
@@ -165,7 +165,7 @@ impl Board {
         }
     }
 
-    /// Returns whether samples of moved rows are still requested.
+    /// Returns true if samples of moved rows are still requested.
     pub(crate) fn is_open(&self) -> bool {
         self.lock().ended.is_none()
     }
@@ -311,7 +311,7 @@ impl Session {
         Self { number, epoch, cursor, standing, n_asked: 0 }
     }
 
-    /// Returns whether there are steps without requests.
+    /// Returns true if there are steps without requests.
     pub(super) fn is_active(&self) -> bool {
         self.cursor.remaining() > 0
     }

@@ -72,7 +72,7 @@ impl Role {
     }
 }
 
-/// Returns whether a dataset has gray values of 16 bits in a field, by its first samples. An
+/// Returns true if a dataset has gray values of 16 bits in a field, by its first samples. An
 /// unreadable sample fails only when a row shows it.
 fn is_wide<'a>(name: &str, mut readers: impl Iterator<Item = &'a Arc<dyn Reader>>) -> bool {
     readers.any(|reader| {

@@ -124,7 +124,7 @@ impl Order {
         self.n_samples
     }
 
-    /// Returns whether the epoch has no samples.
+    /// Returns true if the epoch has no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n_samples == 0
@@ -156,7 +156,7 @@ impl Order {
         self.place(stratum, index)
     }
 
-    /// Returns whether any sample repeats in the epoch.
+    /// Returns true if any sample repeats in the epoch.
     pub(crate) fn repeats(&self) -> bool {
         let strata = self.draws.iter().map(Draws::stratum);
         strata.into_iter().any(|Stratum { len, count }| count > len)

@@ -156,7 +156,7 @@ impl Steps {
         self.end().div_ceil(self.batch())
     }
 
-    /// Returns whether the epoch has no steps.
+    /// Returns true if the epoch has no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -44,7 +44,7 @@ impl Copies {
         parse(self.0.get(name)?)
     }
 
-    /// Returns whether there is a copy, damaged or not.
+    /// Returns true if there is a copy, damaged or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.has(name)
     }

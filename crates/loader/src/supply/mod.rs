@@ -64,7 +64,7 @@ pub(crate) trait Cache: Send + Sync {
         None
     }
 
-    /// Returns whether [`own`](Self::own) need not read a sample.
+    /// Returns true if [`own`](Self::own) need not read a sample.
     fn has(&self, _place: Place) -> bool {
         false
     }
@@ -80,7 +80,7 @@ pub(crate) trait Samples: Send + Sync {
     /// Returns the sample at a position; `None` from the end of the epoch on.
     fn at(&self, position: u64) -> Option<Place>;
 
-    /// Returns whether a sample need not be read from storage, as far as is known now: others are
+    /// Returns true if a sample need not be read from storage, as far as is known now: others are
     /// read ahead.
     fn is_kept(&self, _place: Place) -> bool {
         false
@@ -153,7 +153,7 @@ impl Supply {
         self.cache.own(place, &Own { counters, read })
     }
 
-    /// Returns whether a sample for another rank need not be read.
+    /// Returns true if a sample for another rank need not be read.
     pub(crate) fn has(&self, place: Place) -> bool {
         self.cache.has(place)
     }

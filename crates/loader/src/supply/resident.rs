@@ -124,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// Returns whether a sample is kept; its copy may turn out to be damaged.
+    /// Returns true if a sample is kept; its copy may turn out to be damaged.
     fn has(&self, place: Place) -> bool {
         match (&self.kept, self.residents.home(place)) {
             (_, Home::Storage) | (Kept::Memory(_), Home::Elsewhere) => false,

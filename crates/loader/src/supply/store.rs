@@ -89,7 +89,7 @@ impl Store {
         self.files.cached_because()
     }
 
-    /// Returns whether a sample from another rank equals the stored one, by length and checksum, if
+    /// Returns true if a sample from another rank equals the stored one, by length and checksum, if
     /// the dataset knows them without reading.
     pub(crate) fn is_as_stored(
         &self,
@@ -171,7 +171,7 @@ fn check(fetched: &Fetched, extent: &Extent, bytes: &[u8]) -> Result<()> {
     Err(Error::sample(fetched.key.clone(), what))
 }
 
-/// Returns whether the images of a dataset are in a store.
+/// Returns true if the images of a dataset are in a store.
 fn is_away(reader: &dyn Reader) -> Result<bool> {
     let extent = sigbus::caught(|| reader.image_extent(0))?;
     Ok(extent.is_some_and(|extent| is_url(&extent.path)))

@@ -218,7 +218,7 @@ impl Plan {
         }
     }
 
-    /// Returns whether the resize would give each pixel back unchanged: the rectangle has the size
+    /// Returns true if the resize would give each pixel back unchanged: the rectangle has the size
     /// of the output and begins at a pixel.
     fn changes_nothing(&self, size: (u32, u32)) -> bool {
         let Rect { x, y, width, height } = self.rect;

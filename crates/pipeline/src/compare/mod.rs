@@ -71,7 +71,7 @@ impl<'a> Comparison<'a> {
         self
     }
 
-    /// Returns whether the datasets have no field in common.
+    /// Returns true if the datasets have no field in common.
     #[must_use]
     pub fn has_no_fields(&self) -> bool {
         self.pairs.is_empty()

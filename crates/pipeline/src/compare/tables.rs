@@ -3,7 +3,7 @@ use super::Comparison;
 use fdconvert_core::{Result, Value};
 
 impl Comparison<'_> {
-    /// Returns whether two samples are equal; `None` if they have to be read.
+    /// Returns true if two samples are equal; `None` if they have to be read.
     pub(super) fn compare_tables(&self, indices: [u64; 2]) -> Result<Option<bool>> {
         let Some(is_same_image) = self.image_in_tables(indices) else { return Ok(None) };
         if !is_same_image {
@@ -23,12 +23,12 @@ impl Comparison<'_> {
         }))
     }
 
-    /// Returns whether the tables have everything that is compared of a pair.
+    /// Returns true if the tables have everything that is compared of a pair.
     pub(super) fn is_in_tables(&self, indices: [u64; 2]) -> bool {
         self.image_in_tables(indices).is_some()
     }
 
-    /// Returns whether the images have the same recorded lengths and checksums; `None` if these are
+    /// Returns true if the images have the same recorded lengths and checksums; `None` if these are
     /// not recorded, or there is more than one image and a label.
     fn image_in_tables(&self, indices: [u64; 2]) -> Option<bool> {
         if !self.trusts_checksums {

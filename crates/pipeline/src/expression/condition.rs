@@ -133,7 +133,7 @@ impl<'a> Condition<'a> {
         (!is_missing.get()).then_some(holds)
     }
 
-    /// Returns whether the condition holds for a sample. If that requires a read, and `is_missing`
+    /// Returns true if the condition holds for a sample. If that requires a read, and `is_missing`
     /// is given, that is set, and the result has no meaning.
     fn look(&self, index: u64, is_missing: Option<&Cell<bool>>) -> Result<bool> {
         // Read at most once, for any of the names.

@@ -124,7 +124,7 @@ impl Expression {
         parsed.map(|root| Self { root }).map_err(|problem| problem.shown(text))
     }
 
-    /// Returns whether the expression holds for a sample with the names' values from `value`. Names
+    /// Returns true if the expression holds for a sample with the names' values from `value`. Names
     /// are looked up when needed: not after an `&&` with a false left side.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ use std::{
     sync::{Arc, atomic::AtomicUsize},
 };
 
-/// Returns whether an object's type has the buffer protocol: requesting a buffer raises an
+/// Returns true if an object's type has the buffer protocol: requesting a buffer raises an
 /// exception for a "no", which takes a fifth of the total time for a small tensor.
 pub(crate) fn lends_buffers(object: &Bound<'_, PyAny>) -> bool {
     // SAFETY: the object is alive while it is borrowed, and only its type is read.

@@ -119,7 +119,7 @@ impl BatchSource {
             }
             if let Err(exception) = py.check_signals() {
                 // Its threads may wait for a server that does not answer.
-                let _stopped = fdconvert::plumbing::stop_reading();
+                let _stopped = fdconvert::plumbing::stop_requests();
                 self.with(py, |loader| {
                     loader.stop();
                     Ok(())

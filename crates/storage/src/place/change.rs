@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// Returns whether anything has the name, even a broken link. For an object this always asks the
+/// Returns true if anything has the name, even a broken link. For an object this always asks the
 /// store, even if it was asked a moment ago.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ mod change;
 
 use crate::store;
 pub use crate::store::{
-    ReadingStopped, set_options as set_store_options, stop_reading, totals as store_totals,
+    RequestsStopped, set_options as set_store_options, stop_requests, totals as store_totals,
 };
 use bytes::Bytes;
 #[cfg(feature = "write")]
@@ -38,7 +38,7 @@ pub enum Kind {
     Other,
 }
 
-/// Returns whether a path is a URL. A folder with a name like one can be given with a leading `./`.
+/// Returns true if a path is a URL. A folder with a name like one can be given with a leading `./`.
 #[must_use]
 pub fn is_url(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -75,13 +75,13 @@ pub fn look_at(path: &Path) -> Result<Kind> {
     look(path)?.ok_or_else(|| Error::io("open", path)(missing()))
 }
 
-/// Returns whether a path leads to a file; false if that cannot be determined.
+/// Returns true if a path leads to a file; false if that cannot be determined.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
     matches!(look(path), Ok(Some(Kind::File)))
 }
 
-/// Returns whether a path leads to a folder; false if that cannot be determined.
+/// Returns true if a path leads to a folder; false if that cannot be determined.
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     matches!(look(path), Ok(Some(Kind::Folder)))
@@ -197,7 +197,7 @@ pub fn whole(path: &Path) -> Result<Bytes> {
     if is_url(path) { store::read(path, u64::MAX) } else { crate::map(path) }
 }
 
-/// Returns whether an object has the length `len`, if given, and the mark of the run of that
+/// Returns true if an object has the length `len`, if given, and the mark of the run of that
 /// fingerprint: then it is complete, because stores have no half-written objects, and has the bytes
 /// that this run writes. `None` for files, which have no marks.
 ///
@@ -212,7 +212,7 @@ pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Res
     })))
 }
 
-/// Returns whether something has the name that is not an object of the run of that fingerprint. A
+/// Returns true if something has the name that is not an object of the run of that fingerprint. A
 /// file always is foreign: a record or a claim decides whose it is.
 ///
 /// # Errors

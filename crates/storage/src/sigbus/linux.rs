@@ -286,12 +286,12 @@ fn populate_map(entry: &Entry, address: usize, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the file is shorter than when it was mapped.
+/// Returns true if the file is shorter than when it was mapped.
 fn is_cut(file: &MappedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(|now| is_same(&now, file) && now.len() < file.len)
 }
 
-/// Returns whether the handler is installed.
+/// Returns true if the handler is installed.
 fn is_on() -> bool {
     const UNKNOWN: u8 = 0;
     const ON: u8 = 1;

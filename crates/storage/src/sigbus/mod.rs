@@ -82,7 +82,7 @@ pub fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
     system::watched(work)
 }
 
-/// Returns whether any page was unreadable since the start of the process. If so, copy the bytes of
+/// Returns true if any page was unreadable since the start of the process. If so, copy the bytes of
 /// maps before long work.
 #[must_use]
 pub fn happened() -> bool {

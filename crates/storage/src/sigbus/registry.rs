@@ -95,7 +95,7 @@ impl Entry {
         }
     }
 
-    /// Returns whether the entry could be held.
+    /// Returns true if the entry could be held.
     fn hold(&self) -> bool {
         let one_more = |holders| (holders >= 0).then_some(holders + 1);
         self.holders.fetch_update(SeqCst, SeqCst, one_more).is_ok()

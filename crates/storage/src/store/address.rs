@@ -6,7 +6,7 @@ use url::Url;
 /// and bucket in Ceph, `$` starts the names of containers that Azure makes.
 const IN_NAMES: &str = "-_.:$";
 
-/// Returns whether a bucket or container in any store can have this name.
+/// Returns true if a bucket or container in any store can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     name.chars().all(|char| char.is_ascii_alphanumeric() || IN_NAMES.contains(char))
 }

@@ -178,8 +178,7 @@ fn connect(location: &Location) -> Result<Store> {
             }
             let url = builder.get_config_value(&AzureConfigKey::Endpoint);
             url.map_or(Ok(()), |url| check_endpoint(&url))?;
-            let store = Arc::new(builder.build().map_err(refused)?);
-            Ok(Store { store: store.clone(), pages: Some(store) })
+            Ok(Store::with_pages(builder.build().map_err(refused)?))
         }
         Base::Bucket { name, .. } => {
             let builder = s3(name);

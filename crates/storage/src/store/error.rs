@@ -146,14 +146,14 @@ fn to_io(scheme: Scheme, cause: Cause) -> io::Error {
     }
 }
 
-/// Returns whether the body of an answer, even of a refusal, was interrupted or invalid: then the
+/// Returns true if the body of an answer, even of a refusal, was interrupted or invalid: then the
 /// store's message is unknown. The client only repeats requests without an answer.
 pub(crate) fn is_broken_body(cause: &Cause) -> bool {
     use HttpErrorKind::{Decode, Interrupted, Unknown};
     kind(cause).is_some_and(|kind| matches!(kind, Decode | Interrupted | Unknown))
 }
 
-/// Returns whether a request was sent without getting an answer: it may have been executed.
+/// Returns true if a request was sent without getting an answer: it may have been executed.
 pub(crate) fn is_unanswered(cause: &Cause) -> bool {
     use HttpErrorKind::{Interrupted, Timeout, Unknown};
     kind(cause).is_some_and(|kind| matches!(kind, Interrupted | Timeout | Unknown))

@@ -105,12 +105,12 @@ impl Location {
         Ok(Self { path: path.to_owned(), scheme, base, key })
     }
 
-    /// Returns whether objects can be written there.
+    /// Returns true if objects can be written there.
     pub(crate) fn is_writable(&self) -> bool {
         !matches!(self.scheme, Scheme::Http | Scheme::Hf)
     }
 
-    /// Returns whether the store can list the objects below a key.
+    /// Returns true if the store can list the objects below a key.
     pub(crate) fn is_listed(&self) -> bool {
         self.scheme != Scheme::Http
     }

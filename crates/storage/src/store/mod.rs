@@ -43,7 +43,7 @@ pub(crate) use find::{list, list_below, look};
 pub(crate) use object::{Object, read, read_if_there, read_start};
 pub(crate) use odd::left_out;
 pub use options::set_options;
-pub use patience::{ReadingStopped, stop_reading};
+pub use patience::{RequestsStopped, stop_requests};
 pub(crate) use stat::stat;
 use std::path::Path;
 pub(crate) use unfinished::abort_unfinished;

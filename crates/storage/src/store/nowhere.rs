@@ -52,14 +52,14 @@ pub fn totals() -> StoreTotals {
     StoreTotals::default()
 }
 
-/// Nothing is read.
+/// There are no requests.
 #[derive(Debug)]
-#[must_use = "reading continues when this is dropped"]
-pub struct ReadingStopped(());
+#[must_use = "requests continue when this is dropped"]
+pub struct RequestsStopped(());
 
 /// Stops nothing.
-pub fn stop_reading() -> ReadingStopped {
-    ReadingStopped(())
+pub fn stop_requests() -> RequestsStopped {
+    RequestsStopped(())
 }
 
 /// Refuses all options.

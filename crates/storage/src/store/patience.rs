@@ -33,7 +33,7 @@ const SILENT: Duration = Duration::from_secs(2);
 /// Time for all requests that write, counted from the stop.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Number of callers that have stopped reading, and since when one has.
+/// Number of callers that have stopped requests, and since when one has.
 static STOPPED: LazyLock<watch::Sender<Option<(u32, Instant)>>> =
     LazyLock::new(|| watch::Sender::new(None));
 
@@ -43,17 +43,17 @@ static LAST_SILENT: Mutex<Option<(Base, Instant)>> = Mutex::new(None);
 /// While it lives, nothing is read from stores, and after five seconds nothing is written: current
 /// and future requests fail with `Cancelled`.
 #[derive(Debug)]
-#[must_use = "reading continues when this is dropped"]
-pub struct ReadingStopped(());
+#[must_use = "requests continue when this is dropped"]
+pub struct RequestsStopped(());
 
-/// Stops reading from stores in all threads of this process: for callers that join reading threads.
-/// Writing continues for five seconds, so that started uploads can be aborted properly.
-pub fn stop_reading() -> ReadingStopped {
+/// Stops the requests of all threads of this process: those that read at once, for callers that join
+/// reading threads; those that write after five seconds, so that started uploads can be aborted.
+pub fn stop_requests() -> RequestsStopped {
     STOPPED.send_modify(|stop| stop.get_or_insert_with(|| (0, Instant::now())).0 += 1);
-    ReadingStopped(())
+    RequestsStopped(())
 }
 
-impl Drop for ReadingStopped {
+impl Drop for RequestsStopped {
     fn drop(&mut self) {
         STOPPED.send_modify(|stop| {
             *stop = stop.filter(|&(n, _)| n > 1).map(|(n, since)| (n - 1, since));

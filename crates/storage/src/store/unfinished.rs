@@ -106,7 +106,7 @@ pub(crate) fn abort_unfinished(
     Ok(given_up)
 }
 
-/// Returns whether a key is that of the object, or of one below the folder.
+/// Returns true if a key is that of the object, or of one below the folder.
 fn is_below(key: &str, wanted: &str) -> bool {
     wanted.is_empty()
         || key.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

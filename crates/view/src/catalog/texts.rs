@@ -38,7 +38,7 @@ impl Texts {
         &self.texts
     }
 
-    /// Returns whether there are too many texts, or too long ones, so that numbers are invalid.
+    /// Returns true if there are too many texts, or too long ones, so that numbers are invalid.
     pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up
     }

@@ -88,7 +88,7 @@ impl Verdicts {
         self.failed.get(at) == Some(&0)
     }
 
-    /// Returns whether a sample is kept by all conditions except this one, if given.
+    /// Returns true if a sample is kept by all conditions except this one, if given.
     pub(crate) fn keeps_but(&self, at: usize, condition: Option<u16>) -> bool {
         match self.failed.get(at) {
             Some(0) => true,

@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Keys {
 }
 
 impl<'a> Annotation<'a> {
-    /// Returns whether it has a caption and no places; `None` if it has neither.
+    /// Returns true if it has a caption and no places; `None` if it has neither.
     pub(super) fn is_caption(&self) -> Option<bool> {
         let has_place = self.bbox.or(self.segmentation).or(self.keypoints).is_some();
         (has_place || self.caption.is_some()).then_some(!has_place)

@@ -191,7 +191,7 @@ fn rounded(pixels: f64) -> f64 {
     (pixels * PER_PIXEL).round() / PER_PIXEL
 }
 
-/// Returns whether the numbers of a polygon may be a box and keypoints with visibility, as in pose
+/// Returns true if the numbers of a polygon may be a box and keypoints with visibility, as in pose
 /// models: then every third number is 0, 1 or 2.
 fn may_be_keypoints(numbers: &[f64]) -> bool {
     let points = numbers.get(4..).unwrap_or_default().chunks(3);

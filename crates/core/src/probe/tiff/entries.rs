@@ -193,7 +193,7 @@ impl<'a> Numbers<'a> {
         self.file.bytes.len() / self.value_bytes
     }
 
-    /// Returns whether the sign bit of a value is set.
+    /// Returns true if the sign bit of a value is set.
     fn is_negative(&self, index: usize) -> bool {
         let sign = 8 * self.value_bytes - 1;
         self.get(index as u64).is_some_and(|value| value >> sign == 1)

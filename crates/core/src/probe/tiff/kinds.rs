@@ -40,7 +40,7 @@ impl TiffColors {
     }
 }
 
-/// Returns whether YCbCr is converted to RGB by the default rules: with the coefficients of CCIR
+/// Returns true if YCbCr is converted to RGB by the default rules: with the coefficients of CCIR
 /// 601, black at 0, white at 255, and neutral chroma at 128. JPEGs always are.
 pub(super) fn is_usual_ycbcr(directory: &Directory<'_>) -> Result<bool, String> {
     const CLOSE: f64 = 0.001;
@@ -77,7 +77,7 @@ impl Tiff<'_> {
         (colors.n_samples() <= self.samples).then_some(colors)
     }
 
-    /// Returns whether an alpha channel follows the colours.
+    /// Returns true if an alpha channel follows the colours.
     #[must_use]
     pub fn has_alpha(&self) -> bool {
         let colors = self.colors();
@@ -222,7 +222,7 @@ impl Tiff<'_> {
         })
     }
 
-    /// Returns whether YCbCr samples are in JPEGs, or in blocks of a supported form.
+    /// Returns true if YCbCr samples are in JPEGs, or in blocks of a supported form.
     fn is_plain_ycbcr(&self) -> bool {
         let is_jpeg = self.compression == JPEG;
         let is_block = self.predictor == 1 && matches!(self.subsampling(), (1 | 2 | 4, 1 | 2 | 4));

@@ -156,7 +156,7 @@ impl<'a> Tiff<'a> {
         Ok(tiff)
     }
 
-    /// Returns whether numbers are big endian.
+    /// Returns true if numbers are big endian.
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.directory.is_big_endian()
@@ -188,7 +188,7 @@ impl<'a> Tiff<'a> {
         (number(0).unwrap_or(2), number(1).unwrap_or(2))
     }
 
-    /// Returns whether fax lines are coded relative to the line above (`T4Options`).
+    /// Returns true if fax lines are coded relative to the line above (`T4Options`).
     #[must_use]
     pub fn is_fax_2d(&self) -> bool {
         self.fax_options & 1 == 1
@@ -270,7 +270,7 @@ impl<'a> Tiff<'a> {
         self.row_bytes().saturating_mul(u64::from(rows))
     }
 
-    /// Returns whether chroma samples are shared by several pixels, and stored in blocks with them.
+    /// Returns true if chroma samples are shared by several pixels, and stored in blocks with them.
     #[must_use]
     pub fn is_subsampled(&self) -> bool {
         self.photometric == Some(kinds::YCBCR)
@@ -297,7 +297,7 @@ impl<'a> Tiff<'a> {
         (0..n_chunks).try_for_each(|index| self.stored(index).map(|_| ()))
     }
 
-    /// Returns whether another image follows that is neither a reduced version of the first nor its
+    /// Returns true if another image follows that is neither a reduced version of the first nor its
     /// mask.
     pub(crate) fn has_pages(&self) -> bool {
         const SMALLER_OR_MASK: u64 = 0b101;
@@ -318,7 +318,7 @@ impl<'a> Tiff<'a> {
 }
 
 impl Tiff<'_> {
-    /// Returns whether ImageJ or tifffile declares a stack, in which only the first image may have a
+    /// Returns true if ImageJ or tifffile declares a stack, in which only the first image may have a
     /// directory.
     fn is_stack(&self) -> bool {
         let text = self.directory.text(tag::DESCRIPTION).unwrap_or_default();

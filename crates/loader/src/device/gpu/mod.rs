@@ -90,7 +90,7 @@ impl Device {
         self.offload.clone()
     }
 
-    /// Returns whether batches or the end of the epoch are in flight.
+    /// Returns true if batches or the end of the epoch are in flight.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty() || self.end.is_some()
     }
@@ -244,7 +244,7 @@ fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
     }
 }
 
-/// Returns whether the samples are the same in every epoch.
+/// Returns true if the samples are the same in every epoch.
 fn is_constant(datasets: &Datasets) -> Result<bool> {
     for reader in datasets.readers() {
         if reader.as_generated().map_or(Ok(None), |it| it.at_epoch(0))?.is_some() {

@@ -83,7 +83,7 @@ impl Offload {
         }
     }
 
-    /// Returns whether the GPU draws the images that it can.
+    /// Returns true if the GPU draws the images that it can.
     pub(crate) fn draws(&self) -> bool {
         self.decoder != DeviceDecoder::Cpu
     }
@@ -164,12 +164,12 @@ impl DeviceRows {
         self.rows.iter().map(|row| row.as_ref().map_or_else(nothing, DeviceRow::request)).collect()
     }
 
-    /// Returns whether the GPU makes a row.
+    /// Returns true if the GPU makes a row.
     pub(super) fn contains(&self, row: usize) -> bool {
         self.rows.get(row).is_some_and(Option::is_some)
     }
 
-    /// Returns whether the GPU draws a row.
+    /// Returns true if the GPU draws a row.
     pub(super) fn is_drawn(&self, row: usize) -> bool {
         let row = self.rows.get(row).and_then(Option::as_ref);
         row.is_some_and(|row| matches!(row.image, RowImage::Drawn(..)))

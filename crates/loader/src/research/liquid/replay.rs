@@ -91,7 +91,7 @@ impl Replay {
         self.epoch
     }
 
-    /// Returns whether a sample is in memory at the start of the epoch.
+    /// Returns true if a sample is in memory at the start of the epoch.
     pub(super) fn begins_with(&self, place: Place) -> bool {
         let regions = self.strata.get(place.stratum as usize);
         regions.is_some_and(|regions| regions.at_start.binary_search(&place.id).is_ok())
@@ -147,7 +147,7 @@ impl Regions {
     }
 }
 
-/// Returns whether the sample of a draw is kept: as many draws as there are slots, spread evenly.
+/// Returns true if the sample of a draw is kept: as many draws as there are slots, spread evenly.
 fn keeps(n_slots: u64, len: u64, index: u64) -> bool {
     let before = |index: u64| {
         let product = u128::from(n_slots) * u128::from(index);
