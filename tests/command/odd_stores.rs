@@ -136,7 +136,7 @@ fn servers_that_are_no_stores_are_told_with_a_cure() {
 #[test]
 fn a_server_without_tls_is_told_with_its_scheme() {
     let root = tempfile::tempdir().unwrap();
-    let silent = fdconvert_testkit::server::Server::start(root.path());
+    let silent = Server::start(root.path());
     for plain in [silent.url(), answering("400 Bad Request", String::new())] {
         let said = refused(&["inspect", &(plain.replacen("http", "https", 1) + "/x.beton")], &[]);
         assert!(said.contains("the server does not speak TLS; write http://"), "{said}");

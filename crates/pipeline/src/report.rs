@@ -27,7 +27,7 @@ pub struct Report {
     pub codecs: BTreeMap<Codec, u64>,
     /// Noteworthy events on images: name, explanation, count.
     pub notes: Vec<(&'static str, &'static str, u64)>,
-    /// Key of the first sample with an image of a kind that is not decoded, and why it is not.
+    /// Key of the first sample by name with an image of a kind that is not decoded, and why it is not.
     pub not_decoded: Option<(String, String)>,
     /// Images that could not be stored as they are: number, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),

@@ -42,8 +42,11 @@ impl Tally {
             self.entry_points.built += 1;
             self.entry_points.bytes += entry_points.len() as u64;
         }
-        if let Some(kind) = packed.not_decoded.as_ref().filter(|_| self.not_decoded.is_none()) {
-            self.not_decoded = Some((packed.sample.key.clone(), kind.clone()));
+        let key = &packed.sample.key;
+        if let Some(kind) = &packed.not_decoded
+            && self.not_decoded.as_ref().is_none_or(|(first, _)| key < first)
+        {
+            self.not_decoded = Some((key.clone(), kind.clone()));
         }
         for reason in &packed.made.refused {
             *self.entry_points.refused.entry(reason).or_default() += 1;
