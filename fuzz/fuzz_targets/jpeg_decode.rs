@@ -2,7 +2,7 @@
 //! vectors and several places at once, compared with portable code, which is the reference.
 #![no_main]
 use fdconvert_jpeg_decode::{
-    Decoder, Error, Header, Instructions, Options, PixelFormat, Region, Scale,
+    Decoder, Entropy, Error, Header, Instructions, Options, PixelFormat, Region, Scale,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -24,8 +24,11 @@ fuzz_target!(|data: &[u8]| {
     let (x, width) = span(x, width, scale.reduced(header.width));
     let (y, height) = span(y, height, scale.reduced(header.height));
     let region = (how & 8 != 0).then_some(Region { x, y, width, height });
-    let n_places = usize::from(places % 9);
-    let options = Options { entry_points: None, n_places, format, scale, region };
+    let entropy = Some(match usize::from(places % 11) {
+        lanes @ 9.. => Entropy::Lanes(lanes - 8),
+        streams => Entropy::Streams(streams),
+    });
+    let options = Options { entry_points: None, entropy, format, scale, region };
     if header.n_bytes(&Options { region: None, ..options }) > MAX_BYTES {
         return;
     }

@@ -9,7 +9,7 @@
 mod turbo;
 
 use fdconvert_jpeg::{parse, stored_entry_points};
-use fdconvert_jpeg_decode::{Decoder, Header, Instructions, Options, Region, Scale};
+use fdconvert_jpeg_decode::{Decoder, Entropy, Header, Instructions, Options, Region, Scale};
 use fdconvert_testkit::{
     fixtures::Random,
     workload::{files_below, resized_crop},
@@ -83,20 +83,30 @@ fn measure(folder: &str, images: &[Image], shrink: u32, repeats: usize) {
             assert!(turbo.decode_part(&image.bytes, shrink, part, 3, out));
         }),
     ));
-    for instructions in Instructions::ALL {
-        for (with_index, n_places) in
-            [(true, 5), (true, 3), (true, 1), (false, 5), (false, 4), (false, 3), (false, 1)]
+    let kinds = [1, 3, 5, 6].map(Entropy::Streams).into_iter().chain([1, 2].map(Entropy::Lanes));
+    for (instructions, entropy) in Instructions::ALL
+        .into_iter()
+        .flat_map(|instructions| kinds.clone().map(move |entropy| (instructions, entropy)))
+    {
+        let is_lanes = matches!(entropy, Entropy::Lanes(_));
+        if instructions == Instructions::Portable && entropy != Entropy::Streams(1)
+            || instructions == Instructions::Avx2 && is_lanes
         {
+            continue;
+        }
+        for with_index in [true, false] {
             let Some(mut decoder) = Decoder::with(instructions) else { continue };
-            if instructions == Instructions::Portable && n_places > 1 {
-                continue;
-            }
-            let name = format!("{instructions:?}, {n_places} places, index: {with_index}");
+            let name = format!("{instructions:?}, {entropy:?}, index: {with_index}");
             let decode = move |image: &Image, out: &mut [u8]| {
                 let entry_points = with_index.then_some(&image.entry_points[..]);
                 let Image { scale, region, .. } = *image;
-                let options =
-                    Options { entry_points, n_places, scale, region, ..Options::default() };
+                let options = Options {
+                    entry_points,
+                    entropy: Some(entropy),
+                    scale,
+                    region,
+                    ..Options::default()
+                };
                 decoder.decode(&image.bytes, &options, out).unwrap();
             };
             ways.push((name, Box::new(decode)));
@@ -106,7 +116,9 @@ fn measure(folder: &str, images: &[Image], shrink: u32, repeats: usize) {
         ways.push(("zune-jpeg".into(), Box::new(zune)));
     }
     if let Ok(only) = std::env::var("ONLY") {
-        ways.retain(|(name, _)| name.starts_with("libjpeg") || name.contains(&only));
+        ways.retain(|(name, _)| {
+            name.starts_with("libjpeg") || only.split('|').any(|only| name.contains(only))
+        });
     }
     let mut least = vec![vec![Duration::MAX; images.len()]; ways.len()];
     for _ in 0..repeats {

@@ -1,4 +1,4 @@
-use crate::window::Cell;
+use crate::window::Cells;
 use fdconvert_jpeg::Jpeg;
 
 /// The sums of the DC differences so far, by component (T.81, F.2.2.1). Sums beyond 16 bits wrap
@@ -32,11 +32,12 @@ impl Predictions {
         Self { components, sums, interval, left, slot }
     }
 
-    /// Replaces the differences of the next blocks in scan order, given by their cells, by sums.
-    /// Returns true if the spill of all these blocks, where damaged data puts values, is empty.
-    pub(crate) fn add_up(&mut self, cell_of: &[u32], cells: &mut [Cell]) -> bool {
+    /// Replaces the differences of the next blocks in scan order, given by their half cells, by
+    /// sums. Returns true if the spill of all these blocks, where damaged data puts values, is
+    /// empty.
+    pub(crate) fn add_up(&mut self, half_of: &[u32], cells: &mut Cells) -> bool {
         let mut spilled = 0;
-        let mut rest = cell_of;
+        let mut rest = half_of;
         while !rest.is_empty() {
             if self.slot == 0 && self.left == 0 {
                 self.sums = [0; 4];
@@ -50,13 +51,17 @@ impl Predictions {
                 self.slot = 0;
                 self.left -= 1;
             }
-            for (cell, component) in mcu.iter().zip(components) {
-                let Some(cell) = cells.get_mut(*cell as usize) else { continue };
-                let spill = cell.spill.first_chunk::<MAX_SPILL>().unwrap_or(&[0; MAX_SPILL]);
-                spilled |= spill.iter().fold(0, |all, value| all | value);
+            for (half, component) in mcu.iter().zip(components) {
+                if cells.has_spills
+                    && let Some(spill) = cells.half(*half ^ 1)
+                {
+                    let spill = spill.first_chunk::<MAX_SPILL>().unwrap_or(&[0; MAX_SPILL]);
+                    spilled |= spill.iter().fold(0, |all, value| all | value);
+                }
+                let Some(values) = cells.half_mut(*half) else { continue };
                 let sum = &mut self.sums[usize::from(component & 3)];
-                *sum = sum.wrapping_add(cell.values[0]);
-                cell.values[0] = *sum;
+                *sum = sum.wrapping_add(values[0]);
+                values[0] = *sum;
             }
         }
         spilled == 0

@@ -1,37 +1,42 @@
 #[cfg(target_arch = "x86_64")]
-use crate::guess::Guesses;
 use crate::{
-    Damage, Error, Header, Instructions, Options, PixelFormat, Unsupported,
-    dc::Predictions,
+    Damage, choice,
+    guess::Guesses,
+    lanes::{self, Lanes},
+    tasks::Interleaved,
+};
+use crate::{
+    Error, Header, Instructions, Options, PixelFormat, Unsupported,
     entropy::{self, Scan},
     instructions::Loops,
-    options::check_supported,
+    options::{Entropy, check_supported},
     part::Part,
-    plane::{Memory, Plane},
-    rows::{self, Row, Scratch},
-    runs::{Runs, Start},
+    renderer::{Renderer, Work},
+    runs::Runs,
     table::Tables,
-    window::{self, Cell, Window},
+    window::Window,
 };
-use fdconvert_jpeg::{Color, EntryPoints, Jpeg, Unstuffed, parse_unstuffed};
+use fdconvert_jpeg::{Color, EntryPoints, Unstuffed, parse_unstuffed};
 use std::ops::Range;
 
 /// Approximate number of blocks of a window: their coefficients and samples fit the second-level
 /// cache.
 const WINDOW_BLOCKS: usize = 1200;
+/// The same for lanes, whose blocks take half the room. More keep more of the lanes in use.
+#[cfg(target_arch = "x86_64")]
+const LANES_WINDOW_BLOCKS: usize = 4800;
 
 /// Decodes baseline JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and tables between
 /// images; an error leaves it usable.
 #[derive(Debug)]
 pub struct Decoder {
     instructions: Instructions,
-    loops: Loops,
     #[cfg(target_arch = "x86_64")]
-    interleaved: Option<crate::tasks::Interleaved>,
+    streams: Option<Interleaved>,
+    #[cfg(target_arch = "x86_64")]
+    lanes: Option<Lanes>,
     data: Unstuffed,
-    window: Window,
-    planes: Vec<Memory>,
-    scratch: Scratch,
+    renderer: Renderer,
 }
 
 impl Default for Decoder {
@@ -57,13 +62,12 @@ impl Decoder {
     fn of(instructions: Instructions, loops: Loops) -> Self {
         Self {
             instructions,
-            loops,
             #[cfg(target_arch = "x86_64")]
-            interleaved: loops.avx2().map(crate::tasks::Interleaved::new),
+            streams: loops.avx2().map(Interleaved::new),
+            #[cfg(target_arch = "x86_64")]
+            lanes: loops.avx512().map(Lanes::new),
             data: Unstuffed::default(),
-            window: Window::default(),
-            planes: Vec::new(),
-            scratch: Scratch::default(),
+            renderer: Renderer::new(loops),
         }
     }
 
@@ -145,163 +149,90 @@ impl Decoder {
             None => None,
             Some(stored) => Some(EntryPoints::from_bytes(stored, &jpeg)?),
         };
-        let block = part.first_block(&jpeg);
-        let runs = || match &entry_points {
-            None => Ok(Runs::of_restarts(&jpeg, data, block)),
-            Some(it) => Runs::of_entry_points(&jpeg, data, it, block),
-        };
+        let (jpeg, part, entry_points) = (&jpeg, &part, entry_points.as_ref());
         let format = options.format;
-        // Without entry points and restarts the scan is a single run, in which starts can only be
-        // guessed.
-        let guess = entry_points.is_none() && jpeg.n_restarts() == 0;
-        let mut work = |decoder: &mut Self, interleaved: bool| {
-            let (start, mut runs) = runs()?;
-            let averages = interleaved && part.takes_averages(&jpeg, format);
-            let part = &part;
-            let work = Work { jpeg: &jpeg, data, part, start, format, guess, averages };
-            match interleaved {
-                true => decoder.decode_interleaved(&work, &mut runs, options.n_places, out),
-                false => decoder.decode_portable(&work, &mut runs, options.n_places, out),
-            }
-        };
+        let averages = part.takes_averages(jpeg, format);
+        let work = Work { jpeg, data, entry_points, part, format, averages };
         #[cfg(target_arch = "x86_64")]
-        if self.loops.avx2().is_some() {
-            match work(self, true) {
+        if self.streams.is_some() {
+            let decoded = match options.entropy.or_else(|| self.faster(&work)) {
+                Some(entropy) => self.decode_vectors(&work, entropy, out),
+                None => choice::try_both(|entropy| self.decode_vectors(&work, entropy, out)),
+            };
+            match decoded {
                 // The portable code finds the exact fault.
-                Err(Error::Damaged { .. }) => self.window.clear(),
+                Err(Error::Damaged { .. }) => self.renderer.clear(),
                 decoded => return decoded.map(|()| header),
             }
         }
-        let decoded = work(self, false);
+        let n_places = options.entropy.unwrap_or(Entropy::STREAMS).n_streams();
+        let decoded = self.decode_portable(&work, n_places, out);
         if decoded.is_err() {
-            self.window.clear();
+            self.renderer.clear();
         }
         decoded.map(|()| header)
     }
 
+    /// Returns the faster kind of entropy decoding, if that is known.
     #[cfg(target_arch = "x86_64")]
-    fn decode_interleaved(
+    fn faster(&self, work: &Work<'_>) -> Option<Entropy> {
+        let lanes_pay =
+            self.lanes.is_some() && !work.averages && work.n_runs() >= lanes::LEAST_RUNS;
+        if lanes_pay { choice::fastest_entropy() } else { Some(Entropy::STREAMS) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn decode_vectors(
         &mut self,
         work: &Work<'_>,
-        runs: &mut Runs,
-        n_places: usize,
+        entropy: Entropy,
         out: &mut [u8],
     ) -> Result<(), Error> {
         let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
-        // Taken: it is lost after a panic.
-        let interleaved = self.interleaved.take();
-        let again = || self.loops.avx2().map(crate::tasks::Interleaved::new);
-        let Some(mut interleaved) = interleaved.or_else(again) else { return Err(damaged) };
+        let (start, mut runs) = work.runs()?;
         let Work { jpeg, data, .. } = *work;
-        let mut guesses = Guesses::new();
-        let decoded = match interleaved.prepare(jpeg, data, work.averages) {
-            None => Err(damaged),
-            Some(()) => self.each_window(work, out, |blocks, window| {
-                let decoded = match work.guess {
-                    true => {
-                        let until = work.part.end_block(jpeg);
-                        guesses.decode(&mut interleaved, jpeg, data, until, n_places, window)
-                    }
-                    false => interleaved.decode(data, runs, blocks, n_places, window),
-                };
+        if let Entropy::Lanes(n_groups) = entropy
+            && !work.averages
+            && let Some(lanes) = &mut self.lanes
+            && lanes.prepare(jpeg).is_some()
+        {
+            let decode = |blocks: &Range<u32>, window: &mut Window| {
+                let decoded = lanes.decode(data, &mut runs, blocks, n_groups, window);
                 decoded.ok_or(damaged.clone())
-            }),
-        };
-        self.interleaved = Some(interleaved);
-        decoded
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn decode_interleaved(
-        &mut self,
-        work: &Work<'_>,
-        runs: &mut Runs,
-        n_places: usize,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        self.decode_portable(work, runs, n_places, out)
+            };
+            return self.renderer.render(work, start, LANES_WINDOW_BLOCKS, out, decode);
+        }
+        let Some(streams) = &mut self.streams else { return Err(damaged) };
+        streams.prepare(jpeg, data, work.averages).ok_or(damaged.clone())?;
+        let n_streams = entropy.n_streams();
+        if work.is_single_run() {
+            let (mut guesses, until) = (Guesses::new(), work.part.end_block(jpeg));
+            return self.renderer.render(work, start, WINDOW_BLOCKS, out, |_, window| {
+                let decoded = guesses.decode(streams, jpeg, data, until, n_streams, window);
+                decoded.ok_or(damaged.clone())
+            });
+        }
+        self.renderer.render(work, start, WINDOW_BLOCKS, out, |blocks, window| {
+            let decoded = streams.decode(data, &mut runs, blocks, n_streams, window);
+            decoded.ok_or(damaged.clone())
+        })
     }
 
     fn decode_portable(
         &mut self,
         work: &Work<'_>,
-        runs: &mut Runs,
         n_places: usize,
         out: &mut [u8],
     ) -> Result<(), Error> {
+        let work = &Work { averages: false, ..*work };
+        let (start, mut runs) = work.runs()?;
         let tables = Tables::new(work.jpeg);
         let scan = Scan::new(work.jpeg, work.data, &tables);
         let decode = entropy_of(n_places);
-        self.each_window(work, out, |blocks, window| decode(&scan, runs, blocks, window))
+        let decode =
+            |blocks: &Range<u32>, window: &mut Window| decode(&scan, &mut runs, blocks, window);
+        self.renderer.render(work, start, WINDOW_BLOCKS, out, decode)
     }
-
-    /// Makes pixels window by window: a few rows of MCUs, with coefficients that fit the
-    /// second-level cache. `decode` fills a window with the coefficients of some blocks.
-    fn each_window(
-        &mut self,
-        work: &Work<'_>,
-        out: &mut [u8],
-        mut decode: impl FnMut(&Range<u32>, &mut Window) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let Work { jpeg, part, start, .. } = *work;
-        let row_blocks = ((jpeg.mcus_x * jpeg.blocks_per_mcu()) as usize).max(1);
-        let window_mcus = (WINDOW_BLOCKS / row_blocks).max(1);
-        let mut image = Image::new(work, self);
-        let mut mcu_y = part.mcus_y.start;
-        // Blocks before the first row, from the place where decoding could start.
-        let mut n_lead = part.first_block(jpeg).saturating_sub(start.block) as usize;
-        let mut from = start.block;
-        // Taken, so that a panic cannot leave cells that become pixels of the next image.
-        let mut window = std::mem::take(&mut self.window);
-        window.cell_of.clear();
-        let mut decoded = Ok(());
-        while mcu_y < part.mcus_y.end {
-            let behind = (mcu_y + window_mcus).min(part.mcus_y.end);
-            let blocks = from..(behind * row_blocks) as u32;
-            from = blocks.end;
-            decoded = decode(&blocks, &mut window);
-            if decoded.is_err() {
-                break;
-            }
-            let Window { cells, cell_of } = &mut window;
-            let (lead, rest) = cell_of.split_at(n_lead.min(cell_of.len()));
-            let mut is_sound = image.predictions.add_up(lead, cells);
-            window::clear(lead, cells);
-            n_lead -= lead.len();
-            let mut n_taken = lead.len();
-            for row in rest.chunks_exact(row_blocks).take(part.mcus_y.end - mcu_y) {
-                is_sound &= image.samples(self.loops, row, cells);
-                image.pixels(self.loops, mcu_y, &mut self.scratch, out);
-                mcu_y += 1;
-                n_taken += row_blocks;
-            }
-            window.take(n_taken);
-            if !is_sound {
-                let (block, bit) = (blocks.start, 0);
-                decoded = Err(Error::Damaged { block, bit, what: Damage::TooManyValues });
-                break;
-            }
-        }
-        // Blocks after the last row.
-        let Window { cells, cell_of } = &mut window;
-        window::clear(cell_of, cells);
-        self.window = window;
-        self.planes = image.planes.into_iter().map(Plane::into_memory).collect();
-        decoded
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Work<'a> {
-    jpeg: &'a Jpeg,
-    data: &'a Unstuffed,
-    part: &'a Part,
-    start: Start,
-    format: PixelFormat,
-    /// True to guess the positions of the blocks of a run.
-    guess: bool,
-    /// True to read only the averages of blocks.
-    averages: bool,
 }
 
 type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;
@@ -317,79 +248,5 @@ pub(crate) fn entropy_of(n_places: usize) -> DecodeWindow {
         6 => entropy::decode::<6>,
         7 => entropy::decode::<7>,
         _ => entropy::decode::<8>,
-    }
-}
-
-/// An image being decoded.
-struct Image<'a> {
-    jpeg: &'a Jpeg,
-    part: &'a Part,
-    format: PixelFormat,
-    averages: bool,
-    predictions: Predictions,
-    planes: Vec<Plane>,
-    y: usize,
-}
-
-impl<'a> Image<'a> {
-    fn new(work: &Work<'a>, memory: &mut Decoder) -> Self {
-        let Work { jpeg, part, format, start, averages, .. } = *work;
-        let mut memories = std::mem::take(&mut memory.planes).into_iter();
-        let planes = (0..format.n_components(jpeg)).filter_map(|component| {
-            Plane::new(jpeg, component, part, memories.next().unwrap_or_default())
-        });
-        let planes = planes.collect();
-        memory.scratch.reach(part.mcus_x.len() * part.mcu_size.0);
-        let predictions = Predictions::new(jpeg, start.block, start.dc);
-        Self { jpeg, part, format, averages, predictions, planes, y: part.y.start }
-    }
-
-    /// Fills the planes with the next row of MCUs from these cells, and clears the cells. Returns
-    /// whether the blocks are sound.
-    fn samples(&mut self, loops: Loops, cell_of: &[u32], cells: &mut [Cell]) -> bool {
-        let is_sound = self.predictions.add_up(cell_of, cells);
-        for plane in &mut self.planes {
-            match self.averages {
-                true => plane.fill_averages(self.jpeg, cell_of, cells),
-                false => plane.fill(loops, self.jpeg, cell_of, cells),
-            }
-        }
-        if self.averages {
-            window::clear_averages(cell_of, cells);
-            return is_sound;
-        }
-        let n_slots = self.jpeg.slots.len();
-        let Range { start, end } = self.part.mcus_x;
-        if self.planes.len() < self.jpeg.components.len() {
-            window::clear(cell_of, cells);
-        } else {
-            window::clear(cell_of.get(..start * n_slots).unwrap_or_default(), cells);
-            window::clear(cell_of.get(end * n_slots..).unwrap_or_default(), cells);
-        }
-        is_sound
-    }
-
-    /// Writes the rows of pixels that the planes allow: the last one of a row of MCUs waits for the
-    /// next one if it depends on the row below.
-    fn pixels(&mut self, loops: Loops, mcu_y: usize, scratch: &mut Scratch, out: &mut [u8]) {
-        let Part { x, y, mcus_x, mcus_y, mcu_size, .. } = self.part;
-        let waits = self.planes.iter().any(|plane| plane.method().looks_down());
-        let until = match mcu_y + 1 == mcus_y.end {
-            true => y.end,
-            false => ((mcu_y + 1) * mcu_size.1 - usize::from(waits)).min(y.end),
-        };
-        let left = mcus_x.start * mcu_size.0;
-        let columns = x.start - left..x.end - left;
-        let rows = out.chunks_mut((x.len() * self.format.n_channels()).max(1));
-        for (y, out) in (self.y..until).zip(rows.skip(self.y - y.start)) {
-            let row = Row { y, x: columns.clone(), mcu_y };
-            match self.format {
-                PixelFormat::Rgb => {
-                    rows::rgb(loops, self.jpeg.color, &self.planes, &row, scratch, out);
-                }
-                PixelFormat::Luma => rows::luma(&self.planes, &row, scratch, out),
-            }
-        }
-        self.y = self.y.max(until);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn decode<const K: usize>(
     blocks: &Range<u32>,
     window: &mut Window,
 ) -> Result<(), Error> {
-    window.in_order(blocks.len());
+    window.in_order(0, blocks.len());
     let mut start = || runs.next_before(blocks.end).and_then(|run| Place::new(scan, run));
     let mut places: [Option<Place<'_>>; K] = std::array::from_fn(|_| start());
     let mut n_busy = places.iter().flatten().count();

@@ -21,7 +21,7 @@ use crate::{
     interleaved::{MAX_STREAMS, Marks, Stream, finish, finish_block, run},
     plans::{Mark, SLACK},
     tasks::Interleaved,
-    window::{Window, wipe},
+    window::Window,
 };
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::cmp::Ordering;
@@ -97,7 +97,7 @@ impl Guesses {
             run(by.proof, &mut by.plans, window, &mut stream, &mut []);
         }
         self.bit = finish(by.proof, &mut by.plans, window, &mut stream[0])?;
-        window.cell_of.extend(cell as u32..cell as u32 + n_blocks);
+        window.add_cells(cell..cell + n_blocks as usize);
         self.block += n_blocks;
         Some(())
     }
@@ -175,21 +175,20 @@ impl Guesses {
             if !is_start || !stream.is_sound_from(from) || !is_clean(window, behind) {
                 return None;
             }
-            window.cell_of.extend(from as u32..behind as u32);
+            window.add_cells(from..behind);
             self.block = self.block.checked_add(behind.checked_sub(from)? as u32)?;
             self.bit = stream.bit();
             let (Some(start), Some(met)) = (next, met) else {
                 self.n_missed += u32::from(next.is_some());
                 // The blocks of the others may not be those of the scan.
                 for (start, stream) in starts.iter().skip(number + 1).zip(guessed) {
-                    let touched = *start..(stream.cell().0 + 1).min(window.cells.len());
-                    wipe(window.cells.get_mut(touched).unwrap_or_default());
+                    window.cells.wipe(*start..stream.cell().0 + 1);
                 }
                 return Some(());
             };
             self.n_met += 1;
-            wipe(window.cells.get_mut(*start..met)?);
-            window.cells.get_mut(met)?.spill = [0; 64];
+            window.cells.wipe(*start..met);
+            *window.cells.spill_mut(met)? = [0; 64];
             from = met;
         }
         Some(())
@@ -221,8 +220,8 @@ fn meet(
 }
 
 /// Returns true if no values are after the last block before a cell.
-fn is_clean(window: &Window, cell: usize) -> bool {
-    window.cells.get(cell).is_some_and(|cell| cell.spill == [0; 64])
+fn is_clean(window: &mut Window, cell: usize) -> bool {
+    window.cells.spill_mut(cell).is_some_and(|spill| *spill == [0; 64])
 }
 
 /// The path of a stream, by its marks.

@@ -5,7 +5,7 @@
 //! For the coefficients of an encoder all variants give the same bits. Absurd ones differ by where
 //! a variant wraps around and where it saturates. To make these equal too, sums before a
 //! multiplication wrap around in 16 bits here, and both passes saturate to 16 bits.
-use crate::{Block, window::Cell};
+use crate::{Block, window::Cells};
 
 /// Storage order of the 64 values of a block, as places in natural order (T.81, figure A.6).
 pub(crate) const ZIGZAG: [u8; 64] = [
@@ -43,7 +43,7 @@ pub(crate) type Factors = [i16; 64];
 /// Transforms adjacent blocks, and clears their cells. The samples go to the first 8 rows of `out`,
 /// `stride` bytes apart.
 pub(crate) fn block_row(
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
@@ -56,20 +56,20 @@ pub(crate) fn block_row(
 
 /// Transforms blocks from a column on, into separate rows.
 pub(crate) fn blocks(
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     lines: &mut [&mut [u8]; 8],
     x: usize,
 ) {
-    for (cell, x) in row.iter().zip((x..).step_by(8)) {
-        let Some(cell) = cells.get_mut(*cell as usize) else { return };
-        for (line, samples) in lines.iter_mut().zip(block(&cell.values, factors)) {
+    for (half, x) in row.iter().zip((x..).step_by(8)) {
+        let Some(values) = cells.half_mut(*half) else { return };
+        for (line, samples) in lines.iter_mut().zip(block(values, factors)) {
             if let Some(line) = line.get_mut(x..).and_then(|line| line.first_chunk_mut()) {
                 *line = samples;
             }
         }
-        cell.values = [0; 64];
+        *values = [0; 64];
     }
 }
 

@@ -62,6 +62,14 @@ impl Loops {
             Self::Avx2(avx2) | Self::Avx512(avx2, _) => Some(avx2),
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn avx512(self) -> Option<Avx512> {
+        match self {
+            Self::Portable | Self::Avx2(_) => None,
+            Self::Avx512(_, avx512) => Some(avx512),
+        }
+    }
 }
 
 /// Proof of AVX2, BMI1 and BMI2.
@@ -79,7 +87,7 @@ impl Avx2 {
     }
 }
 
-/// Proof of AVX-512 F, BW and VL.
+/// Proof of AVX-512 F, BW and VL, and of BMI2.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512(());
@@ -89,7 +97,8 @@ impl Avx512 {
     fn detect() -> Option<Self> {
         let all = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi2");
         all.then_some(Self(()))
     }
 }

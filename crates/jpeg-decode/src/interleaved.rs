@@ -162,8 +162,8 @@ pub(crate) fn finish(
     let at = Bases::new(plans, window, std::slice::from_ref(stream));
     // SAFETY: as above.
     unsafe { finish_one(plans.aim, at, stream, stream.end) }
-    let behind = window.cells.get((stream.end / CELL) as usize)?;
-    let is_sound = behind.spill == [0; 64] && stream.failed == 0;
+    let spill = window.cells.spill_mut((stream.end / CELL) as usize)?;
+    let is_sound = *spill == [0; 64] && stream.failed == 0;
     is_sound.then(|| stream.bit())
 }
 
@@ -211,7 +211,7 @@ impl Bases {
             // After its end no code is taken.
             assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.stop <= stream.end);
         }
-        window.reach(n_cells);
+        window.cells.reach(n_cells);
         plans.reach(n_cells);
         assert!(plans.plans.len() >= plans.aim.n_plans() * n_cells);
         assert!(plans.entries.len() == plans.codes.len() << plans.aim.index_bits());

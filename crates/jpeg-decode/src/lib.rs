@@ -8,11 +8,15 @@
 //!
 //! Codes without lengths must be read one after the other, so that a processor mostly waits. The
 //! [entry points](fdconvert_jpeg::EntryPoints) stored in datasets, or restart markers, give the
-//! starts of more blocks; without these, streams start anywhere and soon resynchronise. Up to eight
-//! such places are decoded in turns in one thread, and one works while another waits. Each run of
-//! blocks must end exactly where the next one starts, so wrong entry points cannot change a pixel
-//! of a whole image. The first run of a region starts at a stored place with stored DC predictions,
-//! which their owner checks by a checksum.
+//! starts of more blocks; without these, streams start anywhere and soon resynchronise. Several
+//! such places are decoded at once in one thread, by one of two kinds of [`Entropy`] decoding:
+//! _streams_ take codes in turns, so that one works while another waits; _lanes_ of vectors take a
+//! code of 32 places each at a time. The pixels are the same; which one is faster depends on how
+//! fast the processor gathers, and is [measured](fastest_entropy).
+//!
+//! Each run of blocks must end exactly where the next one starts, so wrong entry points cannot
+//! change a pixel of a whole image. The first run of a region starts at a stored place with stored
+//! DC predictions, which their owner checks by a checksum.
 //!
 //! ```no_run
 //! use fdconvert_jpeg_decode::{Decoder, Header, Options};
@@ -31,6 +35,7 @@
 //!
 //! Deliberately absent: files, threads, progressive and arithmetic JPEGs, CMYK.
 
+mod choice;
 mod coefficients;
 mod color;
 mod dc;
@@ -43,12 +48,15 @@ mod idct;
 mod instructions;
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod options;
 mod part;
 mod plane;
 #[cfg(target_arch = "x86_64")]
 mod plans;
 mod reduced;
+mod renderer;
 mod rows;
 mod runs;
 #[cfg(target_arch = "x86_64")]
@@ -59,11 +67,12 @@ mod tasks;
 mod upsample;
 mod window;
 
+pub use choice::fastest_entropy;
 pub use coefficients::coefficients;
 pub use decoder::Decoder;
 pub use error::{Damage, Error, Unsupported};
 pub use instructions::Instructions;
-pub use options::{Header, Options, PixelFormat, Region, Scale};
+pub use options::{Entropy, Header, Options, PixelFormat, Region, Scale};
 
 /// The 64 values of a block in zigzag order.
 pub type Block = [i16; 64];

@@ -8,10 +8,8 @@ pub struct Options<'a> {
     /// The entry points of this JPEG, as datasets store them
     /// ([`EntryPoints::to_bytes`](fdconvert_jpeg::EntryPoints::to_bytes)).
     pub entry_points: Option<&'a [u8]>,
-    /// Number of places of the scan decoded at once, 1 to 8; others count as the nearest of these.
-    /// The pixels do not depend on it. 5 by default, which is fastest; if other threads use the
-    /// same core, 3 is.
-    pub n_places: usize,
+    /// How codes are read; `None`, the default, for what is fastest. The pixels do not depend on it.
+    pub entropy: Option<Entropy>,
     /// Format of the pixels. RGB by default.
     pub format: PixelFormat,
     /// Scale of the image. Whole by default.
@@ -23,7 +21,32 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         let (format, scale) = (PixelFormat::Rgb, Scale::Whole);
-        Self { entry_points: None, n_places: 5, format, scale, region: None }
+        Self { entry_points: None, entropy: None, format, scale, region: None }
+    }
+}
+
+/// A kind of entropy decoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Entropy {
+    /// A number of places of the scan in turns, 1 to 8; others count as the nearest of these.
+    Streams(usize),
+    /// Places in the lanes of vectors, 16 in each of 1 or 2 groups. As `Streams(6)` without
+    /// AVX-512, and for [`Scale::Eighth`] if averages suffice.
+    Lanes(usize),
+}
+
+impl Entropy {
+    /// The fastest number of streams. If other threads use the same core, 3 are.
+    pub const STREAMS: Self = Self::Streams(6);
+    /// The fastest number of groups of lanes.
+    pub const LANES: Self = Self::Lanes(2);
+
+    /// Returns the number of places that are read one by one, if need be.
+    pub(crate) fn n_streams(self) -> usize {
+        match self {
+            Self::Streams(n) => n,
+            Self::Lanes(_) => 6,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     part::{Part, Shape},
     reduced::{self, Side},
     upsample::Method,
-    window::Cell,
+    window::Cells,
 };
 use fdconvert_jpeg::Jpeg;
 use std::ops::Range;
@@ -91,37 +91,37 @@ impl Plane {
         self.samples.copy_within(last.., 0);
     }
 
-    /// Records the cells of a row of blocks, given those of the row of MCUs.
-    fn note_row(&mut self, jpeg: &Jpeg, cell_of: &[u32], y: usize) {
+    /// Records the half cells of a row of blocks, given those of the row of MCUs.
+    fn note_row(&mut self, jpeg: &Jpeg, half_of: &[u32], y: usize) {
         let n_slots = jpeg.slots.len().max(1);
         let mcus = self.mcus_x.start * n_slots..self.mcus_x.end * n_slots;
         let from = self.first_slot + y * self.blocks.0;
         self.row.clear();
-        for mcu in cell_of.get(mcus).unwrap_or_default().chunks_exact(n_slots) {
+        for mcu in half_of.get(mcus).unwrap_or_default().chunks_exact(n_slots) {
             // Mostly one or two: too few for a call that copies.
-            for cell in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
-                self.row.push(*cell);
+            for half in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
+                self.row.push(*half);
             }
         }
     }
 
     /// As [`fill`](Self::fill), for blocks that are reduced to their averages; the cells are not
     /// cleared.
-    pub(crate) fn fill_averages(&mut self, jpeg: &Jpeg, cell_of: &[u32], cells: &[Cell]) {
+    pub(crate) fn fill_averages(&mut self, jpeg: &Jpeg, half_of: &[u32], cells: &Cells) {
         self.advance();
         for y in 0..self.blocks.1 {
-            self.note_row(jpeg, cell_of, y);
+            self.note_row(jpeg, half_of, y);
             let at = (1 + y) * self.stride;
             let out = self.samples.get_mut(at..).unwrap_or_default();
             reduced::averages(cells, &self.row, &self.factors, out);
         }
     }
 
-    /// Fills it with the next row of MCUs from these cells, and clears the cells.
-    pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, cell_of: &[u32], cells: &mut [Cell]) {
+    /// Fills it with the next row of MCUs from these half cells, and clears the cells.
+    pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, half_of: &[u32], cells: &mut Cells) {
         self.advance();
         for y in 0..self.blocks.1 {
-            self.note_row(jpeg, cell_of, y);
+            self.note_row(jpeg, half_of, y);
             let at = (1 + y * self.shape.side) * self.stride;
             let out = self.samples.get_mut(at..).unwrap_or_default();
             let (row, factors, stride) = (&self.row, &self.factors, self.stride);

@@ -3,7 +3,7 @@
 use crate::{
     Block,
     idct::{F_0_765, F_0_899, F_1_847, F_2_562, Factors, ZIGZAG},
-    window::Cell,
+    window::Cells,
 };
 
 // Fixed-point constants: round(x * 8192).
@@ -37,28 +37,28 @@ pub(crate) enum Side {
 /// `stride` bytes apart.
 pub(crate) fn block_row(
     side: Side,
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
     stride: usize,
 ) {
-    for (number, cell) in row.iter().enumerate() {
-        let Some(cell) = cells.get_mut(*cell as usize) else { return };
+    for (number, half) in row.iter().enumerate() {
+        let Some(values) = cells.half_mut(*half) else { return };
         match side {
-            Side::Four => put(four(&cell.values, factors), out, number * 4, stride),
-            Side::Two => put(two(&cell.values, factors), out, number * 2, stride),
-            Side::One => put([[one(&cell.values, factors)]], out, number, stride),
+            Side::Four => put(four(values, factors), out, number * 4, stride),
+            Side::Two => put(two(values, factors), out, number * 2, stride),
+            Side::One => put([[one(values, factors)]], out, number, stride),
         }
-        cell.values = [0; 64];
+        *values = [0; 64];
     }
 }
 
 /// Computes the averages of adjacent blocks.
-pub(crate) fn averages(cells: &[Cell], row: &[u32], factors: &Factors, out: &mut [u8]) {
-    for (cell, sample) in row.iter().zip(out) {
-        let Some(cell) = cells.get(*cell as usize) else { return };
-        *sample = one(&cell.values, factors);
+pub(crate) fn averages(cells: &Cells, row: &[u32], factors: &Factors, out: &mut [u8]) {
+    for (half, sample) in row.iter().zip(out) {
+        let Some(values) = cells.half(*half) else { return };
+        *sample = one(values, factors);
     }
 }
 

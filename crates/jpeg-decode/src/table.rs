@@ -103,7 +103,7 @@ impl Entry {
 
     /// Creates the entry of a code without its value; `None` if the symbol has no meaning in a
     /// sequential scan: runs of 1 to 14 zeros without a value.
-    fn of(symbol: u8, code_bits: u32, class: Class) -> Option<Self> {
+    pub(crate) fn of(symbol: u8, code_bits: u32, class: Class) -> Option<Self> {
         let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
         let advance = match (class, zeros, size) {
             (Class::Dc, 0, _) => DC,
@@ -120,7 +120,7 @@ impl Entry {
         if self.is_whole() { self.total_bits() } else { self.0 >> 16 & 31 }
     }
 
-    fn value_bits(self) -> u32 {
+    pub(crate) fn value_bits(self) -> u32 {
         if self.is_whole() { 0 } else { self.0 >> 21 & 15 }
     }
 

@@ -127,10 +127,10 @@ impl Interleaved {
                 return None;
             }
             task.cell = cell;
-            window.cell_of.extend(cell as u32..(cell + n_blocks) as u32);
+            window.add_cells(cell..cell + n_blocks);
             cell += n_blocks + SLACK;
             block = block.checked_add(task.run.n_blocks)?;
         }
-        (block == blocks.end).then(|| window.reach(cell))
+        (block == blocks.end).then(|| window.cells.reach(cell))
     }
 }

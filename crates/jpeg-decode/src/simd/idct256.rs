@@ -11,7 +11,7 @@ use crate::{
         ZIGZAG,
     },
     instructions::Avx2,
-    window::Cell,
+    window::Cells,
 };
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_adds_epi16,
@@ -54,7 +54,7 @@ const SHUFFLES: [[[i8; 16]; 8]; 8] = {
 /// `stride` must be a multiple of 16 that exceeds all of them.
 pub(crate) fn block_row(
     _: Avx2,
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
@@ -65,21 +65,20 @@ pub(crate) fn block_row(
 }
 
 #[target_feature(enable = "avx2")]
-fn with_avx2(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
+fn with_avx2(cells: &mut Cells, row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
     let mut lines = out.chunks_mut(stride.max(1));
     let mut lines: [&mut [u8]; 8] = std::array::from_fn(|_| lines.next().unwrap_or_default());
     let (factor_rows, _) = factors.as_chunks::<8>();
     for (two, x) in row.chunks(2).zip((0..).step_by(16)) {
         // The last of an odd number is paired with itself; the extra samples are not used.
-        let (a, b) = (two[0] as usize, two[two.len() - 1] as usize);
-        let (Some(first), Some(second)) = (cells.get(a), cells.get(b)) else { return };
-        let zigzag = both(&first.values, &second.values);
+        let (a, b) = (two[0], two[two.len() - 1]);
+        let (Some(first), Some(second)) = (cells.half(a), cells.half(b)) else { return };
+        let zigzag = both(first, second);
         let Some(samples) = two_blocks(zigzag, factor_rows) else {
             idct::blocks(cells, two, factors, &mut lines, x);
             continue;
         };
-        cells[a].values = [0; 64];
-        cells[b].values = [0; 64];
+        cells.clear(&[a, b]);
         for (line, samples) in lines.as_chunks_mut::<2>().0.iter_mut().zip(samples) {
             let [upper, lower] = line;
             if let Some(upper) = upper.get_mut(x..).and_then(|it| it.first_chunk_mut::<16>()) {

@@ -11,7 +11,7 @@ use crate::{
         ZIGZAG,
     },
     instructions::Avx512,
-    window::Cell,
+    window::Cells,
 };
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi8, _mm512_add_epi16, _mm512_add_epi32, _mm512_adds_epi16,
@@ -51,7 +51,7 @@ const PLACES: [[i16; 32]; 2] = {
 /// `stride` must be a multiple of 32 that exceeds all of them.
 pub(crate) fn block_row(
     _: Avx512,
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
@@ -62,7 +62,7 @@ pub(crate) fn block_row(
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn with_avx512(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
+fn with_avx512(cells: &mut Cells, row: &[u32], factors: &Factors, out: &mut [u8], stride: usize) {
     let mut lines = out.chunks_mut(stride.max(1));
     let mut lines: [&mut [u8]; 8] = std::array::from_fn(|_| lines.next().unwrap_or_default());
     let (factor_halves, _) = factors.as_chunks::<32>();
@@ -71,13 +71,13 @@ fn with_avx512(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8
     for (four, x) in row.chunks(4).zip((0..).step_by(32)) {
         // Missing ones at the end repeat the last; the extra samples are not used.
         let last = four.len() - 1;
-        let at = [0, 1, 2, 3].map(|number: usize| four[number.min(last)] as usize);
+        let at = [0, 1, 2, 3].map(|number: usize| four[number.min(last)]);
         let Some(zigzag) = load(cells, at) else { return };
         let Some(samples) = four_blocks(zigzag, halves) else {
             idct::blocks(cells, four, factors, &mut lines, x);
             continue;
         };
-        at.iter().for_each(|cell| cells[*cell].values = [0; 64]);
+        cells.clear(&at);
         for (line, samples) in lines.as_chunks_mut::<2>().0.iter_mut().zip(samples) {
             let [upper, lower] = line;
             if let Some(upper) = upper.get_mut(x..).and_then(|it| it.first_chunk_mut::<32>()) {
@@ -93,10 +93,10 @@ fn with_avx512(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8
 /// Loads the values of four blocks in zigzag order.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn load(cells: &[Cell], [a, b, c, d]: [usize; 4]) -> Option<[[__m512i; 2]; 4]> {
+fn load(cells: &Cells, [a, b, c, d]: [u32; 4]) -> Option<[[__m512i; 2]; 4]> {
     macro_rules! block {
-        ($cell:ident) => {{
-            let values: &Block = &cells.get($cell)?.values;
+        ($half:ident) => {{
+            let values: &Block = cells.half($half)?;
             let (halves, _) = values.as_chunks::<32>();
             [load512(&halves[0]), load512(&halves[1])]
         }};

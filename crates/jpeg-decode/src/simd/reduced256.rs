@@ -11,7 +11,7 @@ use crate::{
         self, F_0_211, F_0_509, F_0_601, F_0_720, F_0_850, F_1_061, F_1_272, F_1_451, F_2_172,
         F_3_624, FOUR_SHIFTS, Side, TWO_SHIFTS,
     },
-    window::Cell,
+    window::Cells,
 };
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cvtsi128_si64, _mm_unpackhi_epi32, _mm_unpackhi_epi64,
@@ -30,7 +30,7 @@ const TURN: [i8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 pub(crate) fn block_row(
     _: Avx2,
     side: Side,
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
@@ -49,7 +49,7 @@ pub(crate) fn block_row(
 
 #[target_feature(enable = "avx2")]
 fn with_avx2<const N: usize>(
-    cells: &mut [Cell],
+    cells: &mut Cells,
     row: &[u32],
     factors: &Factors,
     out: &mut [u8],
@@ -58,12 +58,11 @@ fn with_avx2<const N: usize>(
     let (factors, _) = factors.as_chunks::<8>();
     let Some(factors) = factors.first_chunk::<8>() else { return };
     for (blocks, x) in row.chunks(2).zip((0..).step_by(2 * N)) {
-        let (a, b) = (blocks[0] as usize, blocks[blocks.len() - 1] as usize);
-        let (Some(first), Some(second)) = (cells.get(a), cells.get(b)) else { return };
-        let values = dequantised(&both(&first.values, &second.values), factors);
+        let (a, b) = (blocks[0], blocks[blocks.len() - 1]);
+        let (Some(first), Some(second)) = (cells.half(a), cells.half(b)) else { return };
+        let values = dequantised(&both(first, second), factors);
         let samples = if N == 4 { four_by_four(values) } else { two_by_two(values) };
-        cells[a].values = [0; 64];
-        cells[b].values = [0; 64];
+        cells.clear(&[a, b]);
         // The last block of an odd number is alone.
         let n_samples = N * blocks.len();
         for (line, samples) in out.chunks_mut(stride.max(1)).zip(samples).take(N) {

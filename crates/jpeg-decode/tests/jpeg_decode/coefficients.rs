@@ -1,10 +1,10 @@
-//! The coefficients equal those of the slow reference, with every number of places at once.
+//! The coefficients equal those of the slow reference, by every kind of entropy decoding.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use crate::common::{N_WAYS, QUALITIES, part, photographs, stored, zigzag};
+use crate::common::{N_WAYS, QUALITIES, kinds, part, photographs, stored, zigzag};
 use crate::synthetic;
 use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, Jpeg, parse, reference};
-use fdconvert_jpeg_decode::{Block, Error, Instructions, coefficients};
+use fdconvert_jpeg_decode::{Block, Entropy, Error, Instructions, coefficients};
 use fdconvert_testkit::fixtures::pixels;
 
 fn by_reference(jpeg: &Jpeg, bytes: &[u8]) -> Vec<Block> {
@@ -19,19 +19,21 @@ fn check(name: &str, bytes: &[u8], grids: &[u32]) {
     let made = grids.iter().map(|grid| EntryPoints::build(&jpeg, bytes, *grid).unwrap());
     let made: Vec<_> = made.collect();
     for entry_points in made.iter().map(Some).chain([None]) {
-        for (n_places, found) in with_all(&jpeg, bytes, entry_points) {
+        for (entropy, found) in with_all(&jpeg, bytes, entry_points) {
             let grid = entry_points.map(EntryPoints::grid_bits);
-            assert!(found.unwrap() == expected, "{name}, grid {grid:?}, {n_places} places");
+            assert!(found.unwrap() == expected, "{name}, grid {grid:?}, {entropy:?}");
         }
     }
 }
 
 type Found = Result<Vec<Block>, Error>;
 
-fn with_all(jpeg: &Jpeg, bytes: &[u8], made: Option<&EntryPoints>) -> Vec<(usize, Found)> {
+fn with_all(jpeg: &Jpeg, bytes: &[u8], made: Option<&EntryPoints>) -> Vec<(Entropy, Found)> {
     let here = Instructions::ALL.into_iter().filter(|it| it.are_here());
-    let ways = here.flat_map(|it| (1..=8).map(move |n_places| (it, n_places)));
-    ways.map(|(it, n_places)| (n_places, coefficients(jpeg, bytes, made, n_places, it))).collect()
+    let ways = here.flat_map(|it| {
+        kinds(it, &[1, 2, 3, 4, 5, 6, 7, 8]).into_iter().map(move |entropy| (it, entropy))
+    });
+    ways.map(|(it, entropy)| (entropy, coefficients(jpeg, bytes, made, entropy, it))).collect()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Damaged files give an error or the pixels of libjpeg-turbo: no panic, and no other pixels.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use crate::common::{by_libjpeg, decoders, part, photographs, stored};
+use crate::common::{by_libjpeg, decoders, kind, part, photographs, stored};
 use fdconvert_jpeg::{parse, stored_entry_points};
-use fdconvert_jpeg_decode::{Damage, Decoder, Error, Header, Options, PixelFormat, Scale};
+use fdconvert_jpeg_decode::{Damage, Decoder, Entropy, Error, Header, Options, PixelFormat, Scale};
 use fdconvert_testkit::{
     fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, Random, pixels},
     workload::files_below,
@@ -18,15 +18,16 @@ fn files() -> Vec<Vec<u8>> {
 
 /// Decodes with and without entry points; returns whether that succeeded. If it does, the pixels
 /// are those of libjpeg-turbo, provided that it accepts the file too.
-fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places: usize) -> bool {
+fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], number: usize) -> bool {
     let Ok(header) = Header::read(bytes) else { return false };
     if header.n_bytes(&Options::default()) > 1 << 20 {
         return false;
     }
     let mut out = vec![0; header.n_bytes(&Options::default()) as usize];
     let mut decoded = false;
+    let entropy = Some(kind(number));
     for entry_points in [None, Some(entry_points)] {
-        let options = Options { entry_points, n_places, ..Options::default() };
+        let options = Options { entry_points, entropy, ..Options::default() };
         let mut verdicts = Vec::new();
         for decoder in &mut *decoders {
             let verdict = decoder.decode(bytes, &options, &mut out);
@@ -44,14 +45,19 @@ fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places
         let same = entry_points.is_some() || verdicts.iter().all(|it| *it == verdicts[0]);
         assert!(same, "{verdicts:?}");
     }
-    explore_averages(decoders, bytes, &header, n_places);
+    explore_averages(decoders, bytes, &header, entropy);
     decoded
 }
 
 /// Decoding only averages, which skips all other values, finds the same damage.
-fn explore_averages(decoders: &mut [Decoder], bytes: &[u8], header: &Header, n_places: usize) {
+fn explore_averages(
+    decoders: &mut [Decoder],
+    bytes: &[u8],
+    header: &Header,
+    entropy: Option<Entropy>,
+) {
     let (format, scale) = (PixelFormat::Luma, Scale::Eighth);
-    let options = Options { n_places, format, scale, ..Options::default() };
+    let options = Options { entropy, format, scale, ..Options::default() };
     let mut found = decoders.iter_mut().map(|decoder| {
         let mut out = vec![0; header.n_bytes(&options) as usize];
         let verdict = decoder.decode(bytes, &options, &mut out);
@@ -75,7 +81,7 @@ fn changed_bytes_of_scans() {
                 let at = scan.start + random.below(scan.len() as u64) as usize;
                 changed[at] ^= 1 << random.below(8);
             }
-            match explore(&mut decoders, &changed, &entry_points, 1 + number % 8) {
+            match explore(&mut decoders, &changed, &entry_points, 1 + number % 10) {
                 true => n_decoded += 1,
                 false => n_refused += 1,
             }
@@ -92,7 +98,7 @@ fn cut_scans() {
         let scan = parse(&file).unwrap().scan;
         for end in (scan.start..scan.end).step_by(5) {
             let cut = [&file[..end], &[0xFF, 0xD9]].concat();
-            assert!(!explore(&mut decoders, &cut, &entry_points, 1 + end % 8), "cut at {end}");
+            assert!(!explore(&mut decoders, &cut, &entry_points, 1 + end % 10), "cut at {end}");
         }
     }
 }
@@ -125,8 +131,8 @@ fn seeds_of_the_fuzzer() {
         let bytes = std::fs::read(&seed).unwrap();
         let (how, rest) = bytes.split_first_chunk::<7>().unwrap();
         let (entry_points, jpeg) = rest.split_at(usize::from(how[6]).min(rest.len()));
-        for n_places in 1..=8 {
-            explore(&mut decoders, jpeg, entry_points, n_places);
+        for number in 1..=10 {
+            explore(&mut decoders, jpeg, entry_points, number);
         }
     }
 }
@@ -163,14 +169,14 @@ fn claims_are_checked() {
 
 proptest! {
     #[test]
-    fn any_scan(scan in proptest::collection::vec(any::<u8>(), 0..400), n_places in 0..9usize) {
+    fn any_scan(scan in proptest::collection::vec(any::<u8>(), 0..400), number in 0..11usize) {
         let mut decoders = decoders();
         // With an end marker, without which libjpeg-turbo warns of any scan.
         for file in files().iter().step_by(3) {
             let entry_points = stored_entry_points(file, 512).unwrap();
             let start = parse(file).unwrap().scan.start;
             let bytes = [&file[..start], &scan, &[0xFF, 0xD9]].concat();
-            explore(&mut decoders, &bytes, &entry_points, n_places);
+            explore(&mut decoders, &bytes, &entry_points, number);
         }
     }
 
@@ -178,14 +184,14 @@ proptest! {
     fn any_stored_entry_points(
         at in any::<prop::sample::Index>(),
         with in any::<u8>(),
-        n_places in 0..9usize,
+        number in 0..11usize,
     ) {
         let mut decoders = decoders();
         for file in files() {
             let mut entry_points = stored_entry_points(&file, 512).unwrap();
             let at = at.index(entry_points.len());
             entry_points[at] = with;
-            explore(&mut decoders, &file, &entry_points, n_places);
+            explore(&mut decoders, &file, &entry_points, number);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The pixels equal those of libjpeg-turbo.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::common::{N_WAYS, QUALITIES, by_libjpeg, decoders, part, photographs, stored};
+use crate::common::{N_WAYS, QUALITIES, by_libjpeg, decoders, kinds, part, photographs, stored};
 use crate::synthetic;
 use fdconvert_jpeg::{Color, stored_entry_points};
 use fdconvert_jpeg_decode::{Decoder, Error, Header, Options, PixelFormat, Unsupported};
@@ -10,9 +10,9 @@ use fdconvert_testkit::{
     workload::files_below,
 };
 
-/// Decodes with entry points and without, with several numbers of places, and with all instruction
-/// sets, to RGB and to luma.
-fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], numbers_of_places: &[usize]) {
+/// Decodes with entry points and without, with several numbers of streams, with lanes, and with all
+/// instruction sets, to RGB and to luma.
+fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], numbers_of_streams: &[usize]) {
     let header = Header::read(bytes).unwrap();
     let expected = by_libjpeg(bytes, header.width, header.height).unwrap();
     let entry_points = stored_entry_points(bytes, 512).unwrap();
@@ -20,10 +20,11 @@ fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], numbers_of_places: 
     for decoder in decoders {
         let mut luma = None;
         for entry_points in [None, Some(&entry_points[..])] {
-            for &n_places in numbers_of_places {
-                let options = Options { entry_points, n_places, ..Options::default() };
+            for entropy in kinds(decoder.instructions(), numbers_of_streams) {
+                let entropy = Some(entropy);
+                let options = Options { entry_points, entropy, ..Options::default() };
                 let name = format!(
-                    "{name}, {n_places} places, entry points: {}, {:?}",
+                    "{name}, {entropy:?}, entry points: {}, {:?}",
                     entry_points.is_some(),
                     decoder.instructions()
                 );

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::{
-    common::{N_WAYS, QUALITIES, decoders, part, photographs, stored, turbo::Turbo},
+    common::{N_WAYS, QUALITIES, decoders, kind, part, photographs, stored, turbo::Turbo},
     synthetic::{Recipe, jpeg},
 };
 use fdconvert_jpeg::{Color, stored_entry_points};
@@ -36,8 +36,8 @@ fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], n_regions: usize, s
                 for decoder in &mut *decoders {
                     let stored = [None, Some(&entry_points[0][..]), Some(&entry_points[1][..])];
                     for entry_points in stored {
-                        let n_places = 1 + random.below(8) as usize;
-                        let options = Options { entry_points, n_places, region, ..whole };
+                        let entropy = Some(kind(1 + random.below(10) as usize));
+                        let options = Options { entry_points, entropy, region, ..whole };
                         let mut out = vec![3; header.n_bytes(&options) as usize];
                         let name = format!("{name}, {options:?}, {:?}", decoder.instructions());
                         assert_eq!(decoder.decode(bytes, &options, &mut out), Ok(header), "{name}");

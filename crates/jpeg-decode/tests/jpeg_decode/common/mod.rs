@@ -5,13 +5,29 @@ pub(crate) mod turbo;
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_jpeg_decode::Instructions;
+use fdconvert_jpeg_decode::{Entropy, Instructions};
 use fdconvert_testkit::{fixtures::kodak, workload::files_below};
 use jpeg_encoder::{ColorType, SamplingFactor};
 
 /// Returns a decoder with each available instruction set.
 pub(crate) fn decoders() -> Vec<fdconvert_jpeg_decode::Decoder> {
     Instructions::ALL.into_iter().filter_map(fdconvert_jpeg_decode::Decoder::with).collect()
+}
+
+/// Returns the kinds of entropy decoding for these numbers of streams, and lanes if the instructions
+/// have them.
+pub(crate) fn kinds(by: Instructions, numbers_of_streams: &[usize]) -> Vec<Entropy> {
+    let lanes: &[_] = if by == Instructions::Avx512 { &[1, 2] } else { &[] };
+    let streams = numbers_of_streams.iter().copied().map(Entropy::Streams);
+    streams.chain(lanes.iter().copied().map(Entropy::Lanes)).collect()
+}
+
+/// Returns the kind with a number: 0 to 8 streams, then lanes.
+pub(crate) fn kind(number: usize) -> Entropy {
+    match number {
+        0..=8 => Entropy::Streams(number),
+        _ => Entropy::Lanes(number - 8),
+    }
 }
 
 pub(crate) const QUALITIES: [u8; 4] = [10, 50, 90, 98];
