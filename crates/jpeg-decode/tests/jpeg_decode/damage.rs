@@ -90,6 +90,54 @@ fn changed_bytes_of_scans() {
     assert!(n_decoded > 50 && n_refused > 50, "{n_decoded} decoded, {n_refused} refused");
 }
 
+/// Counts the verdicts of lanes, streams and libjpeg-turbo on files with changed bytes and the entry
+/// points of the sound ones.
+#[test]
+#[ignore = "takes minutes; run it after changes to entropy decoding, with --nocapture"]
+#[allow(clippy::print_stdout, reason = "the counts are what it is run for")]
+fn lanes_and_streams_on_many_changed_files() {
+    let (mut decoder, mut random) = (Decoder::new(), Random::new(2));
+    let photograph = part(&photographs()[0], (0, 0), (320, 240));
+    let large = [0, 2, 5].map(|way| stored(&photograph, 90, way));
+    let files: Vec<_> = files().into_iter().chain(large).collect();
+    let mut counts = std::collections::BTreeMap::new();
+    for number in 0..100_000 {
+        let mut file = files[number % files.len()].clone();
+        let entry_points = stored_entry_points(&file, 512).unwrap();
+        let scan = parse(&file).unwrap().scan;
+        for _ in 0..1 + number % 50 {
+            let at = scan.start + random.below(scan.len() as u64) as usize;
+            file[at] = random.below(256) as u8;
+            if number % 3 > 0 {
+                break;
+            }
+        }
+        let Ok(header) = Header::read(&file) else { continue };
+        let mut decode = |entropy, entry_points| {
+            let options = Options { entropy: Some(entropy), entry_points, ..Options::default() };
+            let mut out = vec![0; header.n_bytes(&options) as usize];
+            decoder.decode(&file, &options, &mut out).is_ok().then_some(out)
+        };
+        let by_lanes = decode(Entropy::LANES, Some(&entry_points[..]));
+        let by_streams = decode(Entropy::STREAMS, Some(&entry_points[..]));
+        let without = decode(Entropy::STREAMS, None);
+        let expected = by_libjpeg(&file, header.width, header.height);
+        for found in [&by_lanes, &by_streams, &without].into_iter().flatten() {
+            assert!(expected.as_ref().is_none_or(|it| it == found), "file {number}");
+        }
+        // Without entry points all codes are read from one start, as libjpeg does.
+        assert!(without.is_some() || by_lanes.is_none() && by_streams.is_none(), "file {number}");
+        let verdict = [&by_lanes, &by_streams, &without, &expected].map(Option::is_some);
+        *counts.entry(verdict).or_insert(0) += 1;
+    }
+    for ([lanes, streams, without, libjpeg], count) in counts {
+        println!(
+            "{count:6} files: lanes {lanes}, streams {streams}, without entry points {without}, \
+             libjpeg-turbo {libjpeg}"
+        );
+    }
+}
+
 #[test]
 fn cut_scans() {
     let mut decoders = decoders();
