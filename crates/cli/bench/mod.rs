@@ -126,6 +126,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("size".into(), json!(args.size));
         // All of them use the same options for batches.
         fields.extend(lanes.first().map(Lane::made).unwrap_or_default());
+        fields.insert("jpeg_entropy".into(), json!(fdconvert_codec::jpeg_entropy()));
         fields.insert("direct".into(), json!(access == Access::Direct));
         fields.insert("cache_bytes".into(), json!(args.cache.0));
         fields.insert(

@@ -61,7 +61,7 @@ pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
 pub use fdconvert_jpeg_decode::Region;
 pub use fdconvert_resize::{Filter, Resizer};
-pub use jpeg::{JpegOptions, Subsampling, backend};
+pub use jpeg::{JpegOptions, Subsampling, backend, jpeg_entropy};
 pub use levels::{Levels, is_gray16};
 pub use metadata::{
     FoundMetadata, Metadata, MetadataKind, Stripped, find_exif, find_metadata, strip_metadata,

@@ -237,6 +237,7 @@ impl Counters {
             threads,
             verdict: Verdict::Consumer,
             decoded: None,
+            jpeg_entropy: fdconvert_codec::jpeg_entropy(),
         };
         stats.verdict = stats.judge();
         stats
@@ -348,6 +349,9 @@ pub struct Stats {
     pub verdict: Verdict,
     /// Counts of rows by their decoder, if a GPU takes part.
     pub decoded: Option<Decoded>,
+    /// How this process reads the codes of JPEGs with entry points or many restart markers:
+    /// `"streams"` or `"lanes"`, or `None` until enough were decoded to know which is faster.
+    pub jpeg_entropy: Option<&'static str>,
 }
 
 /// Rows of the delivered batches, counted by their decoder.

@@ -22,12 +22,24 @@ use crate::{Notes, Region};
 use chroma::Chroma;
 use fdconvert_core::probe::{Ending, jpeg_ending};
 use fdconvert_core::{Color, ImageHeader, Pixels};
+use fdconvert_jpeg_decode::Entropy;
 use std::{fmt, str::FromStr};
 
 /// Returns the JPEG library of this build and its version, as recorded in datasets.
 #[must_use]
 pub fn backend() -> &'static str {
     chosen::NAME
+}
+
+/// Returns how this process reads the codes of JPEGs with entry points or many restart markers:
+/// `"streams"` or `"lanes"`, whichever is faster on this processor, or `None` until enough images
+/// were decoded to know.
+#[must_use]
+pub fn jpeg_entropy() -> Option<&'static str> {
+    fdconvert_jpeg_decode::fastest_entropy().map(|entropy| match entropy {
+        Entropy::Streams(_) => "streams",
+        Entropy::Lanes(_) => "lanes",
+    })
 }
 
 /// Resolution of the colour planes of a written JPEG.

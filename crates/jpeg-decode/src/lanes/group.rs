@@ -107,6 +107,9 @@ impl Group {
                 self.noted |= idle;
             }
             let n = (idle.count_ones() as usize).min(queue.runs.len() - *next);
+            if n == 0 {
+                return 0;
+            }
             let lanes = _pdep_u32((1 << n) - 1, idle.into()) as u16;
             macro_rules! take {
                 ($lanes:ident, $from:ident) => {{

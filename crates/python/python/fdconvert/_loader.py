@@ -398,7 +398,9 @@ class Loader:
         ``stall_p99_s`` the wait that 99 % of the batches did not exceed. ``verdict`` names the
         bottleneck: ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"``
         for drawn images; ``None`` before the first batch. ``batches_kept`` counts batches whose
-        memory is still in use. ``fields_left_out`` lists fields of the dataset that batches lack;
+        memory is still in use. ``jpeg_entropy`` is how this process reads the codes of JPEGs with
+        entry points, ``"lanes"`` or ``"streams"``; ``None`` until a few were decoded both ways to
+        know which is faster. ``fields_left_out`` lists fields of the dataset that batches lack;
         request them by ``fields``.
         """
         return self._source.stats()

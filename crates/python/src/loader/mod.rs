@@ -251,6 +251,7 @@ impl BatchSource {
         dict.set_item("first_batch_s", stats.first_batch.map(|time| time.as_secs_f64()))?;
         dict.set_item("batches_kept", self.lent.load(Ordering::Relaxed))?;
         dict.set_item("threads", stats.threads)?;
+        dict.set_item("jpeg_entropy", stats.jpeg_entropy)?;
         dict.set_item("fields_left_out", left_out)?;
         // Before the first batch there was no wait, and nothing is known.
         dict.set_item("verdict", (stats.batches > 0).then(|| stats.verdict.name()))?;
