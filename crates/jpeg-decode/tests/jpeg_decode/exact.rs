@@ -4,7 +4,9 @@
 use crate::common::{N_WAYS, QUALITIES, by_libjpeg, decoders, kinds, part, photographs, stored};
 use crate::synthetic;
 use fdconvert_jpeg::{Color, stored_entry_points};
-use fdconvert_jpeg_decode::{Decoder, Error, Header, Options, PixelFormat, Unsupported};
+use fdconvert_jpeg_decode::{
+    Decoder, Entropy, Error, Header, Options, PixelFormat, Unsupported, fastest_entropy,
+};
 use fdconvert_testkit::{
     fixtures::{photos, pixels},
     workload::files_below,
@@ -151,6 +153,23 @@ fn soften(bytes: &mut [u8]) {
         }
         at = start;
     }
+}
+
+#[test]
+fn the_kind_of_entropy_decoding_is_found_by_trial() {
+    let image = &photographs()[0];
+    let bytes = stored(image, 90, 0);
+    let entry_points = stored_entry_points(&bytes, 512).unwrap();
+    let options = Options { entry_points: Some(&entry_points), ..Options::default() };
+    let expected = by_libjpeg(&bytes, image.width, image.height).unwrap();
+    let mut decoder = Decoder::new();
+    for _ in 0..10 {
+        let mut out = vec![0; expected.len()];
+        decoder.decode(&bytes, &options, &mut out).unwrap();
+        assert!(out == expected);
+    }
+    let found = fastest_entropy().unwrap();
+    assert!(matches!(found, Entropy::Streams(6) | Entropy::Lanes(2)), "{found:?}");
 }
 
 /// JPEGs of other encoders.
