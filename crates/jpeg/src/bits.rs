@@ -146,7 +146,7 @@ impl Unstuffed {
     #[inline]
     pub(crate) fn peek(&self, bit: u64) -> u64 {
         let at = (bit / 8) as usize;
-        let word = self.padded.get(at..).and_then(|rest| rest.first_chunk());
+        let word = self.padded.get(at..at + 8).and_then(|rest| rest.first_chunk());
         word.map_or(0, |word| u64::from_be_bytes(*word) << (bit % 8))
     }
 }

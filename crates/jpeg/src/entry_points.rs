@@ -1,5 +1,5 @@
 use crate::{
-    EntryPointError, Jpeg, Refused, encoding, places, unstuff,
+    EntryPointError, Jpeg, Refused, Unstuffed, encoding, parse_unstuffed, places, unstuff,
     walk::{self, At},
 };
 use std::ops::Range;
@@ -16,8 +16,9 @@ pub const DEFAULT_GRID_BITS: u32 = 2048;
 /// # Errors
 /// [`Refused`], when the JPEG cannot have any.
 pub fn stored_entry_points(bytes: &[u8], grid_bits: u32) -> Result<Vec<u8>, Refused> {
-    let jpeg = crate::parse(bytes)?;
-    Ok(EntryPoints::build(&jpeg, bytes, grid_bits)?.to_bytes())
+    let mut data = Unstuffed::default();
+    let jpeg = parse_unstuffed(bytes, &mut data)?;
+    Ok(EntryPoints::of(&jpeg, &data, grid_bits)?.to_bytes())
 }
 
 /// Returns the grid in the first byte of stored entry points; `None` for another version.
@@ -75,13 +76,17 @@ impl EntryPoints {
     /// [`Refused`] when the scan is damaged, incomplete or longer than its blocks, when `jpeg` was
     /// parsed from other bytes, and for an unknown grid.
     pub fn build(jpeg: &Jpeg, bytes: &[u8], grid_bits: u32) -> Result<Self, Refused> {
+        Self::of(jpeg, &unstuff(jpeg, bytes)?, grid_bits)
+    }
+
+    /// As [`build`](Self::build), of the un-stuffed scan.
+    fn of(jpeg: &Jpeg, data: &Unstuffed, grid_bits: u32) -> Result<Self, Refused> {
         if !GRIDS_BITS.contains(&grid_bits) {
             return Err(Refused::Grid { grid_bits });
         }
-        let data = unstuff(jpeg, bytes)?;
-        let noted = places::note(jpeg, &data, grid_bits.into());
+        let noted = places::note(jpeg, data, grid_bits.into());
         let (noted, total_bits) =
-            noted.map_or_else(|| walk::note(jpeg, &data, grid_bits.into()), Ok)?;
+            noted.map_or_else(|| walk::note(jpeg, data, grid_bits.into()), Ok)?;
         let segment = |at: &At| Segment {
             bit: at.bit as u32,
             block: at.block,

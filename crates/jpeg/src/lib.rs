@@ -49,6 +49,7 @@ mod region;
 mod rice;
 mod segments;
 mod strides;
+mod turns;
 mod walk;
 
 pub use bits::{Unstuffed, parse_unstuffed, unstuff};

@@ -110,6 +110,7 @@ pub(crate) fn walk_span(
 }
 
 /// The tables of a block of an MCU.
+#[derive(Clone, Copy)]
 pub(crate) struct Slot<'a> {
     pub(crate) dc: &'a Lookup,
     pub(crate) ac: &'a Lookup,
@@ -173,7 +174,7 @@ fn why(data: &Unstuffed, slot: &Slot<'_>, block: u32, start: u64) -> Refused {
 /// The tables of the components, prepared for decoding.
 pub(crate) struct Tables {
     dc: [Option<Lookup>; 4],
-    ac: [Option<Lookup>; 4],
+    pub(crate) ac: [Option<Lookup>; 4],
 }
 
 impl Tables {
