@@ -39,12 +39,12 @@ def main():
         for build, shards in own.items():
             subprocess.run([build / "fdconvert", "pack", source, shards, "-q"], check=True)
         runs = {
-            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1"],
-            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--threads", "1"],
+            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-index", "off"],
+            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--threads", "1", "--jpeg-index", "off"],
             "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--threads", "1"],
             "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-index", "on"],
-            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-quality", "90", "--max-side", "500"],
-            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--threads", "1"],
+            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-index", "off", "--jpeg-quality", "90", "--max-side", "500"],
+            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--threads", "1", "--jpeg-index", "off"],
             "verify, shards": lambda b: [b / "fdconvert", "verify", own[b], "-q"],
             "get(i), 4 threads": lambda b: [b / "examples/random_access", beton],
             "get(i), shards": lambda b: [b / "examples/random_access", own[b]],

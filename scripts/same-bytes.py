@@ -35,7 +35,7 @@ def datasets(source: str) -> dict[str, list[str]]:
         runs[f"{family} to wds"] = [f"fractal:{family}?{keys}", "--format", "wds"]
     more = {
         "beton, entry points": ["--format", "beton", "--jpeg-index", "1024"],
-        "wds, entry points": ["--format", "wds", "--jpeg-index", "on"],
+        "wds, no entry points": ["--format", "wds", "--jpeg-index", "off"],
         "beton of FFCV": ["--format", "beton", "--compat", "ffcv", "--jpeg-quality", "90"],
         "beton, smart": ["--format", "beton", "--encode", "smart", "--max-side", "128"],
         "beton, mix": ["--format", "beton", "--encode", "mix:0.5"],

@@ -182,7 +182,7 @@ def ours(files: list[bytes], folder: Path) -> dict[str, Callable[[], int]]:
     for number, data in enumerate(files):
         (folder / "images" / f"{number}.jpg").write_bytes(data)
     packed = folder / "images.beton"
-    fdconvert.pack(folder / "images", packed, jpeg_index="on")
+    fdconvert.pack(folder / "images", packed)
     cases = {}
     for name, kept in [("from main memory", 0), ("kept on the GPU", 8 << 30)]:
         loader = fdconvert.Loader(

@@ -15,7 +15,7 @@ pub(crate) struct IndexArgs {
     /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
     #[arg(long, value_name = "LIST")]
     pub(crate) sidecars: Option<String>,
-    /// Add entry points of JPEGs: on (every 2048 bits), 512, 1024, 2048, 4096
+    /// Add entry points of JPEGs: on (every 2048 bits), off, 512, 1024, 2048, 4096
     #[arg(long, value_name = "BITS", default_value = "off")]
     pub(crate) jpeg_index: JpegIndex,
     /// Overwrite existing files

@@ -157,15 +157,15 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) smart_ratio: f64,
-    /// Store entry points of JPEGs: on (every 2048 bits), off, 512 to 4096
+    /// Store entry points of JPEGs: auto, on (every 2048 bits), off, 512 to 4096
     ///
     /// Entry points let threads and GPUs decode parts of a JPEG at once, e.g. --jpeg-index 1024 for
     /// small images. They take 0.3 to 2 % of the images' bytes, in the index; the JPEGs stay as
-    /// they are. Progressive JPEGs get none.
+    /// they are. Progressive JPEGs get none. auto is on where the format can store them.
     #[arg(
         long,
         value_name = "BITS",
-        default_value = "off",
+        default_value = "auto",
         help_heading = "Images",
         hide_short_help = true
     )]

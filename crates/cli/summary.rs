@@ -208,8 +208,11 @@ impl Summary<'_> {
         for remark in self.samples.remarks() {
             line("note", output::remark(&remark));
         }
-        if let Some(entry_points) = &report.entry_points {
-            line("jpegs", entry_points_text(entry_points, report.bytes_stored));
+        let tells_all = verbose || self.samples.asks_for_entry_points();
+        if let Some(entry_points) = &report.entry_points
+            && (tells_all || entry_points.built > 0)
+        {
+            line("jpegs", entry_points_text(entry_points, report.bytes_stored, tells_all));
         }
         let (n, before, after) = report.fell_back;
         if n > 0 {
@@ -274,15 +277,20 @@ impl Summary<'_> {
     }
 }
 
-/// Formats `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`.
-fn entry_points_text(entry_points: &EntryPointCounts, bytes_stored: u64) -> String {
+/// Formats `161 with entry points in 75.3 KiB (0.61 %); without: 2 progressive`, the latter if all
+/// is told.
+fn entry_points_text(
+    entry_points: &EntryPointCounts,
+    bytes_stored: u64,
+    tells_all: bool,
+) -> String {
     let EntryPointCounts { built, bytes, refused } = entry_points;
     let share = if bytes_stored > 0 { *bytes as f64 * 100.0 / bytes_stored as f64 } else { 0.0 };
     let (built, size) = (output::count(*built), output::size(*bytes));
     let mut text = format!("{built} with entry points in {size} ({share:.2} %)");
     let reasons: Vec<_> =
         refused.iter().map(|(name, n)| format!("{} {name}", output::count(*n))).collect();
-    if !reasons.is_empty() {
+    if tells_all && !reasons.is_empty() {
         text.push_str(&format!("; without: {}", reasons.join(", ")));
     }
     text

@@ -13,7 +13,7 @@ use std::{
 /// Formats with their required options.
 const FORMATS: [(&str, &str, &[&str]); 9] = [
     ("beton", "x.beton", &[]),
-    ("beton", "x.beton", &["--jpeg-index", "on"]),
+    ("beton", "x.beton", &["--jpeg-index", "off"]),
     ("beton", "x.beton", &["--compat", "ffcv", "--encode", "jpeg"]),
     ("parquet", "x.parquet", &["--sidecars", "croissant"]),
     ("folder", "x", &[]),

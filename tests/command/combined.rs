@@ -333,7 +333,7 @@ fn it_goes_with_the_dataset_that_is_overwritten_and_foreign_files_stay() {
 fn indexes_that_are_made_again_are_combined_again() {
     let stage = Stage::new();
     let set = stage.bucket("wds");
-    stage.pack(&set, "wds", &["--shard-count", "1"]);
+    stage.pack(&set, "wds", &["--shard-count", "1", "--jpeg-index", "off"]);
     assert!(common::ok(&[&"index", &set, &"--sidecars", &"fdx"]).contains("already"));
     let before = compare::tree(&set);
     fs::remove_file(set.join(NAME)).unwrap();

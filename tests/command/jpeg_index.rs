@@ -7,6 +7,7 @@ use fdconvert_jpeg::stored_entry_points;
 use fdconvert_testkit::{compare::tree, fixtures, needs_shared};
 use serde_json::Value as Json;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Stdio,
@@ -78,6 +79,87 @@ fn every_format_with_a_place_for_them_stores_them() {
     }
 }
 
+/// Packs with more options; returns all files of the output.
+fn pack(source: &Path, out: &Path, more: &[&str]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let output = fdconvert().arg("pack").args([source, out]).args(more).output().unwrap();
+    assert!(output.status.success(), "{more:?}: {}", common::text(&output.stderr));
+    tree(out)
+}
+
+#[test]
+fn they_are_stored_by_default_where_there_is_a_place_for_them() {
+    let root = tempfile::tempdir().unwrap();
+    let source = jpegs(root.path());
+    let mut number = 0;
+    let mut same = |options: &[&str], other: &str| {
+        let mut packed = |more: &[&str]| {
+            number += 1;
+            let out = root.path().join(format!("{number}/out"));
+            fs::create_dir(out.parent().unwrap()).unwrap();
+            pack(&source, &out, &[options, more].concat())
+        };
+        packed(&[]) == packed(&["--jpeg-index", other])
+            && packed(&["--jpeg-index", "auto"]) == packed(&[])
+    };
+    for format in ["beton", "wds", "mixed"] {
+        assert!(same(&["--format", format], "on"), "{format}");
+        assert!(!same(&["--format", format], "off"), "{format}");
+    }
+    for options in [
+        &["--format", "mds"][..],
+        &["--format", "folder"],
+        &["--format", "wds", "--sidecars", "dali"],
+        #[cfg(feature = "parquet")]
+        &["--format", "parquet"],
+        #[cfg(feature = "turbo")]
+        &["--format", "beton", "--compat", "ffcv", "--encode", "jpeg"],
+    ] {
+        assert!(same(options, "off"), "{options:?}");
+    }
+}
+
+/// What FFCV reads of a beton is the same with and without them, but for the place of the table.
+#[test]
+fn the_bytes_before_the_index_are_those_without_them() {
+    let root = tempfile::tempdir().unwrap();
+    let source = jpegs(root.path());
+    let (with, without) = (root.path().join("with.beton"), root.path().join("without.beton"));
+    ok(&[&"pack", &source, &with]);
+    ok(&[&"pack", &source, &without, &"--jpeg-index", &"off"]);
+    assert_eq!((check(&with, 2048), check_none(&without)), (12, 12));
+    let index_of =
+        |bytes: &[u8]| bytes.windows(8).rposition(|it| it == b"\x89FDX\r\n\x1a\n").unwrap();
+    let (with, without) = (fs::read(with).unwrap(), fs::read(without).unwrap());
+    let start = index_of(&with);
+    assert_eq!(start, index_of(&without));
+    let differ = (0..start).filter(|&at| with[at] != without[at]);
+    // The header's offset of the table, which is behind the index.
+    assert!(differ.into_iter().all(|at| (16..24).contains(&at)));
+    let table = |bytes: &[u8]| u64::from_le_bytes(bytes[16..24].try_into().unwrap()) as usize;
+    assert_eq!(with[table(&with)..], without[table(&without)..]);
+}
+
+/// Progressive JPEGs and other images are no news to who did not ask.
+#[test]
+fn by_default_only_the_document_tells_what_gets_none() {
+    let root = tempfile::tempdir().unwrap();
+    let source = root.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::copy(fixtures::fixture("bad/progressive.jpg"), source.join("a.jpg")).unwrap();
+    let said = |name: &str, more: &str| {
+        let out = root.path().join(name);
+        ok(&[&"pack", &source, &out, &"--format", &"wds", &more])
+    };
+    assert!(!said("quiet", "--threads=1").contains("jpegs"));
+    let report = json(&said("told", "--json"));
+    assert_eq!(report["jpeg_index"]["refused"]["progressive"], 1);
+    assert!(said("asked", "--jpeg-index=on").contains("without: 1 progressive"));
+    assert!(said("verbose", "--verbose").contains("without: 1 progressive"));
+    fs::copy(fixtures::fixture("bad/gray.jpg"), source.join("b.jpg")).unwrap();
+    let one = said("one", "--threads=1");
+    assert!(one.contains("1 with entry points") && !one.contains("progressive"), "{one}");
+}
+
 #[test]
 fn bytes_depend_on_neither_threads_nor_parts() {
     let root = tempfile::tempdir().unwrap();
@@ -85,30 +167,31 @@ fn bytes_depend_on_neither_threads_nor_parts() {
     let mut betons = Vec::new();
     for threads in ["1", "2", "5"] {
         let out = root.path().join(format!("{threads}.beton"));
-        ok(&[&"pack", &source, &out, &"--jpeg-index", &"on", &"--threads", &threads]);
+        ok(&[&"pack", &source, &out, &"--threads", &threads]);
         betons.push(sha256_file(&out));
     }
     assert!(betons.iter().all(|hash| *hash == betons[0]), "{betons:?}");
 
-    let whole = root.path().join("whole");
-    let recipe = ["--format", "wds", "--shard-count", "5", "--jpeg-index", "1024"];
-    let run = |args: &[&Path], first: &str| {
-        let output = fdconvert().arg(first).args(args).args(recipe).output().unwrap();
-        assert!(output.status.success(), "{}", common::text(&output.stderr));
-    };
-    run(&[&source, &whole], "pack");
-    let (plan, parts) = (root.path().join("p.fdplan"), root.path().join("parts"));
-    run(&[&source, Path::new("-o"), &plan], "plan");
+    for (name, index) in [("default", &[][..]), ("1024", &["--jpeg-index", "1024"])] {
+        in_parts(&source, &root.path().join(name), index);
+    }
+}
+
+fn in_parts(source: &Path, root: &Path, index: &[&str]) {
+    fs::create_dir(root).unwrap();
+    let recipe = [&["--format", "wds", "--shard-count", "5"], index].concat();
+    let (plan, parts) = (root.join("p.fdplan"), root.join("parts"));
+    let whole = pack(source, &root.join("whole"), &recipe);
+    let output =
+        fdconvert().arg("plan").args([source, Path::new("-o"), &plan]).args(&recipe).output();
+    assert!(output.unwrap().status.success());
     for part in ["2/2", "1/2"] {
         ok(&[&"pack", &"--plan", &plan, &"--part", &part, &parts]);
     }
     ok(&[&"merge", &parts]);
-    let files = |out: &Path| {
-        let mut files = tree(out);
-        files.retain(|name, _| !name.ends_with(b".fdplan"));
-        files
-    };
-    assert!(files(&whole) == files(&parts));
+    let mut parts = tree(&parts);
+    parts.retain(|name, _| !name.ends_with(b".fdplan"));
+    assert!(whole == parts, "{index:?}");
 }
 
 /// `index` adds them to shards packed without, and to foreign shards.
@@ -117,7 +200,8 @@ fn existing_shards_get_the_same_entry_points() {
     let root = tempfile::tempdir().unwrap();
     let source = jpegs(root.path());
     let shards = root.path().join("shards");
-    ok(&[&"pack", &source, &shards, &"--format", &"wds", &"--shard-count", &"7"]);
+    let without = ["--shard-count", "7", "--jpeg-index", "off"];
+    pack(&source, &shards, &[&["--format", "wds"], &without[..]].concat());
     let tar = sha256_file(&shards.join("train-000000.tar"));
     assert_eq!(check_none(&shards), 12);
     let text = ok(&[&"index", &shards, &"--jpeg-index", &"on"]);

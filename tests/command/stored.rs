@@ -154,11 +154,10 @@ fn entry_points_are_written_to_a_bucket() {
     let stage = Stage::new(Faults::default());
     let photos = stage.photos();
     for (format, more) in FORMATS.into_iter().filter(|(format, _)| *format != "mds") {
-        let more = [more, &["--jpeg-index", "on"]].concat();
         let here = stage.path(&format!("here.{format}"));
-        common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, &more)));
+        common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, more)));
         let url = format!("s3://bucket/there.{format}");
-        stage.ok(&dynamic(&pack(&photos, &url, format, &more)));
+        stage.ok(&dynamic(&pack(&photos, &url, format, more)));
         let there = stage.bucket().join(format!("there.{format}"));
         assert_eq!(compare::tree(&there), compare::tree(&here), "{format}");
     }

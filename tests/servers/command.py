@@ -8,11 +8,11 @@ from pathlib import Path
 
 # Name of a dataset, and the options that make it of the small photos.
 DATASETS = {
-    "wds": ["--format", "wds", "--shards", "3", "--jpeg-index", "on"],
+    "wds": ["--format", "wds", "--shards", "3"],
     "mds": ["--format", "mds", "--shards", "3"],
     "mds-zstd": ["--format", "mds", "--shards", "3", "--compression", "zstd"],
     "mixed": ["--format", "mixed", "--shards", "3", "--ratio", "0.5"],
-    "keep.beton": ["--format", "beton"],
+    "keep.beton": ["--format", "beton", "--jpeg-index", "off"],
     "raw.beton": ["--format", "beton", "--encode", "raw"],
 }
 # The same of images that are large, so that objects are sent in parts.

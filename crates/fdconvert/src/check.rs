@@ -156,7 +156,7 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
 
 /// Refuses entry points of JPEGs if the format has no index for them.
 fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
-    if options.jpeg_index.bits().is_none() || format.capabilities().entry_points {
+    if options.jpeg_index.bits_in(format).is_none() || format.capabilities().entry_points {
         return Ok(());
     }
     let able =

@@ -115,7 +115,7 @@ impl Pack {
             return Ok(false);
         }
         let Ok(reader) = format.open(out) else { return Ok(false) };
-        let jpeg_index = self.options.jpeg_index.bits();
+        let jpeg_index = self.options.jpeg_index.bits_in(&**format);
         let params = provenance::params(&self.options, &Outcome::default(), &**format)?;
         let params = recorded_params(policy, &**format, jpeg_index, &params);
         Ok(reader.provenance().is_some_and(|made| {

@@ -1,5 +1,7 @@
 //! Notes on a job.
-use crate::{PackOptions, choose::Chosen, images, outcome::Outcome, request::plan_request, splits};
+use crate::{
+    JpegIndex, PackOptions, choose::Chosen, images, outcome::Outcome, request::plan_request, splits,
+};
 use fdconvert_core::{Format, Layout, Remark, Source};
 use fdconvert_pipeline::Plan;
 use std::path::PathBuf;
@@ -9,6 +11,8 @@ use std::path::PathBuf;
 pub(crate) struct Notes {
     /// True if neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
+    /// True if an option is about entry points, which are stored by default.
+    pub(crate) asks_for_entry_points: bool,
     /// True if every file is written to the path in its name, for any split.
     pub(crate) unpacks: bool,
     pub(crate) chosen: Chosen,
@@ -37,6 +41,7 @@ impl Notes {
             options.format.is_none() && format.capabilities().layout == Layout::Images;
         Self {
             is_default_format,
+            asks_for_entry_points: options.jpeg_index != JpegIndex::AUTO,
             unpacks: false,
             chosen,
             choice,

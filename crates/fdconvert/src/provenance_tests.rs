@@ -76,7 +76,7 @@ fn examples(root: &Path) -> Vec<(&'static str, Value, Value)> {
         ("baseline", json!(true), wds.clone()),
         ("restart_rows", json!(1), jpeg),
         ("smart_ratio", json!(5.0), json!({"format": "beton", "encode": "smart"})),
-        ("jpeg_index", json!("on"), wds.clone()),
+        ("jpeg_index", json!("off"), wds.clone()),
         ("ratio", json!(0.3), json!({"format": "mixed"})),
         ("by", json!("benefit"), mixed.clone()),
         ("max_bmp_size", json!("1MiB"), mixed),

@@ -116,7 +116,7 @@ pub(crate) fn decided(
 ) -> Result<PackJob> {
     policy.mixture = outcome.ratio.map(|ratio| mixture(options, ratio.share));
     let params = provenance::params(options, outcome, &*format)?;
-    let jpeg_index = options.jpeg_index.bits();
+    let jpeg_index = options.jpeg_index.bits_in(&*format);
     let (out, run) = (PathBuf::new(), Run::default());
     Ok(PackJob { source, policy, format, out, plan, params, jpeg_index, run })
 }

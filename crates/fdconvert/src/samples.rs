@@ -45,6 +45,12 @@ impl Samples {
         self.notes.is_default_format
     }
 
+    /// Returns true if entry points of JPEGs were asked for, and are not stored by default.
+    #[must_use]
+    pub fn asks_for_entry_points(&self) -> bool {
+        self.notes.asks_for_entry_points
+    }
+
     /// Returns notes on the selection of samples by their properties, in sentences.
     #[must_use]
     pub fn choice_notes(&self) -> &[Remark] {

@@ -7,7 +7,9 @@ mod smaller;
 
 use cpu_time::ThreadTime;
 use fdconvert_core::{Codec, Encoded};
-use fdconvert_jpeg::{DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, parse, region, unstuff};
+use fdconvert_jpeg::{
+    DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, parse, region, stored_entry_points, unstuff,
+};
 use fdconvert_testkit::{
     fixtures::Random,
     workload::{files_below, resized_crop},
@@ -27,11 +29,11 @@ fn main() -> Result<()> {
     }
     println!(
         "| set | images | refused | mean bytes | mean megapixels | parse µs | un-stuff µs | build µs | \
-         encode µs | decode µs | {} | {} |",
+         encode µs | all µs | decode µs | {} | {} |",
         GRIDS_BITS.map(|bits| format!("grid {bits}")).join(" | "),
         GRIDS_BITS.map(|bits| format!("{bits}: touched, walked")).join(" | "),
     );
-    println!("|{}", "---|".repeat(18));
+    println!("|{}", "---|".repeat(19));
     measure("originals", &originals, n_rounds)?;
     for (side, quality) in [(224, 50), (224, 90), (500, 50), (500, 90)] {
         let made: Vec<_> = originals
@@ -81,6 +83,11 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     let encoding = micros(&mut || {
         fit.iter().for_each(|(.., made)| drop(black_box(made.to_bytes())));
     });
+    let all = micros(&mut || {
+        for (image, ..) in &fit {
+            drop(black_box(stored_entry_points(image, DEFAULT_GRID_BITS)));
+        }
+    });
     let decoding = micros(&mut || {
         for ((_, jpeg, _), bytes) in fit.iter().zip(&stored) {
             drop(black_box(EntryPoints::from_bytes(bytes, jpeg)));
@@ -101,7 +108,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     }
     println!(
         "| {name} | {} | {} | {:.0} | {:.3} | {parsing:.1} | {unstuffing:.1} | {building:.1} | \
-         {encoding:.1} | {decoding:.1} |{overheads}{shares}",
+         {encoding:.1} | {all:.1} | {decoding:.1} |{overheads}{shares}",
         fit.len(),
         images.len() - fit.len(),
         n_bytes as f64 / n_images,

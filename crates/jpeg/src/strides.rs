@@ -2,11 +2,11 @@
 //!
 //! Of a skipped code only its bits and its places matter, and these add up: an entry of the table
 //! holds up to two codes that are complete within the next [`INDEX_BITS`] bits, of which the values
-//! may reach farther. In photographs these are 1.5 to 2 codes. The sum of the places tells how the
-//! block goes on, so that a step needs a single comparison:
+//! may reach farther. In photographs these are 1.5 to 2 codes. The sum of the places tells
+//! whether the block ends, so that a step needs a single comparison:
 //!
 //! ```text
-//! 1 to 63      the block goes on
+//! 1 to 63      the block continues
 //! 64           it is full, and ends
 //! 65 to 127    it was full before the last of two codes, or has too many values
 //! 128 to 191   it ends with the code for that

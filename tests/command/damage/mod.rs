@@ -24,8 +24,8 @@ const RECIPE: &str = "fractal:fractaldb?classes=1&instances=100&size=16&points=5
 
 /// Name, source, and options of every kind of dataset.
 const SETS: [(&str, &str, &[&str]); 13] = [
-    ("beton", "photos", &["--format", "beton", "--page-size", "2MiB"]),
-    ("beton, compact", "all.beton", &["--format", "beton", "--compact"]),
+    ("beton", "photos", &["--format", "beton", "--page-size", "2MiB", "--jpeg-index", "off"]),
+    ("beton, compact", "all.beton", &["--format", "beton", "--compact", "--jpeg-index", "off"]),
     (
         "beton, compact, entry points",
         "photos",
@@ -34,9 +34,19 @@ const SETS: [(&str, &str, &[&str]); 13] = [
     (
         "beton, compact, raw",
         "photos",
-        &["--format", "beton", "--compact", "--encode", "raw", "--max-side", "12"],
+        &[
+            "--format",
+            "beton",
+            "--compact",
+            "--encode",
+            "raw",
+            "--max-side",
+            "12",
+            "--jpeg-index",
+            "off",
+        ],
     ),
-    ("wds", "all.beton", &["--format", "wds"]),
+    ("wds", "all.beton", &["--format", "wds", "--jpeg-index", "off"]),
     (
         "wds, all sidecars, entry points",
         "photos",
@@ -56,7 +66,7 @@ const SETS: [(&str, &str, &[&str]); 13] = [
     ("mds, no hashes", "photos", &["--format", "mds", "--hashes", "none", "--shard-count", "2"]),
     ("mds, zstd", "all.beton", &["--format", "mds", "--compression", "zstd"]),
     ("parquet", "all.beton", &["--format", "parquet"]),
-    ("mixed", "photos", &["--format", "mixed", "--ratio", "0.5"]),
+    ("mixed", "photos", &["--format", "mixed", "--ratio", "0.5", "--jpeg-index", "off"]),
     ("formula", RECIPE, &["--format", "formula"]),
 ];
 

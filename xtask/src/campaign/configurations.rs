@@ -73,11 +73,8 @@ pub(super) const SEVERAL: [[Configuration; 3]; 6] = [
 /// earlier contents with the same lengths, OUT an empty folder, THREADS a number.
 pub(super) const ALL: &[Configuration] = &[
     Configuration::alone("folder", "pack SOURCE OUT/x --format folder --threads THREADS"),
-    Configuration::alone("beton", "pack SOURCE OUT/x.beton --threads THREADS"),
-    Configuration::alone(
-        "beton-index",
-        "pack SOURCE OUT/x.beton --jpeg-index on --threads THREADS",
-    ),
+    Configuration::alone("beton", "pack SOURCE OUT/x.beton --jpeg-index off --threads THREADS"),
+    Configuration::alone("beton-index", "pack SOURCE OUT/x.beton --threads THREADS"),
     Configuration::alone(
         "wds",
         "pack SOURCE OUT/x --format wds --shard-count 4 --threads THREADS \

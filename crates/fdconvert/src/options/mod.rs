@@ -196,7 +196,7 @@ impl Default for PackOptions {
             baseline: false,
             restart_rows: 0,
             smart_ratio: 4.0,
-            jpeg_index: JpegIndex::OFF,
+            jpeg_index: JpegIndex::AUTO,
             ratio: None,
             by: By::Random,
             max_bmp_size: ByteCount(Mixture::MAX_BYTES),

@@ -1,4 +1,5 @@
 //! Values of options, and their text form.
+use fdconvert_core::Format;
 use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
@@ -415,20 +416,37 @@ impl fmt::Display for Ratio {
 }
 
 /// Distance in bits between entry points of a JPEG, at which a decoder may start: `off`, `on` (the
-/// default distance) or one of 512, 1024, 2048, 4096.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct JpegIndex(Option<u32>);
+/// default distance), one of 512, 1024, 2048, 4096, or `auto`: `on` where the format and its
+/// options can store them, else `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JpegIndex {
+    bits: Option<u32>,
+    only_if_possible: bool,
+}
 
 impl JpegIndex {
+    /// Entry points at the default distance, where they can be stored.
+    pub const AUTO: Self = Self { bits: Some(DEFAULT_GRID_BITS), only_if_possible: true };
     /// No entry points.
-    pub const OFF: Self = Self(None);
+    pub const OFF: Self = Self { bits: None, only_if_possible: false };
     /// Entry points at the default distance.
-    pub const ON: Self = Self(Some(DEFAULT_GRID_BITS));
+    pub const ON: Self = Self { bits: Some(DEFAULT_GRID_BITS), only_if_possible: false };
 
-    /// Returns the bits between two entry points; `None` if it is off.
+    /// Returns the bits between two entry points, where they can be stored; `None` if it is off.
     #[must_use]
     pub fn bits(self) -> Option<u32> {
-        self.0
+        self.bits
+    }
+
+    /// Returns the bits between two entry points in a dataset of a format.
+    pub(crate) fn bits_in(self, format: &dyn Format) -> Option<u32> {
+        self.bits.filter(|_| !self.only_if_possible || format.capabilities().entry_points)
+    }
+}
+
+impl Default for JpegIndex {
+    fn default() -> Self {
+        Self::AUTO
     }
 }
 
@@ -437,22 +455,26 @@ impl FromStr for JpegIndex {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
+            "auto" => return Ok(Self::AUTO),
             "on" => return Ok(Self::ON),
             "off" => return Ok(Self::OFF),
             _ => {}
         }
         let bits = text.parse().ok().filter(|bits| GRIDS_BITS.contains(bits));
-        let wrong =
-            || format!("unknown `{text}`; expected one of: on, off, 512, 1024, 2048, 4096 (bits)");
-        bits.map(|bits| Self(Some(bits))).ok_or_else(wrong)
+        bits.map(|bits| Self { bits: Some(bits), ..Self::ON }).ok_or_else(|| {
+            format!(
+                "unknown `{text}`; expected one of: auto, on, off, 512, 1024, 2048, 4096 (bits)"
+            )
+        })
     }
 }
 
 impl fmt::Display for JpegIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => f.write_str("off"),
+        match self.bits {
+            Some(_) if self.only_if_possible => f.write_str("auto"),
             Some(bits) => bits.fmt(f),
+            None => f.write_str("off"),
         }
     }
 }
@@ -478,7 +500,7 @@ mod tests {
         check::<Pair>(&["mask=annotations"]);
         check::<Encoding>(&["keep", "jpeg", "png", "bmp", "raw", "smart", "mix:0.5"]);
         check::<Ratio>(&["0.3", "30%", "3:7", "auto", "p.json"]);
-        check::<JpegIndex>(&["on", "off", "512"]);
+        check::<JpegIndex>(&["auto", "on", "off", "512"]);
     }
 
     #[test]

@@ -122,8 +122,8 @@ class Loader:
     ``cache_policy="liquid"`` exists only for benchmarks.
 
     With ``device="cuda"`` (or ``"cuda:1"``) that GPU decodes JPEGs, and batches are in its memory.
-    ``decoder`` selects how. ``"index"`` uses kernels for JPEGs with entry points (packed with
-    ``--jpeg-index``), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
+    ``decoder`` selects how. ``"index"`` uses kernels for JPEGs with entry points (stored by
+    default), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
     ``"auto"`` both, in this order, and ``"cpu"`` neither. The CPU decodes all other images, and
     ``stats()`` counts them. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are
     not read again. Images are resized a little more exactly than on the CPU; ``augment`` makes the
@@ -450,8 +450,8 @@ class Loader:
         self._is_told = True
         what = (
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
-            "images. The GPU decodes JPEGs that were packed with --jpeg-index on, others by nvJPEG "
-            "if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing"
+            "images. The GPU decodes JPEGs with entry points, which are stored by default, others by "
+            "nvJPEG if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 
