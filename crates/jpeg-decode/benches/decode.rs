@@ -77,7 +77,7 @@ fn measure(folder: &str, images: &[Image], shrink: u32, repeats: usize) {
     let mut ways: Vec<(String, Way)> = Vec::new();
     let mut turbo = Turbo::new();
     ways.push((
-        "libjpeg-turbo 3.1".into(),
+        "libjpeg-turbo".into(),
         Box::new(move |image, out| {
             let part = image.region.map(|it| [it.x, it.y, it.width, it.height]);
             assert!(turbo.decode_part(&image.bytes, shrink, part, 3, out));

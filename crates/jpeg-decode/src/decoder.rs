@@ -176,8 +176,13 @@ impl Decoder {
     /// Returns the faster kind of entropy decoding, if that is known.
     #[cfg(target_arch = "x86_64")]
     fn faster(&self, work: &Work<'_>) -> Option<Entropy> {
-        let lanes_pay =
-            self.lanes.is_some() && !work.averages && work.n_runs() >= lanes::LEAST_RUNS;
+        let least = match work.entry_points {
+            Some(_) => lanes::LEAST_RUNS,
+            None => lanes::LEAST_RESTARTS,
+        };
+        let lanes_pay = self.lanes.is_some()
+            && !work.averages
+            && work.n_runs_within(LANES_WINDOW_BLOCKS) >= least;
         if lanes_pay { choice::fastest_entropy() } else { Some(Entropy::STREAMS) }
     }
 

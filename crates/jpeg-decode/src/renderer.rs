@@ -39,14 +39,16 @@ impl Work<'_> {
         self.entry_points.is_none() && self.jpeg.n_restarts() == 0
     }
 
-    /// Returns the approximate number of runs of the part.
-    pub(crate) fn n_runs(&self) -> usize {
+    /// Returns the approximate number of runs of the part, or of that number of blocks if it has
+    /// more.
+    pub(crate) fn n_runs_within(&self, n_blocks: usize) -> usize {
         let n_runs = match self.entry_points {
             None => self.jpeg.n_restarts() as usize + 1,
             Some(it) => it.segments().len(),
         };
         let Range { start, end } = self.part.mcus_y;
-        n_runs * (end - start) / (self.jpeg.mcus_y as usize).max(1)
+        let of_part = n_runs * (end - start) / (self.jpeg.mcus_y as usize).max(1);
+        of_part.min(n_runs * n_blocks / (self.jpeg.n_blocks as usize).max(1))
     }
 }
 

@@ -21,6 +21,8 @@ use tables::Tables;
 
 /// Number of runs below which streams are faster: most lanes would be idle.
 pub(crate) const LEAST_RUNS: usize = 20;
+/// The same for runs between restart markers, which take very different times.
+pub(crate) const LEAST_RESTARTS: usize = 64;
 
 /// The half cell in which idle lanes write zeros.
 const NOWHERE: u32 = 0;
