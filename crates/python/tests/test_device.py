@@ -73,6 +73,14 @@ def indexed(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.fixture(scope="session")
+def bare(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without entry points."""
+    out = tmp_path_factory.mktemp("bare") / "kodak.beton"
+    fdconvert.pack(photos, out, jpeg_quality=90, max_side=96, jpeg_index="off")
+    return out
+
+
 def on_gpu(path: Any, batch_size: int = 4, **options: Any) -> Loader:
     usual: dict[str, Any] = {"seed": 7, "threads": 2, "size": 32, "output": "array", "device": "cuda"}
     return Loader(path, batch_size, **usual | options)
@@ -150,11 +158,11 @@ def test_fractals_are_those_of_the_cpu(fake: Fake) -> None:
     del ours, theirs
 
 
-def test_what_decodes(fake: Fake, indexed: Path, beton: Path) -> None:
+def test_what_decodes(fake: Fake, indexed: Path, bare: Path) -> None:
     for path, decoder, by_index in [
         (indexed, "index", 24),
         (indexed, "cpu", 0),
-        (beton, "auto", 0),
+        (bare, "auto", 0),
     ]:
         loader = on_gpu(path, decoder=decoder)
         # Who did not ask for the CPU is told, once, that it had to do all.
@@ -163,7 +171,7 @@ def test_what_decodes(fake: Fake, indexed: Path, beton: Path) -> None:
             for _ in range(2):
                 for _ in loader:
                     pass
-        assert len(told) == (path == beton)
+        assert len(told) == (path == bare)
         stats = loader.stats()
         assert (stats["decoded_by_index"], stats["decoded_by_cpu"]) == (by_index, 24 - by_index)
 
