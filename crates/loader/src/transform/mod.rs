@@ -26,6 +26,8 @@ mod augment;
 mod geometry;
 mod keyed;
 mod output;
+#[allow(dead_code, unused_imports, reason = "only its tests use all of it")]
+mod pixel;
 mod render;
 
 pub(crate) use augment::Step;

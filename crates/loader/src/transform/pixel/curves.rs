@@ -1,0 +1,104 @@
+//! Changes that map a level of a channel to another level, regardless of its neighbours.
+
+use super::{Counts, Pixel};
+
+/// The new level of each level, for red, green and blue.
+///
+/// Consecutive ones become one with [`then`](Self::then), applied in one pass. Contrast, autocontrast
+/// and equalize depend on the image as it is before them: on its [`mean_gray`](super::mean_gray), or on
+/// its levels, which [`Counts::after`] knows without a pass. All of them are exactly torchvision's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Curves(pub(crate) [[u8; 256]; 3]);
+
+impl Curves {
+    /// Changes nothing.
+    pub(crate) fn identity() -> Self {
+        Self::of(|level| level)
+    }
+
+    /// `adjust_brightness`: the same number as Pillow's.
+    pub(crate) fn brightness(factor: f64) -> Self {
+        let factor = factor as f32;
+        // `as u8` cuts the fraction off, and clamps.
+        Self::of(|level| (f32::from(level) * factor) as u8)
+    }
+
+    /// `adjust_contrast` of an image with this mean gray. Pillow rounds the mean.
+    pub(crate) fn contrast(factor: f64, mean_gray: f32) -> Self {
+        let (factor, rest) = (factor as f32, (1.0 - factor) as f32);
+        Self::of(|level| mean_gray.mul_add(rest, f32::from(level) * factor) as u8)
+    }
+
+    /// `solarize`. Nothing is inverted above 255, where torchvision refuses.
+    pub(crate) fn solarize(threshold: f64) -> Self {
+        let first = super::first_level(threshold);
+        Self::of(|level| if u16::from(level) < first { level } else { 255 - level })
+    }
+
+    /// `posterize` to this number of upper bits.
+    pub(crate) fn posterize(n_bits: u32) -> Self {
+        let mask = super::upper_bits(n_bits);
+        Self::of(|level| level & mask)
+    }
+
+    /// `invert`.
+    pub(crate) fn invert() -> Self {
+        Self::of(|level| 255 - level)
+    }
+
+    /// `autocontrast` of an image with these darkest and brightest levels. Pillow computes it in
+    /// double precision.
+    pub(crate) fn autocontrast((darkest, brightest): ([u8; 3], [u8; 3])) -> Self {
+        Self(std::array::from_fn(|channel| {
+            let (low, high) = (darkest[channel], brightest[channel]);
+            if high <= low {
+                return std::array::from_fn(|level| level as u8);
+            }
+            let scale = f32::from(high - low) * (1.0 / 255.0);
+            std::array::from_fn(|level| ((level as f32 - f32::from(low)) / scale) as u8)
+        }))
+    }
+
+    /// `equalize` of an image with these levels: the same numbers as Pillow's.
+    pub(crate) fn equalize(counts: &Counts) -> Self {
+        Self(std::array::from_fn(|channel| {
+            let counts = &counts.0[channel];
+            let n_pixels: u32 = counts.iter().sum();
+            let brightest = counts.iter().rev().find(|&&count| count > 0).copied().unwrap_or(0);
+            // Pixels per level in an even histogram. The brightest level is not spread. With a
+            // single level, or less than one pixel per level, there is nothing to do.
+            let step = (n_pixels - brightest) / 255;
+            if step == 0 {
+                return std::array::from_fn(|level| level as u8);
+            }
+            let mut n_darker = step / 2;
+            std::array::from_fn(|level| {
+                let equalized = (n_darker / step).min(255) as u8;
+                n_darker += counts[level];
+                equalized
+            })
+        }))
+    }
+
+    /// Returns the curves that do the same as these and then `next`.
+    pub(crate) fn then(&self, next: &Self) -> Self {
+        let of = |channel: usize| self.0[channel].map(|level| next.0[channel][usize::from(level)]);
+        Self(std::array::from_fn(of))
+    }
+
+    /// Changes an image.
+    pub(crate) fn apply(&self, image: &mut [Pixel]) {
+        let [red, green, blue] = &self.0;
+        if red == green && green == blue {
+            image.as_flattened_mut().iter_mut().for_each(|level| *level = red[usize::from(*level)]);
+            return;
+        }
+        for [r, g, b] in image {
+            (*r, *g, *b) = (red[usize::from(*r)], green[usize::from(*g)], blue[usize::from(*b)]);
+        }
+    }
+
+    fn of(curve: impl Fn(u8) -> u8) -> Self {
+        Self([std::array::from_fn(|level| curve(level as u8)); 3])
+    }
+}
