@@ -89,12 +89,20 @@ impl Curves {
     /// Changes an image.
     pub(crate) fn apply(&self, image: &mut [Pixel]) {
         let [red, green, blue] = &self.0;
-        if red == green && green == blue {
-            image.as_flattened_mut().iter_mut().for_each(|level| *level = red[usize::from(*level)]);
-            return;
+        let (fours, rest) = image.as_chunks_mut::<4>();
+        for four in fours {
+            let [[r0, g0, b0], [r1, g1, b1], [r2, g2, b2], [r3, g3, b3]] =
+                four.map(|pixel| pixel.map(usize::from));
+            *four = [
+                [red[r0], green[g0], blue[b0]],
+                [red[r1], green[g1], blue[b1]],
+                [red[r2], green[g2], blue[b2]],
+                [red[r3], green[g3], blue[b3]],
+            ];
         }
-        for [r, g, b] in image {
-            (*r, *g, *b) = (red[usize::from(*r)], green[usize::from(*g)], blue[usize::from(*b)]);
+        for pixel in rest {
+            let [r, g, b] = pixel.map(usize::from);
+            *pixel = [red[r], green[g], blue[b]];
         }
     }
 

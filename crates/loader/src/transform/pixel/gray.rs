@@ -6,11 +6,7 @@ use super::lanes::{self, channel, lane, limit, whole};
 /// `rgb_to_grayscale` with three channels: exactly torchvision's. Pillow rounds, and has other
 /// weights.
 pub(crate) fn to_grayscale(image: &mut [Pixel]) {
-    lanes::map(image, |lanes| {
-        for pixel in lanes {
-            *pixel = lane([gray(*pixel); 3]);
-        }
-    });
+    lanes::map(image, |pixel| lane([gray(pixel); 3]));
 }
 
 /// Returns the mean of the gray levels, which `adjust_contrast` blends with; 0 without pixels.
@@ -18,25 +14,19 @@ pub(crate) fn to_grayscale(image: &mut [Pixel]) {
 /// torch adds up in `f32`, which is exact below 65,794 pixels; beyond, its mean may differ in the
 /// last bit.
 pub(crate) fn mean_gray(image: &[Pixel]) -> f32 {
-    let mut sum = 0_u64;
-    lanes::each(image, |lanes| {
-        sum += u64::from(lanes.iter().map(|&pixel| gray(pixel)).sum::<u32>());
-    });
-    sum as f32 / image.len().max(1) as f32
+    lanes::sum(image, gray) as f32 / image.len().max(1) as f32
 }
 
 /// `adjust_saturation`: exactly torchvision's. Pillow has other grays, and blends in another order.
 pub(crate) fn saturation(image: &mut [Pixel], factor: f64) {
     let (factor, rest) = (factor as f32, f64::from((1.0 - factor) as f32));
-    lanes::map(image, |lanes| {
-        for pixel in lanes {
-            let dull = f64::from(gray(*pixel) as i32) * rest;
-            let level = |number| {
-                let mixed = f64::from(channel(*pixel, number) * factor) + dull;
-                whole(limit(mixed as f32, 0.0, 255.0))
-            };
-            *pixel = lane([level(0), level(1), level(2)]);
-        }
+    lanes::map(image, |pixel| {
+        let dull = f64::from(gray(pixel) as i32) * rest;
+        let level = |number| {
+            let mixed = f64::from(channel(pixel, number) * factor) + dull;
+            whole(limit(mixed as f32, 0.0, 255.0))
+        };
+        lane([level(0), level(1), level(2)])
     });
 }
 
@@ -50,8 +40,7 @@ fn gray(pixel: u32) -> u32 {
     const ROUNDED_DOWN: [[u32; 3]; 3] = [[250, 9, 228], [250, 13, 146], [250, 47, 199]];
     // Floats of this size are whole numbers, so that sums are rounded to the nearest one.
     const WHOLE: f32 = 12_582_912.0;
-    let [red, green, blue] = [0, 1, 2].map(|number| channel(pixel, number));
-    let sum = red * 0.2989 + green * 0.587 + blue * 0.114;
+    let sum = channel(pixel, 0) * 0.2989 + channel(pixel, 1) * 0.587 + channel(pixel, 2) * 0.114;
     let level = (sum - 0.499_95 + WHOLE).to_bits() & 255;
     let [a, b, c] = ROUNDED_DOWN.map(|rounded| u32::from(pixel == lane(rounded)));
     level - (a | b | c)

@@ -1,68 +1,76 @@
 //! The turn of the colour circle.
 
 use super::Pixel;
-use super::lanes::{self, channel, lane, limit, whole};
+use super::lanes::{self, channel};
+use std::hint::select_unpredictable as select;
 
 /// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5. Pillow's
 /// hues are whole numbers of 256.
 pub(crate) fn hue(image: &mut [Pixel], turn: f64) {
     let turn = turn as f32;
-    lanes::map(image, |lanes| {
-        for pixel in lanes {
-            *pixel = turned(*pixel, turn);
-        }
-    });
+    lanes::map(image, |pixel| turned(pixel, turn));
 }
 
-/// The operations of torchvision in its order, each of which rounds.
+/// The operations of torchvision, each of which rounds, in its order; but what it limits to 0 to 1 is
+/// within. Choices are not written as `if`: branches that know of each other would keep this from
+/// vector instructions.
 #[inline(always)]
 fn turned(pixel: u32, turn: f32) -> u32 {
-    let [red, green, blue] = [0, 1, 2].map(|number| channel(pixel, number) * (1.0 / 255.0));
-    let (most, least) = (larger(larger(red, green), blue), smaller(smaller(red, green), blue));
+    const UNIT: f32 = 1.0 / 255.0;
+    let (red, green, blue) = (channel(pixel, 0), channel(pixel, 1), channel(pixel, 2));
+    let brightest = larger(larger(red, green), blue);
+    let (red, green, blue) = (red * UNIT, green * UNIT, blue * UNIT);
+    let (most, least) = (brightest * UNIT, smaller(smaller(red, green), blue));
     let range = most - least;
     let is_gray = most == least;
-    let saturation = range / if is_gray { 1.0 } else { most };
-    let divisor = if is_gray { 1.0 } else { range };
-    let [from_red, from_green, from_blue] =
-        [red, green, blue].map(|level| (most - level) / divisor);
+    let saturation = range / select(is_gray, 1.0, most);
+    let divisor = select(is_gray, 1.0, range);
+    let from_red = (most - red) / divisor;
+    let from_green = (most - green) / divisor;
+    let from_blue = (most - blue) / divisor;
     let of_green = (from_red + 2.0) - from_blue;
     let of_blue = (from_green + 4.0) - from_red;
-    let sixth = if most == green { of_green } else { of_blue };
-    let sixth = if most == red { from_blue - from_green } else { sixth };
+    let sixth = select(most == green, of_green, of_blue);
+    let sixth = select(most == red, from_blue - from_green, sixth);
+    // Between 0.8 and 1.9; the fraction counts.
     let before = sixth * (1.0 / 6.0) + 1.0;
-    let before = before - floor(before);
+    let before = before - one_if(before >= 1.0);
     // Between -0.5 and 1.5. Below 0 a whole turn is added, which may give 1.
     let after = before + turn;
-    let after = if after >= 1.0 { after - 1.0 } else { after };
-    let after = if after < 0.0 { after + 1.0 } else { after };
+    let after = after - one_if(after >= 1.0);
+    let after = after + one_if(after < 0.0);
 
     let after = after * 6.0;
+    // Whether the sector is at least this one.
+    let from = |sector: f32| after >= sector;
     let sector = floor(after);
     let fraction = after - sector;
     let part = saturation * fraction;
     let rest = 1.0 - saturation;
-    let falling = limit((1.0 - part) * most, 0.0, 1.0);
-    let rising = limit((part + rest) * most, 0.0, 1.0);
-    let lowest = limit(rest * most, 0.0, 1.0);
-    // The brightest channel in two sectors, the darkest in two, and between them on its way.
-    let choose = |first: f32| {
-        // Sectors since the one in which the channel begins to fall.
-        let since = sector - first;
-        let since = if since < 0.0 { since + 6.0 } else { since };
-        let level = if since < 3.0 { lowest } else { rising };
-        let level = if since < 1.0 { falling } else { level };
-        let level = if since >= 4.0 { most } else { level };
-        whole(level * 255.999)
-    };
-    lane([choose(1.0), choose(3.0), choose(5.0)])
+    let is_falling = from(1.0) ^ from(2.0) ^ from(3.0) ^ from(4.0) ^ from(5.0) ^ from(6.0);
+    let middle = select(is_falling, 1.0 - part, part + rest) * most;
+    let (middle, darkest) = (floor(middle * 255.999), floor(rest * most * 255.999));
+    // What the brightest, the darkest and the other channel are multiplied with to come to their
+    // places: red once, green 2^8 times, blue 2^16 times. The brightest is green from sector 1, blue
+    // from 3, red from 5; the darkest begins with blue and is red from 2, green from 4.
+    let more = |sector: f32, factor: f32| select(from(sector), factor, 0.0);
+    let by_bright = 1.0 + more(1.0, 255.0) + more(3.0, 65_280.0) - more(5.0, 65_535.0);
+    let by_dark = 65_536.0 - more(2.0, 65_535.0) + more(4.0, 255.0) + more(6.0, 65_280.0);
+    let by_middle = 65_793.0 - by_bright - by_dark;
+    (brightest * by_bright + darkest * by_dark + middle * by_middle) as i32 as u32
 }
 
-/// Rounds down a number from -1 to 2^22.
+#[inline(always)]
+fn one_if(condition: bool) -> f32 {
+    select(condition, 1.0, 0.0)
+}
+
+/// Rounds down a number from 0 to 2^22.
 #[inline(always)]
 fn floor(number: f32) -> f32 {
-    const WHOLE: f32 = 8_388_608.0 + 4_194_304.0;
+    const WHOLE: f32 = 8_388_608.0;
     let rounded = number + WHOLE - WHOLE;
-    if rounded > number { rounded - 1.0 } else { rounded }
+    rounded - one_if(rounded > number)
 }
 
 #[inline(always)]

@@ -5,40 +5,35 @@
 use super::Pixel;
 
 /// Pixels per block.
-pub(super) const N_LANES: usize = 16;
+const N_LANES: usize = 64;
 
-/// Red in the low byte, green and blue above it, and 0.
-pub(super) type Lanes = [u32; N_LANES];
+const N_BYTES: usize = 3 * N_LANES;
 
-/// Replaces the pixels of an image, block by block.
+type Lanes = [u32; N_LANES];
+
+/// Replaces the pixels of an image, each as red in the low byte, green and blue above it, and 0.
 #[inline(always)]
-pub(super) fn map(image: &mut [Pixel], change: impl Fn(&mut Lanes)) {
-    let (blocks, rest) = image.as_flattened_mut().as_chunks_mut::<{ 3 * N_LANES }>();
-    for block in blocks {
-        let mut lanes = unpack(block);
-        change(&mut lanes);
-        pack(&lanes, block);
-    }
-    if !rest.is_empty() {
-        let mut block = [0; 3 * N_LANES];
-        block[..rest.len()].copy_from_slice(rest);
-        let mut lanes = unpack(&block);
-        change(&mut lanes);
-        pack(&lanes, &mut block);
-        rest.copy_from_slice(&block[..rest.len()]);
+pub(super) fn map(image: &mut [Pixel], change: impl Fn(u32) -> u32) {
+    for bytes in image.as_flattened_mut().chunks_mut(N_BYTES) {
+        let mut lanes = unpack(bytes);
+        // A single call, which is compiled into the loop.
+        lanes.iter_mut().for_each(|lane| *lane = change(*lane));
+        match bytes.first_chunk_mut() {
+            Some(block) => pack(&lanes, block),
+            None => {
+                let mut block = [0; N_BYTES];
+                pack(&lanes, &mut block);
+                bytes.copy_from_slice(&block[..bytes.len()]);
+            }
+        }
     }
 }
 
-/// Looks at the pixels of an image, block by block. The last block ends with black.
+/// Adds up a number of each pixel. Black ones count 0.
 #[inline(always)]
-pub(super) fn each(image: &[Pixel], mut look: impl FnMut(&Lanes)) {
-    let (blocks, rest) = image.as_flattened().as_chunks::<{ 3 * N_LANES }>();
-    blocks.iter().for_each(|block| look(&unpack(block)));
-    if !rest.is_empty() {
-        let mut block = [0; 3 * N_LANES];
-        block[..rest.len()].copy_from_slice(rest);
-        look(&unpack(&block));
-    }
+pub(super) fn sum(image: &[Pixel], number: impl Fn(u32) -> u32) -> u64 {
+    let blocks = image.as_flattened().chunks(N_BYTES);
+    blocks.map(|bytes| u64::from(unpack(bytes).iter().map(|&it| number(it)).sum::<u32>())).sum()
 }
 
 /// Returns a channel of a lane.
@@ -72,18 +67,24 @@ pub(super) fn limit(number: f32, low: f32, high: f32) -> f32 {
     if number < high { number } else { high }
 }
 
+/// Returns the pixels of a block, and black ones if it is shorter.
 #[inline(always)]
-fn unpack(block: &[u8; 3 * N_LANES]) -> Lanes {
+fn unpack(bytes: &[u8]) -> Lanes {
+    let mut copy = [0; N_BYTES];
+    let block = bytes.first_chunk().unwrap_or_else(|| {
+        copy[..bytes.len()].copy_from_slice(bytes);
+        &copy
+    });
     std::array::from_fn(|index| {
         // Four bytes of which three count; the last pixel ends its four.
-        let start = (3 * index).min(3 * N_LANES - 4);
+        let start = (3 * index).min(N_BYTES - 4);
         let bytes = [block[start], block[start + 1], block[start + 2], block[start + 3]];
-        u32::from_le_bytes(bytes) >> (8 * (3 * index - start)) & 0x00ff_ffff
+        (u32::from_le_bytes(bytes) >> (8 * (3 * index - start))) & 0x00ff_ffff
     })
 }
 
 #[inline(always)]
-fn pack(lanes: &Lanes, block: &mut [u8; 3 * N_LANES]) {
+fn pack(lanes: &Lanes, block: &mut [u8; N_BYTES]) {
     let (quads, _) = lanes.as_chunks::<4>();
     let (to, _) = block.as_chunks_mut::<12>();
     for (&[a, b, c, d], to) in quads.iter().zip(to) {
