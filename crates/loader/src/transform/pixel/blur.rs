@@ -1,6 +1,7 @@
 //! Gaussian blur.
 
 use super::Pixel;
+use super::lanes;
 use super::place::Padding;
 
 /// The weights of a Gaussian kernel along one axis: of the middle, and of the pixels at each
@@ -85,7 +86,10 @@ pub(crate) fn gaussian_blur(
                 *sum += (left + right) * weight;
             }
         }
-        to.as_flattened_mut().iter_mut().zip(&*sums).for_each(|(to, &sum)| *to = rounded(sum));
+        to.as_flattened_mut()
+            .iter_mut()
+            .zip(&*sums)
+            .for_each(|(to, &sum)| *to = lanes::nearest(sum) as u8);
     }
 }
 
@@ -98,11 +102,4 @@ fn reflect(row: &mut [f32], margin: usize, width: usize) {
         pixels[margin - distance] = pixels[source(before)];
         pixels[margin + width - 1 + distance] = pixels[source(behind)];
     }
-}
-
-/// Rounds a number from 0 to 255 to the nearest whole one, and halves to the even one: floats of this
-/// size are whole numbers, so that the sum is rounded and its low bits are the number.
-#[inline(always)]
-fn rounded(number: f32) -> u8 {
-    (number + 12_582_912.0).to_bits() as u8
 }

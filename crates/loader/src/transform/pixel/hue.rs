@@ -1,7 +1,7 @@
 //! The turn of the colour circle.
 
 use super::Pixel;
-use super::lanes::{self, channel};
+use super::lanes::{self, channel, floor};
 use std::hint::select_unpredictable as select;
 
 /// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5. Pillow's
@@ -63,14 +63,6 @@ fn turned(pixel: u32, turn: f32) -> u32 {
 #[inline(always)]
 fn one_if(condition: bool) -> f32 {
     select(condition, 1.0, 0.0)
-}
-
-/// Rounds down a number from 0 to 2^22.
-#[inline(always)]
-fn floor(number: f32) -> f32 {
-    const WHOLE: f32 = 8_388_608.0;
-    let rounded = number + WHOLE - WHOLE;
-    rounded - one_if(rounded > number)
 }
 
 #[inline(always)]

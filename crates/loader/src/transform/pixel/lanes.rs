@@ -3,6 +3,7 @@
 //! those over pixels of three bytes stay scalar.
 
 use super::Pixel;
+use std::hint::select_unpredictable as select;
 
 /// Pixels per block.
 const N_LANES: usize = 64;
@@ -57,6 +58,22 @@ pub(super) fn whole(number: f32) -> u32 {
     const WHOLE: f32 = 8_388_608.0;
     let sum = number + WHOLE;
     (sum.to_bits() - WHOLE.to_bits()).wrapping_sub(u32::from(sum - WHOLE > number))
+}
+
+/// Returns the nearest whole number, and of halves the even one, of a number up to 2^22 in size: floats
+/// of the size of the sum are whole numbers, so that it is rounded and its low bits are the number.
+#[inline(always)]
+pub(super) fn nearest(number: f32) -> i32 {
+    const WHOLE: f32 = 12_582_912.0;
+    ((number + WHOLE).to_bits() as i32).wrapping_sub(WHOLE.to_bits() as i32)
+}
+
+/// Rounds a number up to 2^22 in size down.
+#[inline(always)]
+pub(super) fn floor(number: f32) -> f32 {
+    const WHOLE: f32 = 12_582_912.0;
+    let rounded = number + WHOLE - WHOLE;
+    rounded - select(rounded > number, 1.0, 0.0)
 }
 
 /// Returns the nearer end of a range for a number outside it.

@@ -15,7 +15,8 @@
 //! sharpen  sharpness
 //! place    flips, quarter turns, crop, pad: pixels at other places
 //! matrix   where points of the image go, and back
-//! warp     rotation, affine and perspective: nearest or bilinear
+//! warp     rotation, affine and perspective, with the nearest pixels
+//! bilinear the same with blends of four pixels
 //! erase    rectangles of a colour, of given pixels or of noise
 //! sum      weighted sums of images
 //! lanes    sixteen pixels at a time, for gray and hue
@@ -26,6 +27,7 @@
 //! product of two `f32` is exact in `f64`, and the sum is rounded to `f32`. Each item says whether
 //! its results are exactly torchvision's, as measured on x86-64 with AVX-512.
 
+mod bilinear;
 mod blur;
 mod curves;
 mod erase;

@@ -14,7 +14,7 @@ pub(crate) fn sharpness(
     let rest = f64::from((1.0 - factor) as f32);
     let (from, to) = (from.as_flattened(), to.as_flattened_mut());
     sharpen(from, to, width as usize, sums, |blurred, level| {
-        let difference = f64::from(i16::from(blurred) - i16::from(level));
+        let difference = f64::from(i32::from(blurred) - i32::from(level));
         let mixed = (f64::from(level) + difference * rest) as f32;
         super::lanes::whole(super::lanes::limit(mixed, 0.0, 255.0)) as u8
     });
@@ -35,7 +35,9 @@ pub(crate) fn sharpen(
     if width < 3 || row_bytes > from.len() {
         return;
     }
-    sums.resize(row_bytes, 0);
+    // Sums of columns, and the blurred row, which begins with its second pixel.
+    sums.resize(2 * row_bytes, 0);
+    let (sums, blurred) = sums.split_at_mut(row_bytes);
     let above = from.chunks_exact(row_bytes);
     let here = above.clone().skip(1);
     let below = above.clone().skip(2);
@@ -45,13 +47,14 @@ pub(crate) fn sharpen(
         for (((&above, &here), &below), sum) in columns {
             *sum = u16::from(above) + u16::from(here) + u16::from(below);
         }
-        let middles = to.iter_mut().zip(here).skip(3).zip(sums.iter().skip(3));
-        let sides = sums.iter().zip(sums.iter().skip(6));
-        for (((to, &level), &middle), (&left, &right)) in middles.zip(sides) {
-            let total = left + middle + right + 4 * u16::from(level);
+        let (here, to) = (&here[3..row_bytes - 3], &mut to[3..row_bytes - 3]);
+        let sides = sums.iter().zip(&sums[3..]).zip(&sums[6..]);
+        for ((((&left, &middle), &right), &level), blurred) in sides.zip(here).zip(&mut *blurred) {
             // The thirteenth part, rounded. Halves cannot occur, so that it is the number of those
             // who add fractions.
-            let blurred = (2 * total + 13) / 26;
+            *blurred = (2 * (left + middle + right + 4 * u16::from(level)) + 13) / 26;
+        }
+        for ((to, &level), &blurred) in to.iter_mut().zip(here).zip(&*blurred) {
             *to = mix(blurred as u8, level);
         }
     }

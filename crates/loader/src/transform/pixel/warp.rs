@@ -3,8 +3,9 @@
 //! As in torch, the place of a pixel in the input is computed in `f32` on a scale from -1 to 1, for 32
 //! pixels of a row at a time, which compiles to vector instructions. Then the pixels are fetched.
 
-use super::Pixel;
+use super::lanes;
 use super::matrix::{Affine, Forward};
+use super::{Pixel, bilinear};
 
 /// A transform of images of one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,72 +89,63 @@ impl Warp {
         }
         let (width, height) = self.input;
         self.blocks(to, |pixels, places| {
-            let indices: [usize; BLOCK] = std::array::from_fn(|at| {
-                let [x, y] = [0, 1].map(|axis: usize| {
-                    // Halves are rounded to the even number.
-                    whole(super::lanes::limit(places[axis][at], -1.0, 16_777_216.0) + WHOLE) as u32
-                });
+            let [xs, ys] = places;
+            let mut indices = [u32::MAX; BLOCK];
+            for (index, (x, y)) in indices.iter_mut().zip(xs.iter().zip(ys)) {
+                let x = lanes::nearest(lanes::limit(*x, -1.0, 4_194_304.0)) as u32;
+                let y = lanes::nearest(lanes::limit(*y, -1.0, 4_194_304.0)) as u32;
                 let is_inside = x < width && y < height;
-                if is_inside { y as usize * width as usize + x as usize } else { usize::MAX }
-            });
+                *index = if is_inside { y.wrapping_mul(width).wrapping_add(x) } else { u32::MAX };
+            }
             for (pixel, index) in pixels.iter_mut().zip(indices) {
-                *pixel = from.get(index).copied().unwrap_or(fill);
+                *pixel = from.get(index as usize).copied().unwrap_or(fill);
             }
         });
     }
 
-    /// Blends the four nearest pixels of an image. Outside the input is `fill`, or without it black;
-    /// edges that are filled with black are darker, since the blend with the fill counts the outside
-    /// a second time, as in torchvision.
+    /// Blends the four nearest pixels of an image. Outside the input is `fill`, or without it black,
+    /// which differs from black as `fill`: as in torchvision, the blend with a fill counts what is
+    /// outside a second time. Exactly torchvision's.
     pub(crate) fn bilinear(&self, from: &[Pixel], to: &mut [Pixel], fill: Option<Pixel>) {
         if let Places::Quarters(n) = self.places {
             return super::quarter_turns(from, self.input, to, n);
         }
-        let (width, height) = (self.input.0 as usize, self.input.1 as usize);
-        self.blocks(to, |pixels, places| {
-            for (at, pixel) in pixels.iter_mut().enumerate() {
-                let [x, y] = [places[0][at], places[1][at]];
-                *pixel = blended(from, (width, height), [x, y], fill);
-            }
-        });
+        self.blocks(to, |pixels, places| bilinear::blend(from, self.input, pixels, places, fill));
     }
 
     /// Calls `fill` with blocks of the output and the places of their pixels in the input: x and y,
     /// at whole numbers in the middle of pixels.
     #[inline(always)]
     fn blocks<P>(&self, to: &mut [P], mut fill: impl FnMut(&mut [P], &[[f32; BLOCK]; 2])) {
-        let (width, _) = self.output;
+        let [width, height] = [self.input.0, self.input.1].map(|side| f64::from(side) * 0.5);
+        // The operation that torch fuses.
+        let unscaled = |place: f32, half: f64| (f64::from(place + 1.0) * half - 0.5) as f32;
+        let linear = |[by_x, by_y, one]: [f32; 3], x: f32, y: f32| x * by_x + y * by_y + one;
         let middle = |n: u32| n.saturating_sub(1) as f32 * 0.5;
         let (middle_x, middle_y) = (middle(self.output.0), middle(self.output.1));
-        let scale = [self.input.0, self.input.1].map(|side| f64::from(side) * 0.5);
-        // The operation that torch fuses.
-        let unscaled =
-            |place: f32, axis: usize| (f64::from(place + 1.0) * scale[axis] - 0.5) as f32;
-        let linear = |[by_x, by_y, one]: [f32; 3], x: f32, y: f32| x * by_x + y * by_y + one;
-        for (y, row) in to.chunks_exact_mut((width as usize).max(1)).enumerate() {
+        for (row_y, row) in to.chunks_exact_mut((self.output.0 as usize).max(1)).enumerate() {
             for (block, pixels) in row.chunks_mut(BLOCK).enumerate() {
-                let column = |at: usize| (block * BLOCK + at) as i32 as f32;
-                let places = match self.places {
-                    Places::Affine(matrix) => {
-                        let y = y as f32 - middle_y;
-                        [0, 1].map(|axis| {
-                            std::array::from_fn(|at| {
-                                unscaled(linear(matrix[axis], column(at) - middle_x, y), axis)
-                            })
-                        })
+                let (column, row_y) = ((block * BLOCK) as f32, row_y as f32);
+                let mut places = [[0.0; BLOCK]; 2];
+                let [xs, ys] = &mut places;
+                match self.places {
+                    Places::Affine([to_x, to_y]) => {
+                        let (x, y) = (column - middle_x, row_y - middle_y);
+                        for ((to_xs, to_ys), step) in xs.iter_mut().zip(ys).zip(&STEPS) {
+                            *to_xs = unscaled(linear(to_x, x + step, y), width);
+                            *to_ys = unscaled(linear(to_y, x + step, y), height);
+                        }
                     }
-                    Places::Perspective(matrix, divisor) => {
-                        let y = y as f32 + 0.5;
-                        [0, 1].map(|axis| {
-                            std::array::from_fn(|at| {
-                                let x = column(at) + 0.5;
-                                let place = linear(matrix[axis], x, y) / linear(divisor, x, y);
-                                unscaled(place - 1.0, axis)
-                            })
-                        })
+                    Places::Perspective([to_x, to_y], divisor) => {
+                        let (x, y) = (column + 0.5, row_y + 0.5);
+                        for ((to_xs, to_ys), step) in xs.iter_mut().zip(ys).zip(&STEPS) {
+                            let by = linear(divisor, x + step, y);
+                            *to_xs = unscaled(linear(to_x, x + step, y) / by - 1.0, width);
+                            *to_ys = unscaled(linear(to_y, x + step, y) / by - 1.0, height);
+                        }
                     }
                     Places::Quarters(_) => return,
-                };
+                }
                 fill(pixels, &places);
             }
         }
@@ -161,90 +153,18 @@ impl Warp {
 }
 
 /// Pixels whose places are computed together.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 16;
 
-/// Floats of this size are whole numbers, so that sums are rounded to the nearest one.
-const WHOLE: f32 = 12_582_912.0;
-
-/// Returns the number that was rounded by adding `WHOLE`.
-#[inline(always)]
-fn whole(sum: f32) -> i32 {
-    (sum.to_bits() as i32).wrapping_sub(WHOLE.to_bits() as i32)
-}
-
-#[inline(always)]
-fn blended(
-    from: &[Pixel],
-    (width, height): (usize, usize),
-    [x, y]: [f32; 2],
-    fill: Option<Pixel>,
-) -> Pixel {
-    let x = super::lanes::limit(x, -2.0, 4_194_304.0);
-    let y = super::lanes::limit(y, -2.0, 4_194_304.0);
-    let (left, top) = (floor(x), floor(y));
-    let (right_part, lower_part) = (x - left, y - top);
-    let (left_part, upper_part) = (1.0 - right_part, 1.0 - lower_part);
-    let weights = [
-        left_part * upper_part,
-        right_part * upper_part,
-        left_part * lower_part,
-        right_part * lower_part,
-    ];
-    let (left, top) = (left as i32 as isize, top as i32 as isize);
-    let is_inner = |at: isize, n: usize| at >= 0 && at + 1 < n as isize;
-    if is_inner(left, width) && is_inner(top, height) {
-        let start = top as usize * width + left as usize;
-        let upper = from.get(start..).and_then(|from| from.first_chunk::<2>());
-        let lower = from.get(start + width..).and_then(|from| from.first_chunk::<2>());
-        if let (Some(upper), Some(lower)) = (upper, lower) {
-            let corners = [upper[0], upper[1], lower[0], lower[1]];
-            return std::array::from_fn(|channel| {
-                rounded(sum(corners.map(|pixel| f32::from(pixel[channel])), weights))
-            });
-        }
+/// From 0 on.
+const STEPS: [f32; BLOCK] = {
+    let mut steps = [0.0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        steps[at] = at as f32;
+        at += 1;
     }
-    let corner = |x: isize, y: isize| {
-        let is_inside = x >= 0 && y >= 0 && x < width as isize && y < height as isize;
-        is_inside.then(|| from.get(y as usize * width + x as usize).copied()).flatten()
-    };
-    let corners = [
-        corner(left, top),
-        corner(left + 1, top),
-        corner(left, top + 1),
-        corner(left + 1, top + 1),
-    ];
-    let inside = sum(corners.map(|corner| if corner.is_some() { 1.0 } else { 0.0 }), weights);
-    std::array::from_fn(|channel| {
-        let level = corners.map(|corner| corner.map_or(0.0, |pixel| f32::from(pixel[channel])));
-        let level = sum(level, weights);
-        rounded(match fill {
-            Some(fill) => {
-                let fill = f32::from(fill[channel]);
-                (level - fill) * inside + fill
-            }
-            None => level,
-        })
-    })
-}
-
-#[inline(always)]
-fn sum(levels: [f32; 4], weights: [f32; 4]) -> f32 {
-    let fused = |sum: f32, at: usize| {
-        (f64::from(levels[at]) * f64::from(weights[at]) + f64::from(sum)) as f32
-    };
-    fused(fused(fused(levels[0] * weights[0], 1), 2), 3)
-}
-
-#[inline(always)]
-fn floor(number: f32) -> f32 {
-    let rounded = number + WHOLE - WHOLE;
-    if rounded > number { rounded - 1.0 } else { rounded }
-}
-
-#[inline(always)]
-fn rounded(level: f32) -> u8 {
-    whole(level + WHOLE) as u8
-}
+    steps
+};
 
 /// Returns the matrix from output to input, both seen from the middle of the input.
 fn inverse((width, height): (u32, u32), affine: &Affine) -> [[f32; 3]; 2] {
