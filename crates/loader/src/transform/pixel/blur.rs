@@ -5,11 +5,11 @@ use super::lanes;
 use super::place::Padding;
 
 /// The weights of a Gaussian kernel along one axis: of the middle, and of the pixels at each
-/// distance from it, which are the same on both sides.
+/// distance from it, which are the same on both sides, two distances at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Gauss {
     middle: f32,
-    sides: Vec<f32>,
+    sides: Vec<[f32; 2]>,
 }
 
 impl Gauss {
@@ -22,23 +22,24 @@ impl Gauss {
             let distance = distance as f64 / sigma;
             libm::exp(-0.5 * distance * distance)
         };
-        let sides: Vec<f64> = (1..=size / 2).map(weight).collect();
+        let mut sides: Vec<f64> = (1..=size / 2).map(weight).collect();
         let sum = 1.0 + 2.0 * sides.iter().sum::<f64>();
-        let is_heavy = |weight: &f64| *weight / sum > 4e-9;
-        let sides = sides.into_iter().take_while(is_heavy);
-        Self {
-            middle: (1.0 / sum) as f32,
-            sides: sides.map(|weight| (weight / sum) as f32).collect(),
-        }
+        sides.retain(|weight| *weight / sum > 4e-9);
+        let weight = |at: usize| sides.get(at).map_or(0.0, |weight| (weight / sum) as f32);
+        let pairs = (0..sides.len()).step_by(2).map(|at| [weight(at), weight(at + 1)]);
+        Self { middle: (1.0 / sum) as f32, sides: pairs.collect() }
     }
 }
 
 const EDGES: Padding<()> = Padding::Reflect;
 
-/// Buffers for a blur: sums of columns with a margin, and their sums along the row.
+/// Buffers for a blur.
 #[derive(Debug, Default)]
 pub(crate) struct BlurRows {
-    columns: Vec<f32>,
+    /// A row with a margin at both ends.
+    row: Vec<f32>,
+    /// The last rows, blurred along x.
+    blurred: Vec<f32>,
     sums: Vec<f32>,
 }
 
@@ -46,50 +47,62 @@ pub(crate) struct BlurRows {
 /// reflected.
 ///
 /// torchvision's results except for rounding: it multiplies with a kernel of two dimensions, this
-/// with one along the columns and one along the rows, so that the sums differ by some 10^-5 levels
-/// before they are rounded. torchvision refuses kernels that reach beyond the opposite edge; here
-/// the reflection is reflected again.
+/// with one along the rows and one along the columns, so that the sums differ by some 10^-5 levels
+/// before they are rounded, and one level in 50,000 by one. torchvision refuses kernels that reach
+/// beyond the opposite edge; here the reflection is reflected again.
 pub(crate) fn gaussian_blur(
     from: &[Pixel],
     (width, height): (u32, u32),
     to: &mut [Pixel],
     [along_x, along_y]: [&Gauss; 2],
-    BlurRows { columns, sums }: &mut BlurRows,
+    BlurRows { row, blurred, sums }: &mut BlurRows,
 ) {
     let (width, height) = (width as usize, height as usize);
-    let margin = along_x.sides.len();
-    columns.clear();
-    columns.resize((width + 2 * margin) * 3, 0.0);
-    sums.resize(width * 3, 0.0);
-    let row = |y: isize| {
-        let start = EDGES.source(y, height).unwrap_or(0) * width;
-        from.get(start..start + width).unwrap_or_default().as_flattened()
-    };
-    for (to, y) in to.chunks_exact_mut(width.max(1)).zip(0..height as isize) {
-        let inner = &mut columns[margin * 3..][..width * 3];
-        let middle = along_y.middle;
-        inner.iter_mut().zip(row(y)).for_each(|(sum, &level)| *sum = f32::from(level) * middle);
-        for (&weight, distance) in along_y.sides.iter().zip(1..) {
-            let both = row(y - distance).iter().zip(row(y + distance));
-            for (sum, (&above, &below)) in inner.iter_mut().zip(both) {
-                *sum += f32::from(u16::from(above) + u16::from(below)) * weight;
-            }
+    let (margin, reach, n_levels) = (along_x.reach(), along_y.reach(), width * 3);
+    // Those that the sums of a row need, each at its number modulo this.
+    let n_rows = (2 * reach + 1).min(height);
+    row.resize((width + 2 * margin) * 3, 0.0);
+    blurred.resize(n_rows * n_levels, 0.0);
+    sums.resize(n_levels, 0.0);
+    let mut coming = from.chunks_exact(width.max(1)).take(height).enumerate();
+    let mut n_blurred = 0;
+    for (y, to) in to.chunks_exact_mut(width.max(1)).take(height).enumerate() {
+        let n_needed = (y + reach + 1).min(height);
+        for (y, from) in coming.by_ref().take(n_needed - n_blurred) {
+            let inner = row[margin * 3..].iter_mut().zip(from.as_flattened());
+            inner.for_each(|(to, &level)| *to = f32::from(level));
+            reflect(row, margin, width);
+            let to = &mut blurred[y % n_rows * n_levels..][..n_levels];
+            let pixel = |distance: isize| &row[margin.saturating_add_signed(distance) * 3..];
+            along_x.sum(to, pixel);
         }
-        reflect(columns, margin, width);
+        n_blurred = n_needed;
+        along_y.sum(sums, |distance| {
+            let y = EDGES.source(y as isize + distance, height).unwrap_or(0);
+            &blurred[y % n_rows * n_levels..][..n_levels]
+        });
+        let levels = to.as_flattened_mut().iter_mut().zip(&*sums);
+        levels.for_each(|(to, &sum)| *to = lanes::nearest(sum) as u8);
+    }
+}
 
-        let inner = &columns[margin * 3..];
-        sums.iter_mut().zip(inner).for_each(|(sum, &level)| *sum = level * along_x.middle);
-        for (&weight, distance) in along_x.sides.iter().zip(1..) {
-            let (left, right) =
-                (&columns[(margin - distance) * 3..], &columns[(margin + distance) * 3..]);
-            for (sum, (&left, &right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-                *sum += (left + right) * weight;
+impl Gauss {
+    /// Returns the largest distance.
+    fn reach(&self) -> usize {
+        2 * self.sides.len()
+    }
+
+    /// Writes weighted sums of what lies at each distance.
+    #[inline(always)]
+    fn sum<'a>(&self, sums: &mut [f32], at: impl Fn(isize) -> &'a [f32]) {
+        sums.iter_mut().zip(at(0)).for_each(|(sum, &level)| *sum = level * self.middle);
+        for (&[near, far], distance) in self.sides.iter().zip((1..).step_by(2)) {
+            let inner = at(-distance).iter().zip(at(distance));
+            let outer = at(-distance - 1).iter().zip(at(distance + 1));
+            for ((sum, inner), outer) in sums.iter_mut().zip(inner).zip(outer) {
+                *sum += (inner.0 + inner.1) * near + (outer.0 + outer.1) * far;
             }
         }
-        to.as_flattened_mut()
-            .iter_mut()
-            .zip(&*sums)
-            .for_each(|(to, &sum)| *to = lanes::nearest(sum) as u8);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Pixel;
 use fdconvert_core::KeyedRandom;
+use std::hint::select_unpredictable;
 
 /// What a rectangle is replaced by.
 #[derive(Debug)]
@@ -70,7 +71,8 @@ impl Noise {
                 let bits = bits >> (21 * number);
                 let bin = bits as u8;
                 let Bin { own, other } = bins[usize::from(bin)];
-                *level = if (bits >> 8) as u16 & 0x1fff < own { bin } else { other };
+                // Not `if`: nobody could predict the branch.
+                *level = select_unpredictable((bits >> 8) as u16 & 0x1fff < own, bin, other);
             }
         }
     }
