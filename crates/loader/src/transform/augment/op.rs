@@ -1,6 +1,7 @@
 //! The single changes, by torchvision's names.
 
 use super::super::keyed::Key;
+use super::super::pixel::{self, Counts, Curves};
 use super::policy::Augment;
 use super::{affine, affine::Walk, blend, tone};
 
@@ -96,8 +97,8 @@ impl Step {
             Op::Color => Self::Color(factor),
             Op::Contrast => Self::Contrast(factor),
             Op::Sharpness => Self::Sharpness(factor),
-            Op::Posterize => Self::Posterize(tone::upper_bits(strength)),
-            Op::Solarize => Self::Solarize(tone::first_level(strength)),
+            Op::Posterize => Self::Posterize(pixel::upper_bits(strength as u32)),
+            Op::Solarize => Self::Solarize(pixel::first_level(strength)),
             Op::AutoContrast => Self::AutoContrast,
             Op::Equalize => Self::Equalize,
             Op::Invert => Self::Invert,
@@ -123,6 +124,7 @@ impl Augmenter {
 
     /// Applies one change.
     pub fn apply(&mut self, op: Op, strength: f64, size: (u32, u32), image: &mut Vec<u8>) {
+        let (pixels, _) = image.as_chunks_mut();
         match Step::of(op, strength, size) {
             Step::Identity => {}
             Step::Warp(walk) => {
@@ -130,23 +132,23 @@ impl Augmenter {
                 affine::warp(image, &mut self.other, size, &walk);
                 self.swap(image);
             }
-            Step::Brightness(factor) => blend::brightness(image, factor),
+            Step::Brightness(factor) => Curves::brightness(factor.into()).apply(pixels),
             Step::Color(factor) => {
                 self.grow(image);
                 blend::color(image, &mut self.other, factor);
             }
-            Step::Contrast(factor) => blend::contrast(image, factor),
+            Step::Contrast(factor) => blend::contrast(pixels, factor),
             Step::Sharpness(factor) => {
                 self.grow(image);
                 let (other, sums) = (self.other.as_mut_slice(), &mut self.sums);
                 blend::sharpness(image, other, size.0 as usize, factor, sums);
                 self.swap(image);
             }
-            Step::Posterize(mask) => tone::posterize(image, mask),
-            Step::Solarize(threshold) => tone::solarize(image, threshold),
-            Step::AutoContrast => tone::auto_contrast(image),
-            Step::Equalize => tone::equalize(image),
-            Step::Invert => tone::invert(image),
+            Step::Posterize(mask) => pixel::posterize(image, mask),
+            Step::Solarize(threshold) => pixel::solarize(image, threshold),
+            Step::AutoContrast => tone::auto_contrast(pixels),
+            Step::Equalize => Curves::equalize(&Counts::of(pixels)).apply(pixels),
+            Step::Invert => pixel::invert(image),
         }
     }
 

@@ -106,7 +106,8 @@ impl Curves {
         }
     }
 
-    fn of(curve: impl Fn(u8) -> u8) -> Self {
+    /// Returns the same curve for all channels.
+    pub(crate) fn of(curve: impl Fn(u8) -> u8) -> Self {
         Self([std::array::from_fn(|level| curve(level as u8)); 3])
     }
 }

@@ -1,7 +1,7 @@
 //! The turn of the colour circle.
 
 use super::Pixel;
-use super::lanes::{self, channel, floor};
+use super::lanes::{self, channel, floor, lane, whole};
 use std::hint::select_unpredictable as select;
 
 /// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5. Pillow's
@@ -49,15 +49,16 @@ fn turned(pixel: u32, turn: f32) -> u32 {
     let rest = 1.0 - saturation;
     let is_falling = from(1.0) ^ from(2.0) ^ from(3.0) ^ from(4.0) ^ from(5.0) ^ from(6.0);
     let middle = select(is_falling, 1.0 - part, part + rest) * most;
-    let (middle, darkest) = (floor(middle * 255.999), floor(rest * most * 255.999));
-    // What the brightest, the darkest and the other channel are multiplied with to come to their
-    // places: red once, green 2^8 times, blue 2^16 times. The brightest is green from sector 1, blue
-    // from 3, red from 5; the darkest begins with blue and is red from 2, green from 4.
-    let more = |sector: f32, factor: f32| select(from(sector), factor, 0.0);
-    let by_bright = 1.0 + more(1.0, 255.0) + more(3.0, 65_280.0) - more(5.0, 65_535.0);
-    let by_dark = 65_536.0 - more(2.0, 65_535.0) + more(4.0, 255.0) + more(6.0, 65_280.0);
-    let by_middle = 65_793.0 - by_bright - by_dark;
-    (brightest * by_bright + darkest * by_dark + middle * by_middle) as i32 as u32
+    let level = |part: f32| whole(part * 255.999);
+    let (bright, middle, dark) = (whole(brightest), level(middle), level(rest * most));
+    // The brightest is red, green from sector 1, blue from 3, and red from 5; the darkest is blue,
+    // red from sector 2, green from 4, and blue from 6, which is 0.
+    let choose = |is_bright, is_dark| select(is_bright, bright, select(is_dark, dark, middle));
+    lane([
+        choose(!from(1.0) | from(5.0), from(2.0) & !from(4.0)),
+        choose(from(1.0) & !from(3.0), from(4.0) & !from(6.0)),
+        choose(from(3.0) & !from(5.0), !from(2.0) | from(6.0)),
+    ])
 }
 
 #[inline(always)]
