@@ -11,6 +11,9 @@
 //! output     flip, layout, normalisation and number type in one pass into the row of the batch
 //! ```
 //!
+//! `pixel` has single operations on small images, with torchvision's results on tensors; `augment`
+//! uses some of them, and has Pillow's results.
+//!
 //! Bytes for channels-last batches that are neither flipped nor augmented are resized directly into
 //! their row. Everything else makes one stop in a buffer of a thread's [`Renderer`].
 //!

@@ -5,7 +5,7 @@
 //! they are rounded, about one in two thousand, are computed again as by torch.
 
 use super::Pixel;
-use super::lanes::{channel, floor, lane, limit, nearest};
+use super::lanes::{channel, floor, lane, larger, limit, nearest};
 use super::warp::BLOCK;
 
 /// Levels for which sums may be wrong: more than all roundings together.
@@ -33,38 +33,47 @@ pub(super) fn blend(
         let pixels = fetch(from, size, left[at], top[at]);
         (0..4).for_each(|corner| corners[corner][at] = pixels[corner]);
     }
-    let mut blended = [0; BLOCK];
-    let mut is_doubtful = [0; BLOCK];
-    for at in 0..BLOCK {
-        let sum = |number| {
-            let part = |corner: usize| channel(corners[corner][at], number) * weights[corner][at];
-            part(0) + part(1) + part(2) + part(3)
-        };
-        let inside = sum(3);
-        let level = |number: u32| {
-            let level = sum(number);
-            match fill {
-                Some(fill) => {
-                    let fill = f32::from(fill[number as usize]);
-                    (level - fill) * inside + fill
-                }
-                None => level,
+    // In small loops, each of which becomes vector instructions.
+    let mut levels = [[0.0; BLOCK]; 3];
+    for (levels, number) in levels.iter_mut().zip(0..) {
+        for at in 0..BLOCK {
+            let [a, b, c, d] = &corners;
+            levels[at] = channel(a[at], number) * weights[0][at]
+                + channel(b[at], number) * weights[1][at]
+                + channel(c[at], number) * weights[2][at]
+                + channel(d[at], number) * weights[3][at];
+        }
+    }
+    if let Some(fill) = fill {
+        for at in 0..BLOCK {
+            let [a, b, c, d] = &corners;
+            let inside = channel(a[at], 3) * weights[0][at]
+                + channel(b[at], 3) * weights[1][at]
+                + channel(c[at], 3) * weights[2][at]
+                + channel(d[at], 3) * weights[3][at];
+            for (levels, fill) in levels.iter_mut().zip(fill) {
+                levels[at] = (levels[at] - f32::from(fill)) * inside + f32::from(fill);
             }
-        };
-        let levels = (level(0), level(1), level(2));
-        let rounded = (nearest(levels.0), nearest(levels.1), nearest(levels.2));
-        let doubt =
-            |level: f32, rounded: i32| u32::from((level - rounded as f32).abs() > 0.5 - DOUBT);
-        is_doubtful[at] =
-            doubt(levels.0, rounded.0) | doubt(levels.1, rounded.1) | doubt(levels.2, rounded.2);
+        }
+    }
+    let mut blended = [0; BLOCK];
+    let mut doubts = [0.0; BLOCK];
+    for at in 0..BLOCK {
+        let (red, green, blue) = (levels[0][at], levels[1][at], levels[2][at]);
+        let rounded = (nearest(red), nearest(green), nearest(blue));
+        let doubt = |level: f32, rounded: i32| (level - rounded as f32).abs();
+        let most = larger(doubt(red, rounded.0), doubt(green, rounded.1));
+        doubts[at] = larger(most, doubt(blue, rounded.2));
         blended[at] = lane([rounded.0 as u32, rounded.1 as u32, rounded.2 as u32]);
     }
     for (to, blended) in to.iter_mut().zip(blended) {
         let [red, green, blue, _] = blended.to_le_bytes();
         *to = [red, green, blue];
     }
-    if is_doubtful != [0; BLOCK] {
-        for (at, to) in to.iter_mut().enumerate().filter(|(at, _)| is_doubtful[*at] != 0) {
+    let mut n_doubtful = 0;
+    doubts.iter().for_each(|doubt| n_doubtful += u32::from(*doubt > 0.5 - DOUBT));
+    if n_doubtful > 0 {
+        for (at, to) in to.iter_mut().enumerate().filter(|(at, _)| doubts[*at] > 0.5 - DOUBT) {
             *to = fused(corners.map(|corner| corner[at]), weights.map(|weight| weight[at]), fill);
         }
     }

@@ -71,7 +71,7 @@ impl Noise {
                 let bits = bits >> (21 * number);
                 let bin = bits as u8;
                 let Bin { own, other } = bins[usize::from(bin)];
-                // Not `if`: nobody could predict the branch.
+                // Not `if`: the branch could not be predicted.
                 *level = select_unpredictable((bits >> 8) as u16 & 0x1fff < own, bin, other);
             }
         }

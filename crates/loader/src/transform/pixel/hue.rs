@@ -1,7 +1,7 @@
 //! The turn of the colour circle.
 
 use super::Pixel;
-use super::lanes::{self, channel, floor, lane, whole};
+use super::lanes::{self, channel, floor, lane, larger, smaller, whole};
 use std::hint::select_unpredictable as select;
 
 /// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5. Pillow's
@@ -64,14 +64,4 @@ fn turned(pixel: u32, turn: f32) -> u32 {
 #[inline(always)]
 fn one_if(condition: bool) -> f32 {
     select(condition, 1.0, 0.0)
-}
-
-#[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
-}
-
-#[inline(always)]
-fn smaller(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
 }

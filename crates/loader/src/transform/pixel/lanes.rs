@@ -1,12 +1,12 @@
-//! Sixteen pixels at a time, each in 32 bits, which is the form in which their channels can be
-//! computed side by side: compilers turn the loops over a block into vector instructions, while
-//! those over pixels of three bytes stay scalar.
+//! A block of pixels at a time, each in a lane of 32 bits, the form in which their channels can be
+//! computed side by side: compilers turn the loops over a block into vector instructions, while those
+//! over pixels of three bytes stay scalar.
 
 use super::Pixel;
 use std::hint::select_unpredictable as select;
 
 /// Pixels per block.
-const N_LANES: usize = 64;
+const N_LANES: usize = 32;
 
 const N_BYTES: usize = 3 * N_LANES;
 
@@ -76,12 +76,21 @@ pub(super) fn floor(number: f32) -> f32 {
     rounded - select(rounded > number, 1.0, 0.0)
 }
 
+#[inline(always)]
+pub(super) fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+pub(super) fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
 /// Returns the nearer end of a range for a number outside it.
 #[inline(always)]
 pub(super) fn limit(number: f32, low: f32, high: f32) -> f32 {
     // `clamp` would also take care of what is not a number.
-    let number = if number > low { number } else { low };
-    if number < high { number } else { high }
+    smaller(larger(number, low), high)
 }
 
 /// Returns the pixels of a block, and black ones if it is shorter.
@@ -108,5 +117,23 @@ fn pack(lanes: &Lanes, block: &mut [u8; N_BYTES]) {
         let words = [a | b << 24, b >> 8 | c << 16, c >> 16 | d << 8];
         let (to, _) = to.as_chunks_mut::<4>();
         to.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{floor, nearest, whole};
+
+    #[test]
+    fn numbers_are_rounded_like_by_the_library() {
+        for at in 0..200_000 {
+            let number = at as f32 * 0.031_25 - 1000.0;
+            for number in [number, number.next_up(), number.next_down()] {
+                assert_eq!(floor(number), number.floor(), "{number}");
+                assert_eq!(nearest(number), number.round_ties_even() as i32, "{number}");
+                let positive = number.abs();
+                assert_eq!(whole(positive), positive as u32, "{positive}");
+            }
+        }
     }
 }

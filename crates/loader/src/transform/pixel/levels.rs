@@ -10,7 +10,8 @@ pub(crate) fn upper_bits(n_bits: u32) -> u8 {
     (0xff00_u32 >> n_bits.min(8)) as u8
 }
 
-/// Returns the first whole level that is not below the threshold; 256 without one.
+/// Returns the first whole level that is not below the threshold; 256 without one. Pillow compares in
+/// double precision, torch with the threshold rounded to `f32`.
 pub(crate) fn first_level(threshold: f64) -> u16 {
     threshold.ceil().clamp(0.0, 256.0) as u16
 }

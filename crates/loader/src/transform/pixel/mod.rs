@@ -19,7 +19,7 @@
 //! bilinear the same with blends of four pixels
 //! erase    rectangles of a colour, of given pixels or of noise
 //! sum      weighted sums of images
-//! lanes    sixteen pixels at a time, for gray and hue
+//! lanes    a block of pixels at a time, for gray and hue
 //! ```
 //!
 //! torch computes in `f32`, and its processors' vector instructions fuse some multiplications with

@@ -234,3 +234,54 @@ fn size_of(value: &Value) -> Size {
     let [width, height] = numbers(value).map(|it| it as u32);
     (width, height)
 }
+
+#[test]
+fn given_pixels_and_noise_stay_in_their_rectangle() {
+    let image = make_image(0, (9, 7));
+    let given = make_image(3, (4, 5));
+    let mut result = image.clone();
+    // Two rows and a column are outside.
+    erase(&mut result, 9, (6, 4, 4, 5), Content::Pixels(&given));
+    for (at, (pixel, before)) in result.iter().zip(&image).enumerate() {
+        let (x, y) = (at % 9, at / 9);
+        let is_inside = x >= 6 && y >= 4;
+        assert_eq!(pixel, if is_inside { &given[(y - 4) * 4 + x - 6] } else { before });
+    }
+    let noise = Noise::new([1000.0, -1000.0, 30.0], [1.0, 1.0, 0.0]);
+    let random = &mut fdconvert_core::KeyedRandom::new(&[2]);
+    erase(&mut result, 9, (2, 1, 3, 2), Content::Noise(&noise, random));
+    assert_eq!(result.iter().filter(|pixel| **pixel == [255, 0, 30]).count(), 6);
+    assert_eq!((result[9 + 1], result[9 + 2]), (image[9 + 1], [255, 0, 30]));
+}
+
+#[test]
+fn reflections_are_reflected_again() {
+    let row = [1_u8, 2, 3];
+    let shown = |padding| {
+        let mut to = [0; 13];
+        crop(&row, (3, 1), (-5, 0), &mut to, 13, padding);
+        to
+    };
+    assert_eq!(shown(Padding::Reflect), [2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2]);
+    assert_eq!(shown(Padding::Symmetric), [2, 3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1, 2]);
+    assert_eq!(shown(Padding::Edge), [1, 1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3]);
+    assert_eq!(shown(Padding::Constant(9)), [9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 9, 9, 9]);
+    // A kernel that reaches far beyond a single pixel.
+    let mut to = [[0; 3]];
+    let kernel = Gauss::new(9, 2.0);
+    gaussian_blur(&[[7, 8, 9]], (1, 1), &mut to, [&kernel; 2], &mut BlurRows::default());
+    assert_eq!(to, [[7, 8, 9]]);
+}
+
+#[test]
+fn a_mask_of_bytes_turns_like_its_image() {
+    let image = make_image(1, (8, 5));
+    let mask: Vec<u8> = image.iter().map(|pixel| pixel[1]).collect();
+    let warp = Warp::rotation((8, 5), 33.0, true, None);
+    let (width, height) = warp.output_size();
+    let mut shown = vec![[0; 3]; (width * height) as usize];
+    let mut shown_mask = vec![0; shown.len()];
+    warp.nearest(&image, &mut shown, [4, 5, 6]);
+    warp.nearest(&mask, &mut shown_mask, 5);
+    assert!(shown.iter().zip(shown_mask).all(|(pixel, level)| pixel[1] == level));
+}

@@ -142,6 +142,11 @@ def cases(size):
             "center": [0.0, 0.0],
             **kept,
         }
+    # Halves of pixels: many sums are halves of levels.
+    for scale, shift in ((1.0, [0.5, 0.5]), (0.5, [0, 0])):
+        kept = {"center": None, "fill": None, "mode": "bilinear"}
+        halves = {"angle": 0.0, "translate": shift, "scale": scale, "shear": [0.0, 0.0]}
+        yield "affine", {**halves, **kept}
     for angle in (0.0, 90.0, 180.0, -90.0):
         kept = {"center": None, "fill": None, "mode": "nearest"}
         yield "rotate", {"angle": angle, "expand": False, **kept}
