@@ -6,7 +6,7 @@ use super::Pixel;
 use std::hint::select_unpredictable as select;
 
 /// Pixels per block.
-const N_LANES: usize = 32;
+const N_LANES: usize = 64;
 
 const N_BYTES: usize = 3 * N_LANES;
 
@@ -89,8 +89,7 @@ pub(super) fn smaller(a: f32, b: f32) -> f32 {
 /// Returns the nearer end of a range for a number outside it.
 #[inline(always)]
 pub(super) fn limit(number: f32, low: f32, high: f32) -> f32 {
-    // `clamp` would also take care of what is not a number.
-    smaller(larger(number, low), high)
+    number.max(low).min(high)
 }
 
 /// Returns the pixels of a block, and black ones if it is shorter.

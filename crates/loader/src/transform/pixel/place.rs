@@ -23,7 +23,7 @@ pub(crate) fn quarter_turns<P: Copy>(
     n: u32,
 ) {
     let (width, height) = (width as usize, height as usize);
-    let (to_width, to_height) = if n % 2 == 0 { (width, height) } else { (height, width) };
+    let (to_width, to_height) = if n.is_multiple_of(2) { (width, height) } else { (height, width) };
     for (y, row) in to.chunks_exact_mut(to_width.max(1)).take(to_height).enumerate() {
         for (x, to) in row.iter_mut().enumerate() {
             let (x, y) = match n % 4 {
