@@ -22,9 +22,9 @@ fn turned(pixel: u32, turn: f32) -> u32 {
     let (red, green, blue) = (red * UNIT, green * UNIT, blue * UNIT);
     let (most, least) = (brightest * UNIT, smaller(smaller(red, green), blue));
     let range = most - least;
-    let is_gray = most == least;
-    let saturation = range / select(is_gray, 1.0, most);
-    let divisor = select(is_gray, 1.0, range);
+    // Of gray pixels the range is 0, and so are the quotients, whatever it is divided by but 0.
+    let saturation = range / larger(most, f32::MIN_POSITIVE);
+    let divisor = larger(range, f32::MIN_POSITIVE);
     let from_red = (most - red) / divisor;
     let from_green = (most - green) / divisor;
     let from_blue = (most - blue) / divisor;

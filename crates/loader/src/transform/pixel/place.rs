@@ -75,8 +75,9 @@ impl<P> Padding<P> {
     }
 }
 
-/// Copies the rectangle of `to_size` whose upper left corner is at (`left`, `top`): `crop` with a
-/// constant 0, and `pad` with the other corner outside the image.
+/// Copies the rectangle of the output's size whose upper left corner is at (`left`, `top`): `crop` with
+/// a constant 0, and `pad` with the corner outside the image. Of a rectangle that ends above the image
+/// or left of it torchvision makes another size; here all of it is padding.
 pub(crate) fn crop<P: Copy>(
     from: &[P],
     (width, height): (u32, u32),
