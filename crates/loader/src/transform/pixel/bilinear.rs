@@ -1,8 +1,8 @@
 //! Blends of the four pixels around a place.
 //!
-//! torch adds up the four levels with fused operations. Here 32 pixels are blended at a time without
-//! them, which compiles to vector instructions; sums so close to a half that this could decide how
-//! they are rounded, about one in two thousand, are computed again as by torch.
+//! torch adds up the four levels with fused operations. Here sixteen pixels are blended at a time
+//! without them, which compiles to vector instructions; sums so close to a half that this could
+//! decide how they are rounded, about one in two thousand, are computed again as by torch.
 
 use super::Pixel;
 use super::lanes::{channel, floor, lane, larger, limit, nearest};

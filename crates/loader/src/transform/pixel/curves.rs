@@ -4,10 +4,10 @@ use super::{Counts, Pixel};
 
 /// The new level of each level, for red, green and blue.
 ///
-/// Consecutive ones become one with [`then`](Self::then), applied in one pass. Contrast, autocontrast
-/// and equalize depend on the image as it is before them: on its [`mean_gray`](super::mean_gray), or on
-/// its levels, which [`Counts::after`] knows without a pass. All of them
-/// are exactly torchvision's, except where said.
+/// Consecutive ones become one with [`then`](Self::then), applied in one pass. Contrast,
+/// autocontrast and equalize depend on the image as it is before them: on its
+/// [`mean_gray`](super::mean_gray), or on its levels, which [`Counts::after`] knows without a pass.
+/// All of them are exactly torchvision's, except where said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Curves(pub(crate) [[u8; 256]; 3]);
 
@@ -26,8 +26,8 @@ impl Curves {
 
     /// `adjust_contrast` of an image with this mean gray. Pillow rounds the mean.
     ///
-    /// Exactly torchvision's, but for less than 32 levels of blue in the lower right corner, for which
-    /// torch does not fuse the last operation: one in some 10,000 of these differs by one.
+    /// Exactly torchvision's, but for less than 32 levels of blue in the lower right corner, for
+    /// which torch does not fuse the last operation: one in some 10,000 of these differs by one.
     pub(crate) fn contrast(factor: f64, mean_gray: f32) -> Self {
         let (factor, rest) = (factor as f32, (1.0 - factor) as f32);
         Self::of(|level| mean_gray.mul_add(rest, f32::from(level) * factor) as u8)

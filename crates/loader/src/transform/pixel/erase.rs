@@ -15,8 +15,8 @@ pub(crate) enum Content<'a> {
     Noise(&'a Noise, &'a mut KeyedRandom),
 }
 
-/// `erase`: replaces the part inside the image of a rectangle of (left, top, width, height); exactly
-/// torchvision's.
+/// `erase`: replaces the part inside the image of a rectangle of (left, top, width, height);
+/// exactly torchvision's.
 pub(crate) fn erase(
     image: &mut [Pixel],
     image_width: u32,
@@ -40,12 +40,12 @@ pub(crate) fn erase(
     }
 }
 
-/// Normal noise: of a mean and a standard deviation per channel, rounded to whole levels and limited
-/// to 0 to 255.
+/// Normal noise: of a mean and a standard deviation per channel, rounded to whole levels and
+/// limited to 0 to 255.
 ///
-/// That is a distribution over 256 levels. One is drawn with a single comparison from a table of 256
-/// bins of equal probability, each of which holds at most two levels, with 13 bits of precision in
-/// each: Alastair J. Walker, "An Efficient Method for Generating Discrete Random Variables with
+/// That is a distribution over 256 levels. One is drawn with a single comparison from a table of
+/// 256 bins of equal probability, each of which holds at most two levels, with 13 bits of precision
+/// in each: Alastair J. Walker, "An Efficient Method for Generating Discrete Random Variables with
 /// General Distributions", ACM TOMS 3 (1977).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Noise([[Bin; 256]; 3]);

@@ -4,16 +4,16 @@ use super::Pixel;
 use super::lanes::{self, channel, floor, lane, larger, smaller, whole};
 use std::hint::select_unpredictable as select;
 
-/// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5. Pillow's
-/// hues are whole numbers of 256.
+/// `adjust_hue`: exactly torchvision's. `turn` is the part of the circle, from -0.5 to 0.5.
+/// Pillow's hues are whole numbers of 256.
 pub(crate) fn hue(image: &mut [Pixel], turn: f64) {
     let turn = turn as f32;
     lanes::map(image, |pixel| turned(pixel, turn));
 }
 
-/// The operations of torchvision, each of which rounds, in its order; but what it limits to 0 to 1 is
-/// within. Choices are not written as `if`: branches that know of each other would keep this from
-/// vector instructions.
+/// The operations of torchvision, each of which rounds, in its order; but what it limits to 0 to 1
+/// is within. Choices are not written as `if`: branches that know of each other would keep this
+/// from vector instructions.
 #[inline(always)]
 fn turned(pixel: u32, turn: f32) -> u32 {
     const UNIT: f32 = 1.0 / 255.0;

@@ -1,6 +1,6 @@
 //! A block of pixels at a time, each in a lane of 32 bits, the form in which their channels can be
-//! computed side by side: compilers turn the loops over a block into vector instructions, while those
-//! over pixels of three bytes stay scalar.
+//! computed side by side: compilers turn the loops over a block into vector instructions, while
+//! those over pixels of three bytes stay scalar.
 
 use super::Pixel;
 use std::hint::select_unpredictable as select;
@@ -50,9 +50,9 @@ pub(super) fn lane([red, green, blue]: [u32; 3]) -> u32 {
     red | green << 8 | blue << 16
 }
 
-/// Cuts off the fraction of a number from 0 to 2^22: `as u32`, in operations that compilers turn into
-/// vector instructions. From 2^23 on, floats are whole numbers, so that the sum is rounded and its
-/// low bits are the number. If it was rounded up, one is subtracted again.
+/// Cuts off the fraction of a number from 0 to 2^22: `as u32`, in operations that compilers turn
+/// into vector instructions. From 2^23 on, floats are whole numbers, so that the sum is rounded and
+/// its low bits are the number. If it was rounded up, one is subtracted again.
 #[inline(always)]
 pub(super) fn whole(number: f32) -> u32 {
     const WHOLE: f32 = 8_388_608.0;
@@ -60,8 +60,9 @@ pub(super) fn whole(number: f32) -> u32 {
     (sum.to_bits() - WHOLE.to_bits()).wrapping_sub(u32::from(sum - WHOLE > number))
 }
 
-/// Returns the nearest whole number, and of halves the even one, of a number up to 2^22 in size: floats
-/// of the size of the sum are whole numbers, so that it is rounded and its low bits are the number.
+/// Returns the nearest whole number, and of halves the even one, of a number up to 2^22 in size:
+/// floats of the size of the sum are whole numbers, so that it is rounded and its low bits are the
+/// number.
 #[inline(always)]
 pub(super) fn nearest(number: f32) -> i32 {
     const WHOLE: f32 = 12_582_912.0;

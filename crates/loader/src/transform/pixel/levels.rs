@@ -10,8 +10,8 @@ pub(crate) fn upper_bits(n_bits: u32) -> u8 {
     (0xff00_u32 >> n_bits.min(8)) as u8
 }
 
-/// Returns the first whole level that is not below the threshold; 256 without one. Pillow compares in
-/// double precision, torch with the threshold rounded to `f32`.
+/// Returns the first whole level that is not below the threshold; 256 without one. Pillow compares
+/// in double precision, torch with the threshold rounded to `f32`.
 pub(crate) fn first_level(threshold: f64) -> u16 {
     threshold.ceil().clamp(0.0, 256.0) as u16
 }
@@ -34,8 +34,8 @@ pub(crate) fn invert(image: &mut [u8]) {
     image.iter_mut().for_each(|level| *level = 255 - *level);
 }
 
-/// Returns the darkest and brightest level per channel; 255 and 0 without pixels. Sixteen pixels are
-/// compared at a time, lane by lane, which compiles to vector instructions.
+/// Returns the darkest and brightest level per channel; 255 and 0 without pixels. Sixteen pixels
+/// are compared at a time, lane by lane, which compiles to vector instructions.
 pub(crate) fn extremes(image: &[Pixel]) -> ([u8; 3], [u8; 3]) {
     let (mut darkest, mut brightest) = ([255_u8; 48], [0_u8; 48]);
     let (blocks, rest) = image.as_flattened().as_chunks::<48>();

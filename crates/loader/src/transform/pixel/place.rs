@@ -14,8 +14,8 @@ pub(crate) fn flip_rows<P>(image: &mut [P], width: u32) {
     }
 }
 
-/// Turns an image counter-clockwise by quarters, from one slice to another; an odd number of quarters
-/// exchanges width and height.
+/// Turns an image counter-clockwise by quarters, from one slice to another; an odd number of
+/// quarters exchanges width and height.
 pub(crate) fn quarter_turns<P: Copy>(
     from: &[P],
     (width, height): (u32, u32),
@@ -53,8 +53,8 @@ pub(crate) enum Padding<P> {
 }
 
 impl<P> Padding<P> {
-    /// Returns the pixel, of `n` along an axis, that is shown at a position of the axis; `None` for a
-    /// constant. Mirrored images are mirrored again, where torchvision refuses.
+    /// Returns the pixel, of `n` along an axis, that is shown at a position of the axis; `None` for
+    /// a constant. Mirrored images are mirrored again, where torchvision refuses.
     pub(super) fn source(&self, at: isize, n: usize) -> Option<usize> {
         let last = n.saturating_sub(1) as isize;
         if (0..=last).contains(&at) {
@@ -75,9 +75,9 @@ impl<P> Padding<P> {
     }
 }
 
-/// Copies the rectangle of the output's size whose upper left corner is at (`left`, `top`): `crop` with
-/// a constant 0, and `pad` with the corner outside the image. Of a rectangle that ends above the image
-/// or left of it torchvision makes another size; here all of it is padding.
+/// Copies the rectangle of the output's size whose upper left corner is at (`left`, `top`): `crop`
+/// with a constant 0, and `pad` with the corner outside the image. Of a rectangle that ends above
+/// the image or left of it torchvision makes another size; here all of it is padding.
 pub(crate) fn crop<P: Copy>(
     from: &[P],
     (width, height): (u32, u32),

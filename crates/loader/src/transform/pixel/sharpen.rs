@@ -20,8 +20,9 @@ pub(crate) fn sharpness(
     });
 }
 
-/// Mixes every level with that of a blurred image, in which a pixel counts five and each of its eight
-/// neighbours one. The outermost pixels are unchanged, like an image too small to have others.
+/// Mixes every level with that of a blurred image, in which a pixel counts five and each of its
+/// eight neighbours one. The outermost pixels are unchanged, like an image too small to have
+/// others.
 #[inline(always)]
 pub(crate) fn sharpen(
     from: &[u8],

@@ -3,8 +3,8 @@
 use super::Pixel;
 
 /// Adds up images, each times its weight, in the given order: what `AugMix` does with the image and
-/// what its chains made of it. Exactly torchvision's: products and sums are rounded to `f32`, and the
-/// fraction of the result is cut off. Weights are positive and add up to 1; other results are
+/// what its chains made of it. Exactly torchvision's: products and sums are rounded to `f32`, and
+/// the fraction of the result is cut off. Weights are positive and add up to 1; other results are
 /// limited to 0 to 255.
 pub(crate) fn weighted_sum(images: &[(&[Pixel], f32)], to: &mut [Pixel]) {
     const BLOCK: usize = 64;

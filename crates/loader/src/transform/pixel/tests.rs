@@ -110,8 +110,8 @@ fn run(operation: &str, image: &[Pixel], size: Size, case: &Value) -> (Vec<Pixel
                 _ => Padding::Symmetric,
             };
             let [left, top, right, bottom] = numbers(&arguments["padding"]).map(|it| it as i32);
-            let to_size =
-                (width.strict_add_signed(left + right), height.strict_add_signed(top + bottom));
+            let to_size = (width as i32 + left + right, height as i32 + top + bottom);
+            let to_size = (to_size.0 as u32, to_size.1 as u32);
             return cropped(image, size, (-left, -top), to_size, padding);
         }
         "erase" => {

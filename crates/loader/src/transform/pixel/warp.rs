@@ -1,7 +1,8 @@
 //! Images seen through an affine or perspective transform.
 //!
-//! As in torch, the place of a pixel in the input is computed in `f32` on a scale from -1 to 1, for 32
-//! pixels of a row at a time, which compiles to vector instructions. Then the pixels are fetched.
+//! As in torch, the place of a pixel in the input is computed in `f32` on a scale from -1 to 1, for
+//! 16 pixels of a row at a time, which compiles to vector instructions. Then the pixels are
+//! fetched.
 
 use super::lanes;
 use super::matrix::{Affine, Forward};
@@ -34,8 +35,8 @@ impl Warp {
         Self { input: size, output: size, places, forward: Forward::affine(affine, size) }
     }
 
-    /// Returns the transform of `rotate`: counter-clockwise. If it expands, the output is as large as
-    /// the turned image.
+    /// Returns the transform of `rotate`: counter-clockwise. If it expands, the output is as large
+    /// as the turned image.
     pub(crate) fn rotation(
         size: (u32, u32),
         degrees: f64,
@@ -103,9 +104,9 @@ impl Warp {
         });
     }
 
-    /// Blends the four nearest pixels of an image. Outside the input is `fill`, or without it black,
-    /// which differs from black as `fill`: as in torchvision, the blend with a fill counts what is
-    /// outside a second time. Exactly torchvision's.
+    /// Blends the four nearest pixels of an image. Outside the input is `fill`, or without it
+    /// black, which differs from black as `fill`: as in torchvision, the blend with a fill counts
+    /// what is outside a second time. Exactly torchvision's.
     pub(crate) fn bilinear(&self, from: &[Pixel], to: &mut [Pixel], fill: Option<Pixel>) {
         if let Places::Quarters(n) = self.places {
             return super::quarter_turns(from, self.input, to, n);
