@@ -1,7 +1,7 @@
 //! The Python package `fdconvert`: the contents of its compiled module `_fdconvert`.
 //!
 //! `dataset` is the map-style dataset, `decode` decodes images outside datasets, `loader` is the
-//! source of batches, `array` the pixels of both, `command` the command in this process, `writer`
+//! source of batches, `transform` changes single images, `array` the pixels of both, `command` the command in this process, `writer`
 //! writes datasets of Python objects, `attended` runs work while Python's thread handles signals,
 //! `desk` passes requests to that thread, `error` maps errors to exceptions. The rest of the
 //! package is Python, in `python/`.
@@ -22,6 +22,7 @@ mod error;
 mod loader;
 mod sample;
 mod stores;
+mod transform;
 mod writer;
 
 #[pyo3::pymodule]
@@ -34,6 +35,7 @@ mod _fdconvert {
         decode::decode,
         loader::BatchSource,
         stores::set_store_options,
+        transform::{apply_transforms, draw_transforms},
         writer::{SampleWriter, check_pack, is_image, left_files, pack_samples},
     };
 

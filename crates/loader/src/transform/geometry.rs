@@ -205,7 +205,7 @@ pub(crate) fn resized(resize: u32, source: (u32, u32)) -> (f64, f64) {
 
 /// Returns the largest centred area of an output in the shape of the source. The side that does not
 /// fill the output is rounded downwards, and an odd pixel remains at the far end.
-fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
+pub(super) fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
     let side = |filled: u32, other: u32, this: u32| {
         (u64::from(filled) * u64::from(this) / u64::from(other)).max(1) as u32
     };
@@ -242,7 +242,7 @@ fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
 
 /// Returns the first pixel and the number of pixels that the triangle filter reads for `out`
 /// pixels.
-fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
+pub(super) fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
     // The triangle is two output pixels wide, or two source pixels if the image grows; its
     // outermost centres are half an output pixel inside. One more pixel covers the rounding.
     let step = length / f64::from(out);
@@ -254,7 +254,7 @@ fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
 
 /// Random number for a random crop.
 #[derive(Debug, Clone, Copy)]
-enum Draw {
+pub(super) enum Draw {
     /// A number from 0 to below 1.
     Unit,
     /// An integer below this.
@@ -263,7 +263,7 @@ enum Draw {
 
 /// `RandomResizedCrop.get_params`: makes ten tries at a box of random area and shape, and places
 /// the first that fits at random; else returns the largest central box of an allowed shape.
-fn random(
+pub(super) fn random(
     scale: (f64, f64),
     ratio: (f64, f64),
     (width, height): (u32, u32),

@@ -11,6 +11,9 @@
 //! output     flip, layout, normalisation and number type in one pass into the row of the batch
 //! ```
 //!
+//! Beside them, `list`, `painter` and `pixel` are lists of transforms as in
+//! `torchvision.transforms.v2`, and what carries them out, for single images so far.
+//!
 //! `pixel` has single operations on small images, with torchvision's results on tensors; `augment`
 //! uses some of them, and has Pillow's results.
 //!
@@ -28,8 +31,9 @@
 mod augment;
 mod geometry;
 mod keyed;
+mod list;
 mod output;
-#[allow(dead_code, unused_imports, reason = "only its tests use all of it")]
+mod painter;
 mod pixel;
 mod render;
 
@@ -38,5 +42,9 @@ pub use augment::{Augment, Augmenter, Op, Policy};
 pub(crate) use geometry::resized;
 pub use geometry::{Area, Crop, Geometry, Inset, Rect, scale_for};
 pub use keyed::{Key, Purpose};
+pub use list::{
+    Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, ResizeTo,
+    Transform, TransformList, Transformer, Warp,
+};
 pub use output::{DType, Layout, Normalise, Output};
 pub use render::{Region, Renderer};

@@ -7,9 +7,11 @@
 
 use fdconvert_core::{Error, Result};
 use half::f16;
+use serde::{Deserialize, Serialize};
 
 /// Element type of a batch, in the byte order of the machine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DType {
     /// Bytes, as decoded.
     #[default]
@@ -33,7 +35,8 @@ impl DType {
 }
 
 /// Order of the numbers of a row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Channels last: the three numbers of a pixel are adjacent.
     #[default]

@@ -145,7 +145,7 @@ fn spread(gray: &[u8], rgb: &mut [u8]) {
 
 /// One resize, in the pixels of a region.
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+pub(super) struct Plan {
     /// The part of the region that is read, relative to its corner.
     view: Area,
     /// Rectangle that is stretched over the output, relative to the corner of the view.
@@ -154,7 +154,7 @@ struct Plan {
 
 impl Plan {
     /// Refuses everything that does not fit, so that the resize cannot fail.
-    fn of(region: &Region<'_>, geometry: &Geometry) -> Result<Self, String> {
+    pub(super) fn of(region: &Region<'_>, geometry: &Geometry) -> Result<Self, String> {
         let Region { pixels, area, channels, denominator } = *region;
         if !matches!(channels, 1 | 3) {
             return Err(format!("{channels} channels are neither gray nor RGB"));
@@ -197,7 +197,7 @@ impl Plan {
         Ok(Self { view, rect: Rect { x, y, width, height } })
     }
 
-    fn resize(
+    pub(super) fn resize(
         &self,
         region: &Region<'_>,
         size: (u32, u32),

@@ -11,6 +11,8 @@ samples as well as paths. ``decode`` turns the bytes of image files into arrays.
 A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, ``https://``,
 ``hf://``). ``set_store_options`` sets options of stores that the environment does not.
 
+``transforms`` has torchvision's transforms, for single images.
+
 ``TorchIterable`` wraps the loader for torch's ``DataLoader``; only it needs torch.
 ``fdconvert.ray`` packs on a Ray cluster; only it needs Ray. ``python -m fdconvert`` is the command
 line.

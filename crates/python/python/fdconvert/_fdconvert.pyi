@@ -11,9 +11,11 @@ __all__ = [
     "DeviceArray",
     "SampleWriter",
     "__version__",
+    "apply_transforms",
     "call",
     "check_pack",
     "decode",
+    "draw_transforms",
     "is_image",
     "left_files",
     "main",
@@ -198,3 +200,13 @@ class Dataset:
     @property
     def classes(self) -> list[str] | None: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]: ...
+
+def draw_transforms(
+    transforms: str, size: tuple[int, int], keys: tuple[int, int, int, int]
+) -> str: ...
+def apply_transforms(
+    transforms: str,
+    image: Buffer,
+    size: tuple[int, int],
+    keys: tuple[int, int, int, int],
+) -> Array: ...

@@ -14,7 +14,7 @@
 mod affine;
 mod blend;
 mod op;
-mod policies;
+pub(in crate::transform) mod policies;
 mod policy;
 mod tone;
 

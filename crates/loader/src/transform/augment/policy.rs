@@ -4,6 +4,7 @@ use super::super::keyed::{Key, Purpose};
 use super::op::{Op, Step};
 use super::policies::{CIFAR10, Choice, IMAGENET, SVHN};
 use fdconvert_core::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Policy that draws changes. The random numbers are those of the sample and epoch; they are evenly
 /// distributed like torchvision's, but not the same sequence.
@@ -31,7 +32,8 @@ pub enum Augment {
 }
 
 /// Dataset that the pairs of [`Augment::AutoAugment`] were learned on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// Photographs.
     #[default]

@@ -1,4 +1,4 @@
-//! Rectangles of an image that are replaced: by a colour, by given pixels, or by noise.
+//! Rectangles of an image that are replaced: by a colour or by noise.
 
 use super::Pixel;
 use fdconvert_core::KeyedRandom;
@@ -9,8 +9,6 @@ use std::hint::select_unpredictable;
 pub(crate) enum Content<'a> {
     /// One colour.
     Colour(Pixel),
-    /// The pixels of the rectangle, row by row.
-    Pixels(&'a [Pixel]),
     /// Noise, as timm's `RandomErasing(mode="pixel")`.
     Noise(&'a Noise, &'a mut KeyedRandom),
 }
@@ -27,14 +25,10 @@ pub(crate) fn erase(
     let start = (left as usize).min(image_width);
     let end = start.saturating_add(width).min(image_width);
     let rows = image.chunks_exact_mut(image_width.max(1)).skip(top as usize).take(height as usize);
-    for (y, row) in rows.enumerate() {
+    for row in rows {
         let row = &mut row[start..end];
         match &mut content {
             Content::Colour(pixel) => row.fill(*pixel),
-            Content::Pixels(pixels) => {
-                let pixels = pixels.get(y * width..).unwrap_or_default();
-                row.iter_mut().zip(pixels).for_each(|(to, pixel)| *to = *pixel);
-            }
             Content::Noise(noise, random) => noise.fill(random, row),
         }
     }

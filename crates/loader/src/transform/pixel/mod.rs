@@ -49,7 +49,7 @@ pub(crate) use erase::{Content, Noise, erase};
 pub(crate) use gray::{mean_gray, saturation, to_grayscale};
 pub(crate) use hue::hue;
 pub(crate) use levels::{Counts, extremes, first_level, invert, posterize, solarize, upper_bits};
-pub(crate) use matrix::{Affine, Forward, perspective_coefficients};
+pub(crate) use matrix::{Affine, perspective_coefficients};
 pub(crate) use place::{Padding, crop, flip_columns, flip_rows, quarter_turns};
 pub(crate) use sharpen::{sharpen, sharpness};
 pub(crate) use sum::weighted_sum;

@@ -236,16 +236,15 @@ fn size_of(value: &Value) -> Size {
 }
 
 #[test]
-fn given_pixels_and_noise_stay_in_their_rectangle() {
+fn colours_and_noise_stay_in_their_rectangle() {
     let image = make_image(0, (9, 7));
-    let given = make_image(3, (4, 5));
     let mut result = image.clone();
     // Two rows and a column are outside.
-    erase(&mut result, 9, (6, 4, 4, 5), Content::Pixels(&given));
+    erase(&mut result, 9, (6, 4, 4, 5), Content::Colour([1, 2, 3]));
     for (at, (pixel, before)) in result.iter().zip(&image).enumerate() {
         let (x, y) = (at % 9, at / 9);
         let is_inside = x >= 6 && y >= 4;
-        assert_eq!(pixel, if is_inside { &given[(y - 4) * 4 + x - 6] } else { before });
+        assert_eq!(pixel, if is_inside { &[1, 2, 3] } else { before });
     }
     let noise = Noise::new([1000.0, -1000.0, 30.0], [1.0, 1.0, 0.0]);
     let random = &mut fdconvert_core::KeyedRandom::new(&[2]);

@@ -1,0 +1,214 @@
+use super::{
+    super::{painter::pixel_warp, pixel},
+    Fill, Interpolation, PaddingMode,
+};
+use serde::{Deserialize, Serialize};
+
+/// Change of one image: a functional form of torchvision's v2 and its arguments. Lengths and places
+/// are in pixels of the image at that point of the list; top and left may be outside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// `resize`, antialiased unless by the nearest neighbour.
+    Resize {
+        /// Height and width.
+        size: [u32; 2],
+        /// Which neighbours make a pixel.
+        interpolation: Interpolation,
+    },
+    /// `crop`: what is outside the image is black.
+    Crop {
+        /// First row.
+        top: i64,
+        /// First column.
+        left: i64,
+        /// Number of rows.
+        height: u32,
+        /// Number of columns.
+        width: u32,
+    },
+    /// `pad`.
+    Pad {
+        /// Columns and rows to the left, at the top, to the right, and at the bottom.
+        padding: [u32; 4],
+        /// Their colour, with a constant padding.
+        fill: Fill,
+        /// Kind of the padding.
+        padding_mode: PaddingMode,
+    },
+    /// `horizontal_flip`.
+    HorizontalFlip,
+    /// `vertical_flip`.
+    VerticalFlip,
+    /// `rotate`, `affine` and `perspective`.
+    Warp {
+        /// Movement of the pixels.
+        warp: Warp,
+        /// Which neighbours make a pixel.
+        interpolation: Interpolation,
+        /// Colour outside the image.
+        fill: Fill,
+    },
+    /// `adjust_brightness`.
+    AdjustBrightness(f64),
+    /// `adjust_contrast`.
+    AdjustContrast(f64),
+    /// `adjust_saturation`.
+    AdjustSaturation(f64),
+    /// `adjust_hue`.
+    AdjustHue(f64),
+    /// `rgb_to_grayscale` with three channels.
+    Grayscale,
+    /// `gaussian_blur`.
+    GaussianBlur {
+        /// Width and height of the kernel.
+        kernel_size: [u32; 2],
+        /// Standard deviations.
+        sigma: [f64; 2],
+    },
+    /// `invert`.
+    Invert,
+    /// `posterize`: number of bits.
+    Posterize(u8),
+    /// `solarize`: the threshold.
+    Solarize(f64),
+    /// `adjust_sharpness`.
+    AdjustSharpness(f64),
+    /// `autocontrast`.
+    Autocontrast,
+    /// `equalize`.
+    Equalize,
+    /// `erase`.
+    Erase {
+        /// First row.
+        top: u32,
+        /// First column.
+        left: u32,
+        /// Number of rows.
+        height: u32,
+        /// Number of columns.
+        width: u32,
+        /// New contents.
+        value: Erased,
+    },
+    /// The mixture of AugMix: `weight` of the image, and of each chain.
+    Mix {
+        /// Weight of the image.
+        weight: f64,
+        /// The chains.
+        chains: Vec<Chain>,
+    },
+}
+
+/// Changes of a copy of the image, one after the other, and its weight in the mixture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Weight.
+    pub weight: f64,
+    /// Changes.
+    pub changes: Vec<Change>,
+}
+
+/// Movement of the pixels of an image.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warp {
+    /// `rotate`.
+    Rotate {
+        /// Degrees counter-clockwise.
+        angle: f64,
+        /// Whether the result holds all of the image.
+        expand: bool,
+        /// Column and row of the centre; `None` for the middle.
+        center: Option<[f64; 2]>,
+    },
+    /// `affine`.
+    Affine {
+        /// Degrees.
+        angle: f64,
+        /// Columns and rows.
+        translate: [f64; 2],
+        /// Factor.
+        scale: f64,
+        /// Degrees along the rows, and along the columns.
+        shear: [f64; 2],
+        /// Column and row of the centre; `None` for the middle.
+        center: Option<[f64; 2]>,
+    },
+    /// `perspective`: places of the four corners, clockwise from the upper left, as column and row.
+    Perspective {
+        /// In the image.
+        startpoints: [[i64; 2]; 4],
+        /// In the result.
+        endpoints: [[i64; 2]; 4],
+    },
+}
+
+/// New contents of a rectangle.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Erased {
+    /// One colour.
+    Constant(Fill),
+    /// Normally distributed pixels, drawn with this key.
+    Pixels {
+        /// Key of the random numbers.
+        key: u64,
+        /// Means per channel.
+        mean: [f64; 3],
+        /// Standard deviations per channel.
+        std: [f64; 3],
+    },
+}
+
+impl Change {
+    /// Returns width and height of the changed image, given those of the image.
+    #[must_use]
+    pub fn size(&self, (width, height): (u32, u32)) -> (u32, u32) {
+        match self {
+            Self::Resize { size: [height, width], .. } | Self::Crop { height, width, .. } => {
+                (*width, *height)
+            }
+            Self::Pad { padding: [left, top, right, bottom], .. } => (
+                width.saturating_add(*left).saturating_add(*right),
+                height.saturating_add(*top).saturating_add(*bottom),
+            ),
+            Self::Warp { warp: Warp::Rotate { angle, expand: true, center }, .. } => {
+                pixel::Warp::rotation((width, height), *angle, true, *center).output_size()
+            }
+            _ => (width, height),
+        }
+    }
+
+    /// Returns true for cuts, resizes and flips.
+    pub(crate) fn is_cut_resize_or_flip(&self) -> bool {
+        matches!(
+            self,
+            Self::Resize { .. } | Self::Crop { .. } | Self::HorizontalFlip | Self::VerticalFlip
+        )
+    }
+
+    /// Returns where a point of an image of this width and height goes: column and row, counted from
+    /// the upper left corner of the upper left pixel.
+    #[must_use]
+    pub fn point(&self, size: (u32, u32), [x, y]: [f64; 2]) -> [f64; 2] {
+        let (width, height) = (f64::from(size.0), f64::from(size.1));
+        match self {
+            Self::Resize { size: [new_height, new_width], .. } => {
+                [x * f64::from(*new_width) / width, y * f64::from(*new_height) / height]
+            }
+            Self::Crop { top, left, .. } => [x - *left as f64, y - *top as f64],
+            Self::Pad { padding: [left, top, ..], .. } => {
+                [x + f64::from(*left), y + f64::from(*top)]
+            }
+            Self::HorizontalFlip => [width - x, y],
+            Self::VerticalFlip => [x, height - y],
+            Self::Warp { warp, .. } => match pixel_warp(warp, size) {
+                Some(warp) => warp.forward().point([x, y]),
+                None => [x, y],
+            },
+            _ => [x, y],
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What a list makes of images: checked once for a run, before any image is read.
+use super::{
+    super::{
+        Normalise, Output,
+        output::{DType, Layout},
+    },
+    Change, DrawKey, ResizeTo, Transform,
+    draw::{draw, resized},
+};
+use crate::mix::Mix;
+use fdconvert_core::{Error, Result};
+
+/// A checked list of transforms.
+///
+/// ```
+/// use fdconvert_loader::parts::{DrawKey, Transform, TransformList, Transformer};
+///
+/// # fn main() -> fdconvert_core::Result<()> {
+/// let list = TransformList::new(vec![
+///     Transform::RandomResizedCrop { size: [32, 32], scale: [0.08, 1.0], ratio: [0.75, 1.333] },
+///     Transform::RandomHorizontalFlip { p: 0.5 },
+/// ])?;
+/// let key = DrawKey { seed: 7, epoch: 0, sample: 3, occurrence: 0, view: 0 };
+/// let gray = vec![127; 200 * 100 * 3];
+/// let (row, output) = Transformer::default().apply(&list, &gray, (200, 100), key)?;
+/// assert_eq!((output.size, row.len()), ((32, 32), 32 * 32 * 3));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransformList {
+    changes: Vec<Transform>,
+    dtype: DType,
+    layout: Layout,
+    normalise: Option<Normalise>,
+    mix: Option<Mix>,
+}
+
+/// The option that a list is.
+const OPTION: &str = "transform";
+
+fn refuse<T>(what: String) -> Result<T> {
+    Err(Error::usage(OPTION, what))
+}
+
+impl TransformList {
+    /// Checks a list.
+    ///
+    /// # Errors
+    /// `Usage` for arguments out of their range, and for transforms of the row's form or of batches
+    /// before others or in them.
+    pub fn new(list: Vec<Transform>) -> Result<Self> {
+        let (mut dtype, mut layout, mut normalise, mut mix) = (None, None, None, None);
+        let mut changes = Vec::with_capacity(list.len());
+        for transform in list {
+            let name = transform.name();
+            let is_late = dtype.is_some() || layout.is_some() || normalise.is_some();
+            match transform {
+                Transform::ToDtype { dtype: it } => once(&mut dtype, it, name)?,
+                Transform::ToLayout { layout: it } => once(&mut layout, it, name)?,
+                Transform::Normalize { mean, std } => {
+                    once(&mut normalise, Normalise { mean, std }, name)?;
+                }
+                Transform::MixUp { alpha, num_classes } => {
+                    let mix = mix.get_or_insert_with(Mix::default);
+                    (mix.mixup, mix.num_classes) = (alpha, num_classes);
+                }
+                Transform::CutMix { alpha, num_classes } => {
+                    let mix = mix.get_or_insert_with(Mix::default);
+                    (mix.cutmix, mix.num_classes) = (alpha, num_classes);
+                }
+                _ if is_late || mix.is_some() => {
+                    return refuse(format!(
+                        "{name} works on the image and comes before ToDtype, ToLayout, Normalize, \
+                         MixUp and CutMix"
+                    ));
+                }
+                transform => {
+                    transform.check()?;
+                    changes.push(transform);
+                }
+            }
+        }
+        let dtype = dtype.unwrap_or(if normalise.is_some() { DType::F32 } else { DType::U8 });
+        let list = Self { changes, dtype, layout: layout.unwrap_or_default(), normalise, mix };
+        list.of_size((1, 1)).check()?;
+        Ok(list)
+    }
+
+    /// Returns the form of the rows of a batch, which are all of one size.
+    ///
+    /// # Errors
+    /// `Usage` if the list leaves images of several sizes.
+    pub fn output(&self) -> Result<Output> {
+        let Some(size) = size_of(&self.changes, None) else {
+            return refuse(
+                "rows have one size, and this list leaves images of several: end it with a crop, \
+                 Resize([height, width]) or Letterbox"
+                    .into(),
+            );
+        };
+        let output = self.of_size(size);
+        output.check()?;
+        Ok(output)
+    }
+
+    /// Returns the mixing of the rows of a batch.
+    #[must_use]
+    pub fn mix(&self) -> Option<&Mix> {
+        self.mix.as_ref()
+    }
+
+    /// Draws the changes for an image of this width and height.
+    ///
+    /// # Errors
+    /// `Usage` if a crop is larger than the image.
+    pub fn draw(&self, size: (u32, u32), key: DrawKey) -> Result<Vec<Change>> {
+        draw(&self.changes, size, key).map_err(|what| Error::usage(OPTION, what))
+    }
+
+    /// Returns the form of an image of this size.
+    pub(super) fn of_size(&self, size: (u32, u32)) -> Output {
+        let Self { dtype, layout, normalise, .. } = *self;
+        Output { size, dtype, layout, normalise }
+    }
+}
+
+fn once<T>(place: &mut Option<T>, value: T, name: &str) -> Result<()> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => refuse(format!("{name} is there twice")),
+    }
+}
+
+/// Returns the size of the images after a list; `None` if it is not known before.
+fn size_of(list: &[Transform], size: Option<(u32, u32)>) -> Option<(u32, u32)> {
+    list.iter().fold(size, |size, transform| transform.size(size))
+}
+
+impl Transform {
+    /// Returns torchvision's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        macro_rules! names {
+            ($($name:ident)+) => {
+                match self {
+                    $(Self::$name { .. } => stringify!($name),)+
+                }
+            };
+        }
+        names!(
+            Resize CenterCrop RandomCrop RandomResizedCrop ScaleJitter Letterbox Pad
+            RandomHorizontalFlip RandomVerticalFlip RandomRotation RandomAffine RandomPerspective
+            ColorJitter Grayscale RandomGrayscale GaussianBlur RandomInvert RandomPosterize
+            RandomSolarize RandomAdjustSharpness RandomAutocontrast RandomEqualize RandomErasing
+            AutoAugment RandAugment TrivialAugmentWide AugMix RandomApply RandomChoice RandomOrder
+            Normalize ToDtype ToLayout MixUp CutMix
+        )
+    }
+
+    /// Returns width and height afterwards, as far as they do not depend on the image.
+    fn size(&self, size: Option<(u32, u32)>) -> Option<(u32, u32)> {
+        match self {
+            Self::Resize { size: ResizeTo::Exact([height, width]), .. }
+            | Self::CenterCrop { size: [height, width] }
+            | Self::RandomCrop { size: [height, width], .. }
+            | Self::RandomResizedCrop { size: [height, width], .. }
+            | Self::Letterbox { size: [height, width], .. } => Some((*width, *height)),
+            Self::Resize { size: short, max_size, .. } => {
+                let [height, width] = resized(size?, *short, *max_size);
+                Some((width, height))
+            }
+            Self::ScaleJitter { .. } | Self::RandomRotation { expand: true, .. } => None,
+            Self::Pad { padding, fill, padding_mode } => {
+                let (padding, fill, padding_mode) = (*padding, *fill, *padding_mode);
+                Some(Change::Pad { padding, fill, padding_mode }.size(size?))
+            }
+            Self::RandomApply { transforms, .. } => {
+                size_of(transforms, size).filter(|made| Some(*made) == size)
+            }
+            Self::RandomOrder { transforms } => {
+                let is_same = |it: &Self| it.size(size) == size;
+                size.filter(|_| transforms.iter().all(is_same))
+            }
+            Self::RandomChoice { transforms, .. } => {
+                let mut sizes = transforms.iter().map(|it| it.size(size));
+                let first = sizes.next()??;
+                sizes.all(|it| it == Some(first)).then_some(first)
+            }
+            _ => size,
+        }
+    }
+
+    /// Checks the arguments.
+    fn check(&self) -> Result<()> {
+        let name = self.name();
+        let wrong = |what: String| refuse(format!("{name}: {what}"));
+        let probability = |p: f64| match (0.0..=1.0).contains(&p) {
+            true => Ok(()),
+            false => wrong(format!("p={p} is not a probability, 0 to 1")),
+        };
+        let range = |argument: &str, [least, most]: [f64; 2], from: f64, to: f64| match least
+            .is_finite()
+            && most.is_finite()
+            && from <= least
+            && least <= most
+            && most <= to
+        {
+            true => Ok(()),
+            false if to == f64::INFINITY => wrong(format!(
+                "{argument}=({least}, {most}) is not a range from {from} on, the smaller number \
+                     first"
+            )),
+            false => wrong(format!(
+                "{argument}=({least}, {most}) is not a range within {from} to {to}, the smaller \
+                     number first"
+            )),
+        };
+        let side = |argument: &str, size: &[u32]| match size
+            .iter()
+            .all(|side| (1..=Output::MAX_SIDE).contains(side))
+        {
+            true => Ok(()),
+            false => {
+                wrong(format!("{argument}={size:?}: a side has 1 to {} pixels", Output::MAX_SIDE))
+            }
+        };
+        let positive = f64::MIN_POSITIVE;
+        match self {
+            Self::Resize { size, max_size, .. } => {
+                match size {
+                    ResizeTo::Short(short) => side("size", &[*short])?,
+                    ResizeTo::Exact(size) => side("size", size)?,
+                }
+                match (size, max_size) {
+                    (ResizeTo::Short(short), Some(max_size)) if max_size <= short => wrong(
+                        format!("max_size={max_size} must be above the short side of {short}"),
+                    ),
+                    (ResizeTo::Exact(_), Some(_)) => {
+                        wrong("max_size goes with the short side alone".into())
+                    }
+                    (_, max_size) => side("max_size", max_size.as_slice()),
+                }
+            }
+            Self::CenterCrop { size } | Self::Letterbox { size, .. } => side("size", size),
+            Self::RandomCrop { size, padding, .. } => {
+                side("size", size)?;
+                padding_is_sound(name, padding.unwrap_or_default())
+            }
+            Self::Pad { padding, .. } => padding_is_sound(name, *padding),
+            Self::RandomResizedCrop { size, scale, ratio } => {
+                side("size", size)?;
+                range("scale", *scale, positive, 1.0)?;
+                range("ratio", *ratio, positive, f64::INFINITY)
+            }
+            Self::ScaleJitter { target_size, scale_range } => {
+                side("target_size", target_size)?;
+                range("scale_range", *scale_range, positive, 100.0)
+            }
+            Self::RandomHorizontalFlip { p }
+            | Self::RandomVerticalFlip { p }
+            | Self::RandomGrayscale { p }
+            | Self::RandomInvert { p }
+            | Self::RandomAutocontrast { p }
+            | Self::RandomEqualize { p } => probability(*p),
+            Self::RandomRotation { degrees, .. } => range("degrees", *degrees, -1e6, 1e6),
+            Self::RandomAffine { degrees, translate, scale, shear, .. } => {
+                range("degrees", *degrees, -1e6, 1e6)?;
+                if translate.is_some_and(|it| it.iter().any(|it| !(0.0..=1.0).contains(it))) {
+                    return wrong(format!("translate={translate:?} are shares, 0 to 1"));
+                }
+                range("scale", scale.unwrap_or([1.0; 2]), positive, 1e6)?;
+                let [a, b, c, d] = shear.unwrap_or_default();
+                range("shear", [a, b], -89.0, 89.0)?;
+                range("shear", [c, d], -89.0, 89.0)
+            }
+            Self::RandomPerspective { distortion_scale, p, .. } => {
+                range("distortion_scale", [*distortion_scale; 2], 0.0, 1.0)?;
+                probability(*p)
+            }
+            Self::ColorJitter { brightness, contrast, saturation, hue } => {
+                for (argument, value) in
+                    [("brightness", brightness), ("contrast", contrast), ("saturation", saturation)]
+                {
+                    range(argument, value.unwrap_or([1.0; 2]), 0.0, f64::INFINITY)?;
+                }
+                range("hue", hue.unwrap_or_default(), -0.5, 0.5)
+            }
+            Self::GaussianBlur { kernel_size, sigma } => {
+                side("kernel_size", kernel_size)?;
+                if kernel_size.iter().any(|side| side % 2 == 0) {
+                    return wrong(format!("kernel_size={kernel_size:?} must be odd"));
+                }
+                range("sigma", *sigma, positive, f64::INFINITY)
+            }
+            Self::RandomPosterize { bits, p } => {
+                if *bits > 8 {
+                    return wrong(format!("bits={bits} are not 0 to 8"));
+                }
+                probability(*p)
+            }
+            Self::RandomSolarize { threshold, p } => {
+                range("threshold", [*threshold; 2], 0.0, 256.0)?;
+                probability(*p)
+            }
+            Self::RandomAdjustSharpness { sharpness_factor, p } => {
+                range("sharpness_factor", [*sharpness_factor; 2], 0.0, f64::INFINITY)?;
+                probability(*p)
+            }
+            Self::RandomErasing { p, scale, ratio, .. } => {
+                probability(*p)?;
+                range("scale", *scale, 0.0, 1.0)?;
+                range("ratio", *ratio, positive, f64::INFINITY)
+            }
+            Self::RandAugment { num_ops, magnitude, num_magnitude_bins, .. } => {
+                if *num_ops > MAX_CHANGES {
+                    return wrong(format!("num_ops={num_ops} is more than {MAX_CHANGES}"));
+                }
+                if *num_magnitude_bins < 2 || magnitude >= num_magnitude_bins {
+                    return wrong(format!(
+                        "magnitude={magnitude} must be below num_magnitude_bins={num_magnitude_bins}, \
+                         and that at least 2"
+                    ));
+                }
+                Ok(())
+            }
+            Self::TrivialAugmentWide { num_magnitude_bins, .. } => match *num_magnitude_bins < 2 {
+                true => wrong("num_magnitude_bins must be at least 2".into()),
+                false => Ok(()),
+            },
+            Self::AugMix { severity, mixture_width, chain_depth, alpha, .. } => {
+                if !(1..=10).contains(severity) {
+                    return wrong(format!("severity={severity} is not 1 to 10"));
+                }
+                if !(1..=MAX_CHANGES).contains(mixture_width) || *chain_depth > MAX_CHANGES as i32 {
+                    return wrong(format!(
+                        "mixture_width and chain_depth are at most {MAX_CHANGES}, and the first at \
+                         least 1"
+                    ));
+                }
+                range("alpha", [*alpha; 2], positive, 1e6)
+            }
+            Self::RandomApply { transforms, p } => {
+                probability(*p)?;
+                inner(name, transforms)
+            }
+            Self::RandomOrder { transforms } => inner(name, transforms),
+            Self::RandomChoice { transforms, p } => {
+                let p = p.as_deref().unwrap_or_default();
+                let is_sound = |p: &f64| p.is_finite() && *p >= 0.0;
+                if !p.is_empty()
+                    && (p.len() != transforms.len()
+                        || !p.iter().all(is_sound)
+                        || p.iter().sum::<f64>() <= 0.0)
+                {
+                    return wrong("p must have a number of at least 0 for each transform".into());
+                }
+                inner(name, transforms)
+            }
+            Self::Grayscale {}
+            | Self::AutoAugment { .. }
+            | Self::Normalize { .. }
+            | Self::ToDtype { .. }
+            | Self::ToLayout { .. }
+            | Self::MixUp { .. }
+            | Self::CutMix { .. } => Ok(()),
+        }
+    }
+}
+
+/// More changes leave nothing of an image, and take seconds.
+const MAX_CHANGES: u32 = 100;
+
+fn padding_is_sound(name: &str, padding: [u32; 4]) -> Result<()> {
+    match padding.iter().all(|side| *side <= Output::MAX_SIDE) {
+        true => Ok(()),
+        false => refuse(format!("{name}: a padding of {padding:?} is too large")),
+    }
+}
+
+/// Checks the list within a transform.
+fn inner(name: &str, transforms: &[Transform]) -> Result<()> {
+    if transforms.is_empty() {
+        return refuse(format!("{name} has no transforms"));
+    }
+    for transform in transforms {
+        if matches!(
+            transform,
+            Transform::Normalize { .. }
+                | Transform::ToDtype { .. }
+                | Transform::ToLayout { .. }
+                | Transform::MixUp { .. }
+                | Transform::CutMix { .. }
+        ) {
+            let what =
+                format!("{} gives all rows their form, and cannot be in {name}", transform.name());
+            return refuse(what);
+        }
+        transform.check()?;
+    }
+    Ok(())
+}
