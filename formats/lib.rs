@@ -23,7 +23,6 @@
 mod list;
 #[cfg(any(feature = "wds", feature = "folder"))]
 mod members;
-mod of_splits;
 mod shards;
 #[cfg(any(feature = "wds", feature = "parquet"))]
 mod sidecars;

@@ -1,5 +1,7 @@
-use crate::{formats, of_splits};
-use fdconvert_core::{Error, Format, Layout, OpenOptions, Reader, Result};
+use crate::formats;
+use fdconvert_core::{
+    Error, Format, Layout, OpenOptions, Reader, Result, Subset, indices_of_splits,
+};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
 
@@ -27,7 +29,11 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// As for [`open`]; `Limit`; `Usage`, with a list of the existing splits, for an unknown split.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
-    of_splits::choose(open_whole(path, options)?, &options.splits)
+    let reader = open_whole(path, options)?;
+    Ok(match indices_of_splits(&*reader, &options.splits)? {
+        Some(indices) => Box::new(Subset::new(reader.into(), indices.into())?),
+        None => reader,
+    })
 }
 
 fn open_whole(path: &Path, options: &OpenOptions) -> Result<Box<dyn Reader>> {

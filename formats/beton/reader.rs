@@ -301,6 +301,25 @@ impl Source for BetonReader {
             .sum())
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        self.verify_row(index)?;
+        let image = self.facts.schema.first_image();
+        let Some(column) = image.and_then(|image| self.layout.columns.get(image)) else {
+            return Ok(None);
+        };
+        let size = match column.storage {
+            Storage::Image => ImageCell::parse(self.row(index)?, column.offset)
+                .map(|cell| (cell.width.into(), cell.height.into())),
+            _ => {
+                let block = self.index.as_ref();
+                let said = block.and_then(|block| block.region(index, column.region?).ok());
+                said.and_then(|said| said.image).map(|image| (image.width, image.height))
+            }
+        };
+        // Reading tells what is wrong with an image without pixels.
+        Ok(size.filter(|(width, height)| *width > 0 && *height > 0))
+    }
+
     fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         let descriptors_end = usize::try_from(self.header.rows_offset()).unwrap_or(0);

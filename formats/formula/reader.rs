@@ -91,6 +91,11 @@ impl Source for FormulaReader {
         self.source.value(index, field)
     }
 
+    fn image_size(&self, _index: u64) -> Result<Option<(u32, u32)>> {
+        let side = self.source.formula().frame.size();
+        Ok(Some((side, side)))
+    }
+
     fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
         self.source.fingerprint(look)
     }

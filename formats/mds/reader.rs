@@ -371,6 +371,12 @@ impl Source for MdsReader {
         Ok(self.image_bytes(index))
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        self.verify_row(index)?;
+        let image = self.image_regions(index).and_then(|mut regions| regions.next()?.image);
+        Ok(image.map(|image| (image.width, image.height)))
+    }
+
     fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         Ok(self.fingerprint)
     }

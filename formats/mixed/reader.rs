@@ -217,6 +217,11 @@ impl Source for MixedReader {
         self.locate(index).map_or(Ok(None), |(part, position)| part.bytes(position, amount))
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        let (part, position) = self.locate(index)?;
+        part.image_size(position)
+    }
+
     fn fingerprint(&self, look: Look) -> Result<[u8; 16]> {
         if let Some(known) = self.fingerprint.get() {
             return Ok(*known);

@@ -257,6 +257,12 @@ impl Source for ParquetReader {
         Ok(self.image_regions(index).map(|regions| regions.map(|region| region.len).sum()))
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        self.verify_row(index)?;
+        let image = self.image_regions(index).and_then(|mut regions| regions.next()?.image);
+        Ok(image.map(|image| (image.width, image.height)))
+    }
+
     fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         let mut hash = Xxh3::new();
         for part in &self.parts {

@@ -298,6 +298,20 @@ impl Source for WdsReader {
         Ok(self.image_bytes(index))
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        let (shard, sample) = self.locate(index)?;
+        let slot = self.facts.schema.first_image().and_then(|image| self.slots.get(image));
+        let (Contents::Indexed(block), Some(&Slot::Region(region))) = (&shard.contents, slot)
+        else {
+            return Ok(None);
+        };
+        self.verify_row(index)?;
+        let image = block.region(sample, region).ok().and_then(|region| region.image);
+        let size = image.map(|image| (image.width, image.height));
+        // Reading tells what is wrong with an image without pixels.
+        Ok(size.filter(|(width, height)| *width > 0 && *height > 0))
+    }
+
     fn fingerprint(&self, _look: Look) -> Result<[u8; 16]> {
         Ok(*self.fingerprint.get_or_init(|| {
             let mut hash = Xxh3::new();

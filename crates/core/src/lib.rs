@@ -50,6 +50,7 @@ mod setters;
 mod shown;
 mod source;
 mod splits;
+mod subset;
 mod turn;
 mod units;
 
@@ -86,5 +87,6 @@ pub use splits::{
     SplitChoice, Splits, packed_splits, split_named, split_names, split_of_file, split_of_folder,
     split_ranges, split_sizes, split_word, splits_of_files,
 };
+pub use subset::{Indices, Subset, indices_of_splits};
 pub use turn::Turn;
 pub use units::{bandwidth, images_per_s, size};

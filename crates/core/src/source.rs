@@ -54,6 +54,15 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// Returns width and height of the first image of sample `index`, if known without reading it:
+    /// from its row or an index.
+    ///
+    /// # Errors
+    /// As for [`value`](Self::value).
+    fn image_size(&self, _index: u64) -> Result<Option<(u32, u32)>> {
+        Ok(None)
+    }
+
     /// Announces samples that will be read soon, for sources with slow reads, such as those in
     /// stores: fetches the data, merges nearby ranges, and keeps it until the result is dropped.
     /// Returns at once and cannot fail; reads have the same results, announced or not. The default

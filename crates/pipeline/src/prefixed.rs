@@ -52,6 +52,10 @@ impl Source for Prefixed {
         self.inner.bytes(index, amount)
     }
 
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        self.inner.image_size(index)
+    }
+
     fn read_ahead(&self, indices: &[u64]) -> Ahead {
         self.inner.read_ahead(indices)
     }

@@ -42,6 +42,13 @@ impl Without {
     }
 }
 
+impl Without {
+    fn keeps_first_image(&self) -> bool {
+        let first = self.schema().first_image().and_then(|image| self.kept.get(image).copied());
+        first.is_some() && first == self.inner.schema().first_image()
+    }
+}
+
 impl Source for Without {
     fn facts(&self) -> &SourceFacts {
         &self.facts
@@ -69,9 +76,11 @@ impl Source for Without {
     }
 
     fn codec_hint(&self, index: u64) -> Result<Option<Codec>> {
-        let first = self.schema().first_image().and_then(|image| self.kept.get(image).copied());
-        let is_same = first.is_some() && first == self.inner.schema().first_image();
-        if is_same { self.inner.codec_hint(index) } else { Ok(None) }
+        if self.keeps_first_image() { self.inner.codec_hint(index) } else { Ok(None) }
+    }
+
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        if self.keeps_first_image() { self.inner.image_size(index) } else { Ok(None) }
     }
 
     fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {

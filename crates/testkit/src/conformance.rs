@@ -16,6 +16,7 @@ mod damage;
 mod entry_points;
 #[cfg(feature = "fault")]
 mod faults;
+mod narrowed;
 mod output;
 mod places;
 mod reading;
@@ -25,6 +26,7 @@ pub use damage::{bit_flips, healing, truncation};
 pub use entry_points::entry_points;
 #[cfg(feature = "fault")]
 pub use faults::{full_disk, read_errors};
+pub use narrowed::narrowed;
 pub use output::{determinism, dropped, existing_output, fewer_samples, keys};
 pub use places::places;
 pub use reading::{concurrency, reader_contract, verify};
@@ -104,7 +106,8 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism fewer_samples
-            dropped existing_output reader_contract places entry_points concurrency verify truncation bit_flips healing);
+            dropped existing_output reader_contract places narrowed entry_points concurrency verify truncation bit_flips
+            healing);
         $crate::fault_tests!($format, $profile);
     };
     (elsewhere: $format:expr, $profile:expr) => {

@@ -15,8 +15,9 @@ use std::cell::{Cell, OnceCell};
 /// Expression over the properties of one source's samples.
 ///
 /// Evaluation is as cheap as its names allow: positions, keys, splits and labels are known; codecs
-/// follow from the names of files, and bytes from their sizes; only width, height and the fields of
-/// packed datasets require reading the sample.
+/// follow from the names of files, and bytes from their sizes; width and height are in the tables of
+/// packed datasets. Of files they require reading the sample, as the other fields of packed datasets
+/// do.
 pub struct Condition<'a> {
     expression: Expression,
     source: &'a dyn Source,
@@ -159,11 +160,17 @@ impl<'a> Condition<'a> {
                 _ => None,
             })
         };
+        let size = || -> Result<Option<(u32, u32)>> {
+            match self.source.image_size(index)? {
+                None => Ok(image()?.map(size_of)),
+                known => Ok(known),
+            }
+        };
         self.expression.holds(&|name| {
             let Some(meaning) = self.names.get(name) else { return Ok(None) };
             Ok(match meaning {
-                Meaning::Width => image()?.map(|image| Scalar::Int(size_of(image).0.into())),
-                Meaning::Height => image()?.map(|image| Scalar::Int(size_of(image).1.into())),
+                Meaning::Width => size()?.map(|(width, _)| Scalar::Int(width.into())),
+                Meaning::Height => size()?.map(|(_, height)| Scalar::Int(height.into())),
                 Meaning::Bytes => {
                     let bytes = match self.source.bytes(index, Amount::Planned)? {
                         Some(bytes) => bytes,

@@ -23,7 +23,7 @@ pub fn places(format: &dyn Format, profile: &Profile) {
     }
 }
 
-fn strata(reader: &dyn Reader) {
+pub(super) fn strata(reader: &dyn Reader) {
     let strata = reader.strata();
     assert_eq!(strata.iter().sum::<u64>(), reader.len());
     let positions = (0..).zip(&strata).flat_map(|(at, &len)| (0..len).map(move |id| (at, id)));

@@ -1,5 +1,5 @@
 use super::{Profile, bench::Bench};
-use fdconvert_core::{Error, Format, Image, Look, Reader, Sample};
+use fdconvert_core::{Error, Format, Image, Look, Reader, Sample, Value};
 use std::thread;
 
 /// `read`, `get`, `get_many` and `key` agree, and refuse what does not exist.
@@ -16,6 +16,12 @@ pub fn reader_contract(format: &dyn Format, profile: &Profile) {
         let sample = reader.get(index).unwrap();
         reader.schema().check(&sample).unwrap();
         assert_eq!(reader.key(index), sample.key);
+        let image = sample.values.iter().find_map(|value| match value {
+            Value::Image(image) => Some((image.width, image.height)),
+            _ => None,
+        });
+        let known = reader.image_size(index).unwrap();
+        assert!(known.is_none() || known == image, "{known:?} is not {image:?}");
         let read = reader.read(index).unwrap().try_map_image(|image| match image {
             Image::Encoded(encoded) => Ok(encoded),
             Image::Pixels(_) | Image::Bilevel(_) => Err("stored images do not come as pixels"),
