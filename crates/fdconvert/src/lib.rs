@@ -74,7 +74,7 @@ mod temporary;
 mod unused;
 mod verify;
 
-pub use dataset::{Dataset, open, open_with};
+pub use dataset::{Dataset, concat, mix, open, open_with};
 pub use diff::{DiffOptions, Differences, diff};
 pub use duplicates::{Duplicates, DuplicatesOptions, find_duplicates};
 pub use inspect::{InspectOptions, Inspected, inspect};
@@ -97,8 +97,8 @@ pub use verify::{Verified, VerifyOptions, verify};
 
 pub use fdconvert_codec::{Alpha, By, Check, Filter, MetadataKind, Subsampling};
 pub use fdconvert_core::{
-    Amount, Codec, Encoded, Error, FieldSpec, Image, Kind, Look, Pixels, Reader, Result, Sample,
-    Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
+    Amount, Codec, Encoded, Error, FieldSpec, Image, Indices, Kind, Look, Pixels, Reader, Result,
+    Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{
     Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,

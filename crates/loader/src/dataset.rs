@@ -21,6 +21,9 @@ pub(crate) use sample::{DrawnSample, Fetched, Located};
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
+/// Most times that a sample may come in an epoch.
+const MAX_WEIGHT: f64 = 1000.0;
+
 /// Input of a loader: one dataset or several weighted ones.
 #[derive(Clone)]
 pub struct Datasets {
@@ -83,7 +86,7 @@ impl Datasets {
         let mut parts = Vec::with_capacity(readers.len());
         let mut offset = 0;
         for (reader, weight) in readers {
-            if !(0.0..=1000.0).contains(&weight) {
+            if !(0.0..=MAX_WEIGHT).contains(&weight) {
                 let what = format!("{weight} of {} is not from 0 to 1000", reader.name());
                 return Err(Error::usage("weight", what));
             }
@@ -121,6 +124,52 @@ impl Datasets {
             return Err(Error::usage("path", "the list of datasets is empty"));
         }
         Ok(Self { parts, fields: Arc::default(), class_names: None })
+    }
+
+    /// Creates the input from datasets that each give a share of every epoch. An epoch has as many
+    /// rows as the datasets have samples together; shares are relative, and rounded to whole rows,
+    /// the largest remainders up. Within an epoch each sample of a dataset comes equally often, or
+    /// once more than others.
+    ///
+    /// # Errors
+    /// As for [`weighted`](Self::weighted); `Usage` for a share that is not above 0, for one that
+    /// is less than one row, and for one that shows each sample over 1000 times.
+    pub fn mixed(readers: Vec<(Arc<dyn Reader>, f64)>) -> Result<Self> {
+        let wrong = |reader: &Arc<dyn Reader>, share: f64, what: &str| {
+            Error::usage("share", format!("{share:?} of {} {what}", reader.name()))
+        };
+        let n_rows: u64 = readers.iter().map(|(reader, _)| reader.len()).sum();
+        let total: f64 = readers.iter().map(|(_, share)| share).sum();
+        let mut weighted = Vec::with_capacity(readers.len());
+        let mut remainders = Vec::with_capacity(readers.len());
+        for (reader, share) in readers {
+            if !(share > 0.0 && total.is_finite()) {
+                return Err(wrong(&reader, share, "is not a number above 0"));
+            }
+            let exact = n_rows as f64 * (share / total);
+            remainders.push((exact.fract(), weighted.len()));
+            weighted.push((reader, share, exact.floor() as u64));
+        }
+        let taken: u64 = weighted.iter().map(|(.., count)| count).sum();
+        remainders.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, at) in remainders.into_iter().zip(taken..n_rows).map(|(it, _)| it) {
+            if let Some((.., count)) = weighted.get_mut(at) {
+                *count += 1;
+            }
+        }
+        let parts = weighted.into_iter().map(|(reader, share, count)| {
+            // An empty dataset is refused later.
+            let weight = count as f64 / reader.len().max(1) as f64;
+            match weight {
+                0.0 => Err(wrong(&reader, share, "is less than one row of an epoch")),
+                weight if weight > MAX_WEIGHT => {
+                    let what = "shows each of its samples over 1000 times in an epoch";
+                    Err(wrong(&reader, share, what))
+                }
+                weight => Ok((reader, weight)),
+            }
+        });
+        Self::weighted(parts.collect::<Result<_>>()?)
     }
 
     /// Selects the label and the fields of batches of `n_rows`.

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// Several sources as one, one after the other. Their fields must be the same; classes are joined
 /// by name, in sorted order, and labels renumbered.
 pub struct Concat {
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Arc<dyn Source>>,
     ends: Vec<u64>,
     facts: SourceFacts,
     /// New number of every class by source and field, if it changed.
@@ -33,7 +33,7 @@ impl Concat {
     /// # Errors
     /// `Usage` without sources, for different fields, or if only some sources have splits.
     pub fn join(sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
-        check_splits(&sources)?;
+        check_splits(sources.iter().map(|source| &**source))?;
         Self::mix(sources)
     }
 
@@ -45,7 +45,7 @@ impl Concat {
         if sources.len() == 1 {
             return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
         }
-        Self::of(sources, None)
+        Ok(Box::new(Self::of(sources.into_iter().map(Arc::from).collect(), None)?))
     }
 
     /// Joins sources, with their splits mixed if `mixes`; classes get the numbers of the list.
@@ -59,12 +59,17 @@ impl Concat {
         mixes: bool,
     ) -> Result<Box<dyn Source>> {
         if !mixes {
-            check_splits(&sources)?;
+            check_splits(sources.iter().map(|source| &**source))?;
         }
-        Self::of(sources, Some(classes))
+        let sources = sources.into_iter().map(Arc::from).collect();
+        Ok(Box::new(Self::of(sources, Some(classes))?))
     }
 
-    fn of(sources: Vec<Box<dyn Source>>, classes: Option<ClassList>) -> Result<Box<dyn Source>> {
+    /// Joins sources, with their splits mixed.
+    ///
+    /// # Errors
+    /// As for [`with_classes`](Self::with_classes).
+    pub(crate) fn of(sources: Vec<Arc<dyn Source>>, classes: Option<ClassList>) -> Result<Self> {
         let Some(first) = sources.first() else {
             return Err(Error::usage("source", "there is none"));
         };
@@ -79,8 +84,7 @@ impl Concat {
                     fields.iter().map(one).collect::<Vec<_>>().join(", ")
                 };
                 let what = format!(
-                    "{} has other fields than {}, {} and not {}: sources packed together must have \
-                     the same",
+                    "{} has other fields than {}, {} and not {}: joined sources must have the same",
                     source.name(),
                     first.name(),
                     list(&source.schema().fields),
@@ -143,26 +147,63 @@ impl Concat {
         facts.remarks.push_found(move || {
             n_without_classes(found.lock().unwrap_or_else(PoisonError::into_inner).len())
         });
-        Ok(Box::new(Self {
-            sources,
-            ends,
-            facts,
-            renumbered,
-            categories,
-            classes,
-            without_classes,
-        }))
+        Ok(Self { sources, ends, facts, renumbered, categories, classes, without_classes })
     }
 
-    fn locate(&self, index: u64) -> Option<(usize, u64)> {
+    /// Returns the number of the source that has a sample, and its index there.
+    pub(crate) fn locate(&self, index: u64) -> Option<(usize, u64)> {
         let source = self.ends.partition_point(|&end| end <= index);
         let start = source.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         (source < self.sources.len()).then(|| (source, index - start.unwrap_or(0)))
     }
+
+    /// Gives the classes in a sample of a source their common numbers.
+    ///
+    /// # Errors
+    /// `Sample` for a class without a number.
+    pub(crate) fn settle<I>(
+        &self,
+        number: usize,
+        index: u64,
+        sample: &mut Sample<I>,
+    ) -> Result<()> {
+        for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
+            if let (Value::Json(document), Some(categories)) = (&*value, &self.categories) {
+                let name_of = |source| {
+                    self.sources
+                        .get(source as usize)
+                        .map_or_else(String::new, |it| it.name().to_owned())
+                };
+                categories.check(&sample.key, document, number as u32, name_of)?;
+            } else if let (Value::Int(label), Some(classes)) = (value, classes)
+                && *label != -1
+            {
+                let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
+                *label = *new.ok_or_else(|| {
+                    Error::sample(&sample.key, format!("its label {label} has no class name"))
+                })?;
+            }
+        }
+        if let Some(classes) = &self.classes {
+            for value in &mut sample.values {
+                let Value::Json(document) = value else { continue };
+                let renumbered = classes.objects(document);
+                match renumbered.map_err(|what| Error::sample(&sample.key, what))? {
+                    Renumbered::As(renumbered) => *document = renumbered,
+                    Renumbered::Kept => {}
+                    Renumbered::WithoutClasses => {
+                        let known = self.without_classes.lock();
+                        known.unwrap_or_else(PoisonError::into_inner).insert(index);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Refuses fields in which a class number means different classes in different sources.
-fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
+fn check_inner_classes(sources: &[Arc<dyn Source>]) -> Result<()> {
     let fields = sources.first().map_or(&[][..], |first| &first.schema().fields);
     for (at, FieldSpec { name, .. }) in fields.iter().enumerate() {
         let lists = sources.iter().map(|source| (source, source.facts().field(at).inner.clone()));
@@ -181,7 +222,7 @@ fn check_inner_classes(sources: &[Box<dyn Source>]) -> Result<()> {
 }
 
 /// Refuses a list of classes that contradicts the names of numbers that stay what they are.
-fn check_list(sources: &[Box<dyn Source>], classes: &ClassList) -> Result<()> {
+fn check_list(sources: &[Arc<dyn Source>], classes: &ClassList) -> Result<()> {
     for source in sources {
         let facts = source.facts();
         for (at, FieldSpec { name, .. }) in facts.schema.fields.iter().enumerate() {
@@ -206,9 +247,9 @@ fn check_list(sources: &[Box<dyn Source>], classes: &ClassList) -> Result<()> {
 }
 
 /// Refuses sources if only some of them have splits.
-fn check_splits(sources: &[Box<dyn Source>]) -> Result<()> {
-    let whole = sources.iter().find(|source| source.splits().is_empty());
-    let divided = sources.iter().find(|source| !source.splits().is_empty());
+fn check_splits<'a>(sources: impl Iterator<Item = &'a dyn Source> + Clone) -> Result<()> {
+    let whole = sources.clone().find(|source| source.splits().is_empty());
+    let divided = { sources }.find(|source| !source.splits().is_empty());
     let (Some(whole), Some(divided)) = (whole, divided) else { return Ok(()) };
     let what = format!(
         "{} has splits ({}) and {} has none, so that its samples belong to no split: pack them one \
@@ -234,7 +275,7 @@ fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
 }
 
 /// Returns the facts that are true of all sources together.
-fn joined_facts(sources: &[Box<dyn Source>], schema: Schema, ends: &[u64]) -> SourceFacts {
+fn joined_facts(sources: &[Arc<dyn Source>], schema: Schema, ends: &[u64]) -> SourceFacts {
     let all = || sources.iter().map(|source| source.facts());
     let names: Vec<_> = all().map(|facts| facts.name.as_str()).collect();
     let len = ends.last().copied().unwrap_or(0);
@@ -303,37 +344,7 @@ impl Source for Concat {
             return Err(Error::usage("sample", what));
         };
         let mut sample = self.sources[number].read(inner)?;
-        for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
-            if let (Value::Json(document), Some(categories)) = (&*value, &self.categories) {
-                let name_of = |source| {
-                    self.sources
-                        .get(source as usize)
-                        .map_or_else(String::new, |it| it.name().to_owned())
-                };
-                categories.check(&sample.key, document, number as u32, name_of)?;
-            } else if let (Value::Int(label), Some(classes)) = (value, classes)
-                && *label != -1
-            {
-                let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
-                *label = *new.ok_or_else(|| {
-                    Error::sample(&sample.key, format!("its label {label} has no class name"))
-                })?;
-            }
-        }
-        if let Some(classes) = &self.classes {
-            for value in &mut sample.values {
-                let Value::Json(document) = value else { continue };
-                let renumbered = classes.objects(document);
-                match renumbered.map_err(|what| Error::sample(&sample.key, what))? {
-                    Renumbered::As(renumbered) => *document = renumbered,
-                    Renumbered::Kept => {}
-                    Renumbered::WithoutClasses => {
-                        let known = self.without_classes.lock();
-                        known.unwrap_or_else(PoisonError::into_inner).insert(index);
-                    }
-                }
-            }
-        }
+        self.settle(number, index, &mut sample)?;
         Ok(sample)
     }
 
@@ -366,6 +377,11 @@ impl Source for Concat {
     fn bytes(&self, index: u64, amount: Amount) -> Result<Option<u64>> {
         let place = self.locate(index);
         place.map_or(Ok(None), |(at, inner)| self.sources[at].bytes(inner, amount))
+    }
+
+    fn image_size(&self, index: u64) -> Result<Option<(u32, u32)>> {
+        let place = self.locate(index);
+        place.map_or(Ok(None), |(at, inner)| self.sources[at].image_size(inner))
     }
 
     fn read_ahead(&self, indices: &[u64]) -> Ahead {

@@ -60,6 +60,19 @@ impl KeyList {
         let numbered = (1_u64..).zip(text.lines()).filter(|(_, key)| !key.is_empty());
         let (lines, keys): (Vec<u64>, Vec<String>) =
             numbered.map(|(line, key)| (line, key.to_owned())).unzip();
+        Self::numbered(keys, name, |at| format!("on line {}", lines.get(at).unwrap_or(&0)))
+    }
+
+    /// Creates a list of keys. `name` stands for it in errors.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn new(keys: Vec<String>, name: &str) -> Result<Self> {
+        Self::numbered(keys, name, |at| format!("at position {at}"))
+    }
+
+    fn numbered(keys: Vec<String>, name: &str, place: impl Fn(usize) -> String) -> Result<Self> {
+        let wrong = |what: String| Error::usage(option::KEYS, format!("{}: {what}", Shown(name)));
         if keys.is_empty() {
             return Err(wrong("it lists no key; write one a line".into()));
         }
@@ -69,13 +82,12 @@ impl KeyList {
         let twice = by_key.windows(2).find_map(|pair| {
             let [first, again] = pair else { return None };
             let key = keys.get(*first).filter(|key| keys.get(*again) == Some(key))?;
-            Some((key, lines.get(*first)?, lines.get(*again)?))
+            Some((key, place(*first), place(*again)))
         });
         if let Some((key, first, again)) = twice {
             let key = Shown(key);
-            return Err(wrong(format!(
-                "`{key}` is on line {first} and again on line {again}; list each key once"
-            )));
+            let what = format!("`{key}` is {first} and again {again}; list each key once");
+            return Err(wrong(what));
         }
         Ok(Self { name: name.to_owned(), keys, by_key })
     }
