@@ -31,7 +31,7 @@ mod _fdconvert {
     use crate::{
         array::{Array, DeviceArray},
         command::{call, main},
-        dataset::Dataset,
+        dataset::{Dataset, concat, mix, restored},
         decode::decode,
         loader::BatchSource,
         stores::set_store_options,

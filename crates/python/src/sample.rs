@@ -31,7 +31,7 @@ pub(crate) enum Decode {
     Rgb,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct How {
     pub(crate) decode: Decode,
     pub(crate) orient: bool,

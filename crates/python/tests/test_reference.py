@@ -26,6 +26,8 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "profile": fdconvert.profile,
     "Writer": fdconvert.Writer,
     "Dataset": fdconvert.Dataset,
+    "concat": fdconvert.concat,
+    "mix": fdconvert.mix,
     "decode": fdconvert.decode,
     "Loader": fdconvert.Loader,
 }

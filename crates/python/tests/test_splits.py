@@ -31,7 +31,8 @@ def test_several_splits_unasked_are_an_error_that_lists_them(
     kind: Callable[..., Any], dataset: Path
 ) -> None:
     with pytest.raises(fdconvert.UsageError) as raised:
-        kind(dataset)
+        # A dataset may be narrowed to a split before it is used.
+        len(kind(dataset))
     said = str(raised.value)
     for part in ["train 3, val 1", 'split="train"', 'split="all"']:
         assert part in said

@@ -4,8 +4,8 @@
 ``find_duplicates`` and ``profile`` run the commands of the same names in this process.
 ``pack_plan`` carries out a plan, as ``pack --plan`` does.
 
-``Dataset`` opens a packed dataset or a folder of images as a sequence. ``Loader`` makes batches of
-it for training. ``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of
+``Dataset`` opens a packed dataset or a folder of images as a sequence, which can be narrowed to some
+of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training. ``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of
 samples as well as paths. ``decode`` turns the bytes of image files into arrays.
 
 A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, ``https://``,
@@ -42,7 +42,9 @@ from fdconvert._fdconvert import (
     Dataset,
     DeviceArray,
     __version__,
+    concat,
     decode,
+    mix,
     set_store_options,
 )
 from fdconvert._loader import Loader
@@ -66,11 +68,13 @@ __all__ = [
     "UsageError",
     "Writer",
     "__version__",
+    "concat",
     "decode",
     "diff",
     "find_duplicates",
     "inspect",
     "merge",
+    "mix",
     "pack",
     "pack_plan",
     "plan",

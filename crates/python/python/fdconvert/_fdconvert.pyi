@@ -12,13 +12,16 @@ __all__ = [
     "SampleWriter",
     "__version__",
     "apply_transforms",
+    "_chosen",
     "call",
     "check_pack",
+    "concat",
     "decode",
     "draw_transforms",
     "is_image",
     "left_files",
     "main",
+    "mix",
     "pack_samples",
     "set_store_options",
 ]
@@ -117,7 +120,7 @@ class DeviceArray:
 
 @final
 class BatchSource:
-    def __new__(cls, parts: Sequence[tuple[str, float, str | Sequence[str] | None]], options: dict[str, Any]) -> Self: ...
+    def __new__(cls, parts: Sequence[tuple[str | Dataset, float, str | Sequence[str] | None]], options: dict[str, Any]) -> Self: ...
     def next(
         self, out: Any | None = None
     ) -> (
@@ -180,6 +183,10 @@ class Dataset:
         max_file_bytes: int = 1_073_741_824,
         orient: bool = False,
     ) -> Self: ...
+    def where(self, expression: str) -> Dataset: ...
+    def keys(self, keys: str | os.PathLike[str] | Iterable[str]) -> Dataset: ...
+    def split(self, names: str | Sequence[str]) -> Dataset: ...
+    def select(self, positions: slice | Iterable[SupportsIndex] | Buffer) -> Dataset: ...
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> Any: ...
     @overload
@@ -194,7 +201,7 @@ class Dataset:
     def _label(self, index: SupportsIndex) -> int | None: ...
     def _repr_html_(self) -> str: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> str | None: ...
     @property
     def schema(self) -> dict[str, Any]: ...
     @property
@@ -210,3 +217,16 @@ def apply_transforms(
     size: tuple[int, int],
     keys: tuple[int, int, int, int],
 ) -> Array: ...
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any: ...
+
+def concat(datasets: Iterable[Dataset | str | os.PathLike[str]]) -> Dataset: ...
+def mix(
+    shares: Mapping[Any, float] | Iterable[tuple[Dataset | str | os.PathLike[str], float]],
+) -> Dataset: ...
+def _chosen(
+    root: Dataset,
+    steps: Sequence[tuple[Any, ...]],
+    positions: bytes | None,
+    len: int,
+    is_named: bool,
+) -> Dataset: ...

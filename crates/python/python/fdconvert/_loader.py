@@ -10,6 +10,7 @@ from fdconvert import _fdconvert
 from fdconvert._batch import Batch, Geometry, Objects
 from fdconvert._errors import UsageError
 from fdconvert._exchange import Exchange, close_at_exit, exchange_of
+from fdconvert._fdconvert import Dataset
 from fdconvert._outputs import (
     CONVERTERS,
     available,
@@ -23,7 +24,7 @@ from fdconvert._outputs import (
     pin_function,
     pinned,
 )
-from fdconvert._parts import Part, Split, parts_of
+from fdconvert._parts import Part, Source, Split, parts_of
 from fdconvert._paths import StrPath
 from fdconvert._ranks import check_ranks, rank_of_process
 
@@ -37,8 +38,8 @@ STATE_VERSION = 1
 class Loader:
     """Makes batches of a dataset on its own threads, ahead of the loop that uses them.
 
-    ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with an optional weight
-    (how often its samples come in an epoch) and split: ``["a.beton", ("b.beton", 0.5)]``,
+    ``path`` is a ``Dataset``, anything that ``Dataset`` opens, or a list of these, each with an optional
+    weight (how often its samples come in an epoch) and, for paths, split: ``["a.beton", ("b.beton", 0.5)]``,
     ``[("a.wds", 1, "train"), "b.beton"]``. ``split`` is the name of the split to load, or a list of
     names; a dataset with several splits needs it, with ``"all"`` for the whole. In a list it applies
     to the datasets without their own split.
@@ -148,7 +149,7 @@ class Loader:
 
     def __init__(
         self,
-        path: StrPath | Iterable[Part],
+        path: Source | Iterable[Part],
         batch_size: int = 64,
         *,
         split: Split | None = None,
@@ -569,7 +570,7 @@ def _class_list(classes: Any) -> Any:
 
 def _restored(
     kind: type[Loader],
-    parts: list[tuple[str, float, Split | None]],
+    parts: list[tuple[str | Dataset, float, Split | None]],
     options: dict[str, Any],
     state: dict[str, Any],
     rank_is_given: bool,

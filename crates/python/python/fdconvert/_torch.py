@@ -7,8 +7,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from fdconvert._errors import UsageError
 from fdconvert._loader import Loader, Pair
-from fdconvert._parts import Part
-from fdconvert._paths import StrPath
+from fdconvert._parts import Part, Source
 
 
 class TorchIterable(IterableDataset):
@@ -20,7 +19,7 @@ class TorchIterable(IterableDataset):
     """
 
     def __init__(
-        self, path: StrPath | Iterable[Part], batch_size: int = 64, **options: Any
+        self, path: Source | Iterable[Part], batch_size: int = 64, **options: Any
     ) -> None:
         super().__init__()
         if options.setdefault("output", "torch") != "torch":

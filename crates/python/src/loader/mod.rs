@@ -10,12 +10,12 @@ mod unused;
 use crate::{
     array::{Array, DeviceArray, Target},
     attended::interruptible,
-    dataset::splits_of,
+    dataset::{Dataset, splits_of},
     error::{UsageError, raise},
     sample::{ROUNDED, from_json},
     stores::warn_of_left_out,
 };
-use fdconvert_core::{ArraySpec, DType, Error, Reader};
+use fdconvert_core::{ArraySpec, DType, Error, Reader, SplitChoice};
 use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
 use fdconvert_reader::{OpenOptions, sigbus};
 use pyo3::{
@@ -61,30 +61,23 @@ impl BatchSource {
     #[new]
     fn new(
         py: Python<'_>,
-        parts: Vec<(PathBuf, f64, Option<Bound<'_, PyAny>>)>,
+        parts: Vec<(Bound<'_, PyAny>, f64, Option<Bound<'_, PyAny>>)>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
         let parts = parts
             .into_iter()
-            .map(|(path, weight, split)| Ok((path, weight, splits_of(split.as_ref())?)))
+            .map(|(part, weight, split)| Ok((Part::new(&part, split.as_ref())?, weight)))
             .collect::<PyResult<Vec<_>>>()?;
-        let paths: Vec<_> = parts.iter().map(|(path, ..)| path.clone()).collect();
+        let paths: Vec<_> = parts.iter().flat_map(|(part, _)| part.paths.clone()).collect();
         let open = || {
-            let readers = parts
-                .into_iter()
-                .map(|(path, weight, splits)| {
-                    let how = OpenOptions::default().splits(splits);
-                    let open = || fdconvert_reader::open_with(&path, &how);
-                    Ok((sigbus::caught(open)?.into(), weight))
-                })
-                .collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?;
-            let is_drawn = readers.iter().any(|(reader, _)| reader.as_generated().is_some());
+            let datasets = opened(parts)?;
+            let is_drawn = datasets.readers().any(|reader| reader.as_generated().is_some());
             if options.draw_size != DrawSize::Auto && !is_drawn {
                 let what = "it is for fractals, and the images of this dataset are stored";
                 return Err(Error::usage("draw_size", what));
             }
-            Loader::new(Datasets::weighted(readers)?, options)
+            Loader::new(datasets, options)
         };
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
         let loader = loader.map_err(|error| raise(&error))?;
@@ -350,6 +343,57 @@ impl Drop for BatchSource {
         // that. After the end of the interpreter the closure is dropped, and the loader.
         let _ = Python::try_attach(|py| py.detach(|| part_with(loader)));
     }
+}
+
+/// A dataset of a loader.
+struct Part {
+    paths: Vec<PathBuf>,
+    samples: Samples,
+}
+
+enum Samples {
+    Open(fdconvert::Dataset),
+    At(PathBuf, SplitChoice),
+}
+
+impl Part {
+    fn new(part: &Bound<'_, PyAny>, split: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        if let Ok(dataset) = part.cast::<Dataset>() {
+            let dataset = dataset.get();
+            let samples = Samples::Open(dataset.to_load()?);
+            return Ok(Self { paths: dataset.paths(), samples });
+        }
+        let path: PathBuf = part.extract()?;
+        let samples = Samples::At(path.clone(), splits_of(split)?);
+        Ok(Self { paths: vec![path], samples })
+    }
+}
+
+fn opened(mut parts: Vec<(Part, f64)>) -> Result<Datasets, Error> {
+    if let [(Part { samples: Samples::Open(_), .. }, 1.0)] = &parts[..]
+        && let Some((Part { samples: Samples::Open(dataset), .. }, _)) = parts.pop()
+    {
+        // It may be a mix.
+        return dataset.try_into();
+    }
+    let readers = parts.into_iter().map(|(part, weight)| {
+        Ok(match part.samples {
+            Samples::Open(dataset) => {
+                dataset.check_splits()?;
+                if dataset.is_mix() {
+                    let what = "a mix is no part of a list: give all datasets and weights at once";
+                    return Err(Error::usage("path", what));
+                }
+                (dataset.into(), weight)
+            }
+            Samples::At(path, splits) => {
+                let how = OpenOptions::default().splits(splits);
+                let open = || fdconvert_reader::open_with(&path, &how);
+                (sigbus::caught(open)?.into(), weight)
+            }
+        })
+    });
+    Datasets::weighted(readers.collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?)
 }
 
 /// Ends a loader, after the other ranks know.

@@ -1,17 +1,25 @@
 //! The map-style dataset.
+mod choice;
+mod joined;
+mod pickle;
+mod positions;
+
 use crate::{
     attended::interruptible,
     error::{DataError, UsageError, raise},
     sample::{Decode, How, Picture, fetch, fetch_many, from_json, n_threads_of, to_dict},
     stores::warn_of_left_out,
 };
-use fdconvert_core::{Limits, Reader, Sample, SplitChoice};
-use fdconvert_reader::{OpenOptions, sigbus};
+use choice::Step;
+use fdconvert_core::{Limits, Sample, SplitChoice};
+use fdconvert_reader::sigbus;
+pub(crate) use joined::{concat, mix};
+pub(crate) use pickle::restored;
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyIndexError, PyRuntimeError, PyTypeError},
     prelude::*,
-    types::{PyBytes, PyDict, PyIterator, PyList, PyRange, PySlice, PyString, PyTuple},
+    types::{PyBytes, PyDict, PyIterator, PyList, PyRange, PySlice, PyTuple},
 };
 use std::path::{Path, PathBuf};
 
@@ -23,7 +31,8 @@ const LABELS_PER_LOOK: u64 = 4096;
 /// A packed dataset, a folder of images, or a recipe for fractals, as a sequence of dictionaries.
 ///
 /// `path` is anything that `fdconvert inspect` opens. `split` is the name of the split to open, or
-/// a list of names; a dataset with several splits needs it, with `"all"` for the whole.
+/// a list of names; samples of a dataset with several splits need it, or `split()`, with `"all"` for
+/// the whole.
 ///
 /// `decode="rgb"` decodes images to arrays of height, width and three channels of 8 bits;
 /// `decode=None` returns them as stored, as `get` does. `orient` turns decoded photos upright by
@@ -34,18 +43,36 @@ const LABELS_PER_LOOK: u64 = 4096;
 /// multiprocessing has started. `verify` compares samples with their stored checksums, if there are
 /// any. `max_pixels` and `max_file_bytes` are the limits of an image.
 ///
+/// `where`, `keys`, `split` and `select` return a dataset of the chosen samples with the same
+/// options, to be indexed, loaded or narrowed again; `concat` and `mix` join several. A choice is
+/// made from names, sizes and labels and keeps at most 4 bytes for each sample that is left, nothing
+/// for a range. Samples are numbered from 0 again; classes and their numbers stay.
+///
 /// A dataset can be pickled and used on both sides of a fork: it keeps no threads between calls.
 #[pyclass(frozen, subclass, module = "fdconvert")]
 pub(crate) struct Dataset {
-    reader: Box<dyn Reader>,
-    /// As given, for people.
-    path: PathBuf,
-    /// For other processes, which may run in another folder; URLs and recipes are unchanged.
-    absolute: PathBuf,
+    samples: fdconvert::Dataset,
+    /// False if splits would be mixed unasked.
+    is_split: bool,
+    origin: Origin,
+    /// The dataset from which the steps have chosen; `None` without steps.
+    root: Option<Py<Dataset>>,
+    steps: Vec<Step>,
     how: How,
     threads: Option<usize>,
-    split: Option<Py<PyAny>>,
     transform: Option<Py<PyAny>>,
+}
+
+enum Origin {
+    Path {
+        /// As given, for people.
+        path: PathBuf,
+        /// For other processes, which may run in another folder; URLs and recipes are unchanged.
+        absolute: PathBuf,
+        split: Option<Py<PyAny>>,
+    },
+    /// A concatenation, or with shares a mix. Of chosen samples the root has it.
+    Joined { parts: Vec<Py<Dataset>>, shares: Option<Vec<f64>> },
 }
 
 #[pymethods]
@@ -84,14 +111,58 @@ impl Dataset {
         }
         let is_path = fdconvert_reader::is_path(&path);
         let absolute = if is_path { std::path::absolute(&path)? } else { path.clone() };
-        let splits = splits_of(split.as_ref().map(|split| split.bind(py)))?;
-        let options = OpenOptions::default().splits(splits);
-        let open = || sigbus::caught(|| fdconvert_reader::open_with(&path, &options));
-        let reader = interruptible(py, [&*path], open)?;
+        let names = split.as_ref().map(|split| split_names(split.bind(py))).transpose()?;
+        let open = || {
+            let whole = fdconvert::open(&path)?;
+            names.as_ref().map_or_else(|| Ok(whole.clone()), |names| whole.split(names))
+        };
+        let samples = interruptible(py, [&*path], || sigbus::caught(open))?;
         warn_of_left_out(py, [&*path])?;
         let limits = Limits { max_pixels, max_file_bytes };
         let how = How { decode, orient, limits, verify };
-        Ok(Self { reader, path, absolute, how, threads, split, transform })
+        let is_split = samples.check_splits().is_ok();
+        let origin = Origin::Path { path, absolute, split };
+        Ok(Self {
+            samples,
+            is_split,
+            origin,
+            root: None,
+            steps: Vec::new(),
+            how,
+            threads,
+            transform,
+        })
+    }
+
+    /// Return the dataset of the samples for which an expression holds.
+    ///
+    /// The expressions are those of ``pack(where=...)``, such as ``label != "cat" && width >= 64``;
+    /// ``index`` is the position in this dataset.
+    #[pyo3(name = "where")]
+    fn by_expression(slf: &Bound<'_, Self>, expression: String) -> PyResult<Self> {
+        choice::chosen(slf, Step::Where(expression))
+    }
+
+    /// Return the dataset of the samples with these keys, in the order of this dataset.
+    ///
+    /// `keys` is a file with one key per line, or an iterable. Unknown keys raise `UsageError`.
+    fn keys(slf: &Bound<'_, Self>, keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+        choice::by_keys(slf, keys)
+    }
+
+    /// Return the dataset of the samples of a split, or of a list of splits.
+    ///
+    /// ``"all"`` stands for the whole, with its splits mixed.
+    fn split(slf: &Bound<'_, Self>, names: &Bound<'_, PyAny>) -> PyResult<Self> {
+        choice::chosen(slf, Step::Split(split_names(names)?))
+    }
+
+    /// Return the dataset of the samples at these positions, in this order; repeats are allowed.
+    ///
+    /// `positions` is a range, a slice, a list or an array of integers, which count from the end if
+    /// negative, or a mask with a boolean for each sample.
+    fn select(slf: &Bound<'_, Self>, positions: &Bound<'_, PyAny>) -> PyResult<Self> {
+        choice::by_position(slf, positions)
     }
 
     /// Return sample `index`, or a list of samples for a slice.
@@ -110,8 +181,8 @@ impl Dataset {
             return Ok(self.list(py, &positions?)?.into_any());
         }
         let index = self.position(index)?;
-        let fetch = || fetch(&*self.reader, index, self.how);
-        let sample = interruptible(py, [&*self.path], fetch)?;
+        let fetch = || fetch(&*self.samples, index, self.how);
+        let sample = self.interruptible(py, fetch)?;
         self.finish(py, sample)
     }
 
@@ -147,15 +218,15 @@ impl Dataset {
     fn get<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = self.position(index)?;
         let how = How { decode: Decode::No, ..self.how };
-        let fetch = || fetch(&*self.reader, index, how);
-        let sample = interruptible(py, [&*self.path], fetch)?;
-        to_dict(py, self.reader.schema(), sample)
+        let fetch = || fetch(&*self.samples, index, how);
+        let sample = self.interruptible(py, fetch)?;
+        to_dict(py, self.samples.schema(), sample)
     }
 
     /// Return the key of sample `index`: its name, or for files the path below the source's folder.
     fn key(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<String> {
         let index = self.position(index)?;
-        let key = || sigbus::caught(|| Ok(self.reader.key(index)));
+        let key = || sigbus::caught(|| Ok(self.samples.key(index)));
         py.detach(key).map_err(|error| raise(&error))
     }
 
@@ -163,10 +234,11 @@ impl Dataset {
     ///
     /// Labels of other kinds are fields of the samples.
     fn labels(&self, py: Python<'_>) -> PyResult<Option<Vec<i64>>> {
-        if self.reader.schema().label().is_none() {
+        self.check_splits()?;
+        if self.samples.schema().label().is_none() {
             return Ok(None);
         }
-        let len = self.reader.len();
+        let len = self.samples.len();
         let mut labels = Vec::with_capacity(self.__len__()?);
         for start in (0..len).step_by(LABELS_PER_LOOK as usize) {
             let chunk = start..len.min(start + LABELS_PER_LOOK);
@@ -182,16 +254,19 @@ impl Dataset {
         Ok(Some(labels))
     }
 
-    /// The path as given.
+    /// The path as given; ``None`` for several datasets as one.
     #[getter]
-    fn path(&self) -> PyResult<String> {
-        self.path.to_str().map(str::to_owned).ok_or_else(|| UsageError::new_err("path: no text"))
+    fn path(&self) -> PyResult<Option<String>> {
+        let origin = self.root.as_ref().map_or(&self.origin, |root| &root.get().origin);
+        let Origin::Path { path, .. } = origin else { return Ok(None) };
+        let path = path.to_str().ok_or_else(|| UsageError::new_err("path: no text"))?;
+        Ok(Some(path.to_owned()))
     }
 
     /// The fields, as `fdconvert inspect --json` shows them.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = serde_json::to_vec(self.reader.schema())
+        let text = serde_json::to_vec(self.samples.schema())
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         from_json(py, &text)
     }
@@ -199,15 +274,20 @@ impl Dataset {
     /// The names of the label's classes 0, 1, 2, ...; `None` if none are recorded.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let schema = self.reader.schema();
+        let schema = self.samples.schema();
         let field = schema.label().and_then(|label| schema.fields.get(label));
         let names = field.and_then(|field| field.class_names.as_ref());
         names.map(|names| PyList::new(py, names.iter())).transpose()
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let path = PyString::new(py, &self.path.to_string_lossy()).repr()?.to_string();
-        Ok(format!("fdconvert.Dataset({path}, samples={})", self.reader.len()))
+        let (shown, n) = (choice::shown(py, self)?, self.samples.len());
+        Ok(match (&self.origin, self.steps.is_empty()) {
+            (Origin::Path { .. }, true) => {
+                format!("{}, samples={n})", shown.strip_suffix(')').unwrap_or(&shown))
+            }
+            _ => format!("<{shown} of {n} samples>"),
+        })
     }
 
     /// Return HTML for notebooks: the first samples as small pictures.
@@ -226,7 +306,7 @@ impl Dataset {
         side: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let index = self.position(index)?;
-        let png = || fdconvert::plumbing::thumbnail(&*self.reader, index, side, &self.how.limits);
+        let png = || fdconvert::plumbing::thumbnail(&*self.samples, index, side, &self.how.limits);
         let png = py.detach(png).map_err(|error| raise(&error))?;
         Ok(PyBytes::new(py, &png))
     }
@@ -244,20 +324,41 @@ impl Dataset {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let Origin::Path { absolute, split, .. } = &self.origin else {
+            return Err(PyTypeError::new_err("chosen and joined samples have no arguments"));
+        };
         let options = PyDict::new(py);
         options.set_item("decode", (self.how.decode == Decode::Rgb).then_some("rgb"))?;
-        options.set_item("split", &self.split)?;
+        options.set_item("split", split)?;
         options.set_item("transform", &self.transform)?;
         options.set_item("threads", self.threads)?;
         options.set_item("verify", self.how.verify)?;
         options.set_item("max_pixels", self.how.limits.max_pixels)?;
         options.set_item("max_file_bytes", self.how.limits.max_file_bytes)?;
         options.set_item("orient", self.how.orient)?;
-        Ok((PyTuple::new(py, [path_object(py, &self.absolute)?])?, options))
+        Ok((PyTuple::new(py, [path_object(py, absolute)?])?, options))
+    }
+
+    /// Return the call from which pickle makes the same dataset: choices are made again, or are in
+    /// it as positions.
+    fn __reduce_ex__<'py>(
+        slf: &Bound<'py, Self>,
+        protocol: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if let Some(call) = pickle::reduced(py, slf.get())? {
+            return Ok(call.into_pyobject(py)?.into_any());
+        }
+        let object = py.import("builtins")?.getattr("object")?;
+        object.call_method1("__reduce_ex__", (slf, protocol))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.split)?;
+        visit.call(&self.root)?;
+        match &self.origin {
+            Origin::Path { split, .. } => visit.call(split)?,
+            Origin::Joined { parts, .. } => parts.iter().try_for_each(|part| visit.call(part))?,
+        }
         visit.call(&self.transform)
     }
 }
@@ -265,13 +366,30 @@ impl Dataset {
 impl Dataset {
     fn label_at(&self, index: u64) -> fdconvert_core::Result<Option<i64>> {
         if self.how.verify {
-            self.reader.verify_row(index)?;
+            self.samples.verify_row(index)?;
         }
-        self.reader.label(index)
+        self.samples.label(index)
+    }
+
+    fn interruptible<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> fdconvert_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        interruptible(py, self.paths().iter().map(|path| &**path), work)
+    }
+
+    /// Refuses splits that would be mixed unasked.
+    fn check_splits(&self) -> PyResult<()> {
+        if self.is_split {
+            return Ok(());
+        }
+        self.samples.check_splits().map_err(|error| raise(&error))
     }
 
     fn n_samples(&self) -> PyResult<isize> {
-        Ok(isize::try_from(self.reader.len())?)
+        self.check_splits()?;
+        Ok(isize::try_from(self.samples.len())?)
     }
 
     /// Returns a position from the start, of any object that Python accepts as an index.
@@ -303,8 +421,8 @@ impl Dataset {
         let n_threads = n_threads_of(py, self.threads)?;
         let samples = PyList::empty(py);
         for chunk in indices.chunks(n_threads * SAMPLES_PER_LOOK) {
-            let fetch = || fetch_many(&*self.reader, chunk, self.how, n_threads);
-            for sample in interruptible(py, [&*self.path], fetch)? {
+            let fetch = || fetch_many(&*self.samples, chunk, self.how, n_threads);
+            for sample in self.interruptible(py, fetch)? {
                 samples.append(self.finish(py, sample)?)?;
             }
             py.check_signals()?;
@@ -313,7 +431,7 @@ impl Dataset {
     }
 
     fn finish<'py>(&self, py: Python<'py>, sample: Sample<Picture>) -> PyResult<Bound<'py, PyAny>> {
-        let dict = to_dict(py, self.reader.schema(), sample)?;
+        let dict = to_dict(py, self.samples.schema(), sample)?;
         match &self.transform {
             Some(transform) => transform.bind(py).call1((dict,)),
             None => Ok(dict.into_any()),
@@ -324,13 +442,16 @@ impl Dataset {
 /// Returns the splits of a keyword: one, or several in a list; without it the only one there is.
 pub(crate) fn splits_of(split: Option<&Bound<'_, PyAny>>) -> PyResult<SplitChoice> {
     let Some(split) = split else { return Ok(SplitChoice::Only) };
+    split_names(split).map(SplitChoice::named)
+}
+
+fn split_names(split: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(name) = split.extract::<String>() {
-        return Ok(SplitChoice::named([name]));
+        return Ok(vec![name]);
     }
-    let names = split.extract::<Vec<String>>().map_err(|_| {
+    split.extract::<Vec<String>>().map_err(|_| {
         PyTypeError::new_err("split: it is the name of a split, a list of names, or \"all\"")
-    })?;
-    Ok(SplitChoice::named(names))
+    })
 }
 
 fn path_object<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
