@@ -1,5 +1,5 @@
 //! Datasets from chosen samples of others.
-use super::Dataset;
+use super::{Dataset, Share};
 use crate::keys;
 use fdconvert_core::{Error, Indices, Reader, Result, SplitChoice, Subset, indices_of_splits};
 use fdconvert_pipeline::{Condition, Joined, KeyList, OnError, splits_of};
@@ -151,7 +151,7 @@ pub fn concat(datasets: impl IntoIterator<Item = Dataset>) -> Result<Dataset> {
 /// are samples; a dataset's share of them is rounded to whole rows, and drawn without replacement
 /// until all of its samples were there, then again from all: within an epoch each of them comes
 /// equally often, or once more than others. The rows of all datasets are spread evenly over the
-/// epoch, and every epoch begins the draw anew. Shares are relative: 7 and 3 are the same as 0.7
+/// epoch, each epoch with other draws. Shares are relative: 7 and 3 are the same as 0.7
 /// and 0.3.
 ///
 /// ```no_run
@@ -166,7 +166,7 @@ pub fn concat(datasets: impl IntoIterator<Item = Dataset>) -> Result<Dataset> {
 pub fn mix(shares: impl IntoIterator<Item = (Dataset, f64)>) -> Result<Dataset> {
     let (datasets, shares): (Vec<Dataset>, Vec<f64>) = shares.into_iter().unzip();
     let of = |(dataset, share): (&Dataset, &f64)| (Arc::clone(&dataset.reader), *share);
-    let parts: Vec<(Arc<dyn Reader>, f64)> = datasets.iter().zip(&shares).map(of).collect();
+    let parts: Vec<Share> = datasets.iter().zip(&shares).map(of).collect();
     // Its errors are due now.
     fdconvert_loader::Datasets::mixed(parts.clone())?;
     Ok(Dataset { shares: Some(parts.into()), ..joined(&datasets)? })

@@ -55,8 +55,11 @@ pub struct Dataset {
     /// True if several splits were named, or none are told apart.
     mixes_splits: bool,
     /// The datasets of a mix with their shares.
-    shares: Option<Arc<[(Arc<dyn Reader>, f64)]>>,
+    shares: Option<Arc<[Share]>>,
 }
+
+/// A dataset of a mix, and how large a part of an epoch it gives.
+type Share = (Arc<dyn Reader>, f64);
 
 impl Dataset {
     /// Yields the samples in order.

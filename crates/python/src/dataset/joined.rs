@@ -27,7 +27,7 @@ pub(crate) fn concat(datasets: &Bound<'_, PyAny>) -> PyResult<Dataset> {
 /// `shares` maps datasets or paths to shares, or is a list of such pairs: ``{"a.beton": 0.7,
 /// "b.beton": 0.3}``. Shares are relative. The samples, and their positions, are those of `concat`,
 /// and an epoch has as many rows. Within an epoch each sample of a dataset comes equally often, or
-/// once more than others; every epoch draws anew.
+/// once more than others; each epoch has other draws.
 #[pyfunction]
 pub(crate) fn mix(shares: &Bound<'_, PyAny>) -> PyResult<Dataset> {
     let wrong = || {
