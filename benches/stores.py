@@ -72,13 +72,14 @@ def decoded(data):
     return numpy.asarray(image.crop((left, top, left + SIZE, top + SIZE)))
 
 
-def ours(**options):
+def ours(in_order=False, **options):
     def batches(cache, workers):
         import fdconvert
 
+        sampling = fdconvert.Sequential() if in_order else fdconvert.Shuffle()
         loader = fdconvert.Loader(
             "s3://bucket/wds", BATCH, size=SIZE, threads=workers, crop="center", output="numpy",
-            drop_last=False, **options,
+            drop_last=False, sampling=sampling, **options,
         )
         for images, _ in loader:
             yield len(images)
@@ -140,7 +141,7 @@ def webdataset(cache, workers):
 
 RIVALS = {
     "fdconvert": (ours(), "fdconvert"),
-    "fdconvert, in order": (ours(shuffle=False), "fdconvert"),
+    "fdconvert, in order": (ours(in_order=True), "fdconvert"),
     "fdconvert, 256 requests in flight": (ours(fetch_threads=256), "fdconvert"),
     "fdconvert, one request at a time": (ours(fetch_threads=1, ahead_bytes=0), "fdconvert"),
     "MosaicML Streaming, one worker": (streaming, "streaming"),

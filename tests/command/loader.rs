@@ -4,7 +4,7 @@
 
 use crate::common::{self, kodak_classes, ok};
 use fdconvert_loader::{
-    Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle,
+    Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Sampling,
 };
 use fdconvert_testkit::zip::{Entry, of_folder, zip};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -69,8 +69,8 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     ok(&[&"pack", &recipe, &path, &"-q"]);
     let still = || {
         let output = Output { size: (64, 64), ..Options::default().output };
-        let (crop, shuffle) = (Crop::None, Shuffle::None);
-        Options::default().batch_size(4).output(output).crop(crop).shuffle(shuffle).threads(2)
+        let (crop, sampling) = (Crop::None, Sampling::Sequential);
+        Options::default().batch_size(4).output(output).crop(crop).sampling(sampling).threads(2)
     };
     let first = rows(&path, still());
     assert_eq!(first.len(), 21);
@@ -88,7 +88,7 @@ fn failures(path: &Path) -> (usize, Vec<String>) {
     let datasets = || Datasets::open(path).unwrap();
     let with = |policy| {
         let failures = Failures { on_error: policy, max: 1000, ..Failures::default() };
-        options().failures(failures).shuffle(Shuffle::None).batch_size(1)
+        options().failures(failures).sampling(Sampling::Sequential).batch_size(1)
     };
     let mut skipping = Loader::new(datasets(), with(OnError::Skip)).unwrap();
     let (mut n_valid, mut keys) = (0, Vec::new());

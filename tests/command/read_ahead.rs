@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common;
-use fdconvert_loader::{Datasets, Last, Loader, Options, Shuffle, Stats};
+use fdconvert_loader::{Datasets, Last, Loader, Options, Sampling, Stats};
 use fdconvert_testkit::server::{Fault, Faults, Server};
 use std::{
     ffi::OsStr,
@@ -80,11 +80,11 @@ fn read(path: &str, options: Options) -> (Batches, Stats) {
 }
 
 /// Returns options for one reading and one decoding thread.
-fn options(shuffle: Shuffle, ahead_bytes: u64) -> Options {
+fn options(sampling: Sampling, ahead_bytes: u64) -> Options {
     let (fetch_threads, threads) = (1, 1);
     Options::default()
         .batch_size(16)
-        .shuffle(shuffle)
+        .sampling(sampling)
         .fetch_threads(fetch_threads)
         .threads(threads)
         .ahead_bytes(ahead_bytes)
@@ -99,10 +99,10 @@ fn in_sequence_requests_are_far_fewer_than_samples() {
     let server = Server::start(&root.path().join("stores"));
     for name in names {
         let local = root.path().join("stores/bucket").join(name);
-        let expected = read(local.to_str().unwrap(), options(Shuffle::None, 0)).0;
+        let expected = read(local.to_str().unwrap(), options(Sampling::Sequential, 0)).0;
         let url = format!("{}/bucket/{name}", server.url());
         let datasets = Datasets::open(&url).unwrap();
-        let mut loader = Loader::new(datasets, options(Shuffle::None, 64 << 20)).unwrap();
+        let mut loader = Loader::new(datasets, options(Sampling::Sequential, 64 << 20)).unwrap();
         let before = server.served();
         assert_eq!(epoch(&mut loader), expected, "{name}");
         let requests = server.served().requests - before.requests;
@@ -124,14 +124,15 @@ fn shuffled_globally_a_twentieth_of_the_bytes_is_over_fetched_at_most() {
     let server = Server::start(&root.path().join("stores"));
     for name in ["wds", "p.beton"] {
         let local = root.path().join("stores/bucket").join(name);
-        let expected = read(local.to_str().unwrap(), options(Shuffle::Global, 0)).0;
+        let expected = read(local.to_str().unwrap(), options(Sampling::Shuffle, 0)).0;
         // For all samples, a third of them, and a few. All of them are a sequence, and between
         // photos as small as these the headers of a tar are more than a twentieth.
         let all = (name == "p.beton").then_some(64 << 20);
         for ahead_bytes in all.into_iter().chain([1 << 20, 200 << 10]) {
             let url = format!("{}/bucket/{name}", server.url());
             let datasets = Datasets::open(&url).unwrap();
-            let mut loader = Loader::new(datasets, options(Shuffle::Global, ahead_bytes)).unwrap();
+            let mut loader =
+                Loader::new(datasets, options(Sampling::Shuffle, ahead_bytes)).unwrap();
             let before = server.served();
             assert_eq!(epoch(&mut loader), expected);
             let stats = loader.stats();
@@ -160,7 +161,7 @@ fn one_thread_that_reads_has_many_requests_in_flight() {
     let url = format!("{}/bucket/wds", server.url());
     let at = |ahead_bytes| {
         let mut loader =
-            Loader::new(Datasets::open(&url).unwrap(), options(Shuffle::Global, ahead_bytes));
+            Loader::new(Datasets::open(&url).unwrap(), options(Sampling::Shuffle, ahead_bytes));
         assert_eq!(epoch(loader.as_mut().unwrap()).len(), 15);
         server.served().most_in_flight
     };
@@ -185,10 +186,10 @@ fn faults_change_nothing_of_what_is_read_ahead() {
         let faults = Faults { seed, shares: shares.clone(), ..Faults::default() };
         let server = Server::with_faults(&root.path().join("stores"), faults);
         let local = root.path().join("stores/bucket").join(name);
-        for shuffle in [Shuffle::None, Shuffle::Global] {
-            let expected = read(local.to_str().unwrap(), options(shuffle, 0)).0;
+        for sampling in [Sampling::Sequential, Sampling::Shuffle] {
+            let expected = read(local.to_str().unwrap(), options(sampling.clone(), 0)).0;
             let url = format!("{}/bucket/{name}", server.url());
-            assert_eq!(read(&url, options(shuffle, 300 << 10)).0, expected, "{name}");
+            assert_eq!(read(&url, options(sampling, 300 << 10)).0, expected, "{name}");
         }
     }
 }
@@ -200,7 +201,7 @@ fn an_object_that_was_replaced_is_named() {
     bucket(root.path(), &["wds"]);
     let server = Server::start(&root.path().join("stores"));
     let url = format!("{}/bucket/wds", server.url());
-    let options = options(Shuffle::None, 64 << 10).last(Last::Drop);
+    let options = options(Sampling::Sequential, 64 << 10).last(Last::Drop);
     let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
     loader.next_batch().unwrap().unwrap();
     // The last shard is read in its present state; the tag of the first is known already.
@@ -222,7 +223,7 @@ fn what_is_kept_is_not_asked_for_again() {
     let url = format!("{}/bucket/wds", server.url());
     for cache_folder in [None, Some(root.path().join("cache"))] {
         let options =
-            options(Shuffle::Global, 1 << 20).cache_bytes(1 << 30).cache_folder(cache_folder);
+            options(Sampling::Shuffle, 1 << 20).cache_bytes(1 << 30).cache_folder(cache_folder);
         let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
         epoch(&mut loader);
         let before = server.served().requests;

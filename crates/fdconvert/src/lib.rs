@@ -103,7 +103,7 @@ pub use fdconvert_core::{
 pub use fdconvert_loader::{
     Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,
     Layout, Loader, Mix, Normalise, ObjectOptions, OnError as OnLoadError,
-    Options as LoaderOptions, Output, Shuffle, State, World,
+    Options as LoaderOptions, Output, SampleList, Sampling, State, Weights, World,
 };
 pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;

@@ -1,4 +1,5 @@
 //! Several datasets as one numbered set of samples.
+mod classes_of;
 mod labels;
 mod sample;
 

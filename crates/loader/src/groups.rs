@@ -3,7 +3,7 @@
 
 use crate::{
     dataset::{Datasets, Located},
-    order::{Order, Owners, Permutation, Place, Shuffle, Stratum},
+    order::{Classes, Order, Owners, Permutation, Place, Sampler, Sampling, State, Stratum},
     supply::{CachePolicy, Candidates, Choice, Method, Owned},
 };
 use fdconvert_core::{Error, Result};
@@ -19,8 +19,7 @@ pub(crate) struct KeepOptions {
 }
 
 pub(crate) struct Groups {
-    shuffle: Shuffle,
-    seed: u64,
+    sampler: Sampler,
     groups: Vec<Group>,
     /// Method of keeping samples in memory, if they are kept.
     method: Option<&'static dyn Method>,
@@ -41,14 +40,16 @@ struct Group {
 }
 
 impl Groups {
-    /// Splits datasets into strata. With a cache it reads the size of every image once, which takes
-    /// some hundred nanoseconds each.
+    /// Splits datasets into strata. `classes` returns the classes of their samples by a field. With
+    /// a cache it reads the size of every image once, which takes some hundred nanoseconds each.
     ///
     /// # Errors
-    /// `Usage`, with the name of the dataset that does not fit the options.
+    /// `Usage`, with the name of the dataset that does not fit the options, and the errors of
+    /// `classes`.
     pub(crate) fn new(
         datasets: &Datasets,
-        shuffle: Shuffle,
+        sampling: &Sampling,
+        classes: impl FnOnce(&str) -> Result<Classes>,
         seed: u64,
         keep: &KeepOptions,
     ) -> Result<Self> {
@@ -59,20 +60,26 @@ impl Groups {
                 let what = format!("the groups of {} are not its samples", datasets.name(dataset));
                 return Err(Error::usage("dataset", what));
             }
-            let is_whole = strata.len() <= 1 || shuffle == Shuffle::None;
+            let is_whole = strata.len() <= 1 || !sampling.spreads_groups();
             let strata = if is_whole { vec![len] } else { strata };
             for (number, draws) in shares(&strata, len, count).into_iter().enumerate() {
                 let within = (!is_whole).then_some(number);
                 groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
             }
         }
-        let mut groups = Self { shuffle, seed, groups, method: None, owned: None };
+        let strata: Vec<Stratum> = groups.iter().map(|group| group.draws).collect();
+        let sampler = Sampler::new(strata.clone(), sampling, classes, seed)?;
+        let mut groups = Self { sampler, groups, method: None, owned: None };
         if keep.bytes > 0 {
             refuse_changing(datasets)?;
             let method = keep.policy.method();
-            method.check(&groups.strata())?;
+            method.check(&strata)?;
             groups.choose(method, datasets, keep)?;
             groups.method = Some(method);
+        }
+        if groups.groups.iter().any(|group| group.residence.is_some()) {
+            let n_residents: Vec<u64> = groups.slots().map(|(_, n_slots)| n_slots).collect();
+            groups.sampler = groups.sampler.with_residents(&n_residents)?;
         }
         Ok(groups)
     }
@@ -94,7 +101,8 @@ impl Groups {
             }
             totals.push(total);
         }
-        let mut owned = keep.n_owners.map(|n| Owned::new(self.seed, n)).transpose()?;
+        let seed = self.sampler.seed();
+        let mut owned = keep.n_owners.map(|n| Owned::new(seed, n)).transpose()?;
         let all_bytes: u128 = totals.iter().map(|total| u128::from(*total)).sum();
         for ((group, n_bytes), number) in self.groups.iter_mut().zip(totals).zip(0..) {
             let size = |position| datasets.image_len(group.at(datasets, position));
@@ -104,7 +112,7 @@ impl Groups {
                 n_bytes,
                 budget: keep.bytes,
                 all_bytes,
-                seed: self.seed,
+                seed,
                 size: &size,
             };
             (group.n_slots, group.residence) = match &mut owned {
@@ -131,18 +139,19 @@ impl Groups {
     /// Returns the order of an epoch.
     ///
     /// # Errors
-    /// As [`Order::new`].
+    /// Those of a function that makes the list of the epoch.
     pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
-        let order = Order::new(self.strata(), self.shuffle, self.seed, epoch)?;
-        if self.groups.iter().all(|group| group.residence.is_none()) {
-            return Ok(order);
-        }
-        let n_residents: Vec<u64> = self.slots().map(|(_, n_slots)| n_slots).collect();
-        order.with_residents(&n_residents)
+        self.sampler.order(epoch)
     }
 
-    fn strata(&self) -> Vec<Stratum> {
-        self.groups.iter().map(|group| group.draws).collect()
+    /// Returns true if the number of samples of an epoch is only known once its list is made.
+    pub(crate) fn is_by_epoch(&self) -> bool {
+        self.sampler.is_by_epoch()
+    }
+
+    /// Returns the state before the first step of an epoch.
+    pub(crate) fn start(&self, dataset: u64, epoch: u64, global_batch: u32) -> State {
+        self.sampler.start(dataset, epoch, global_batch)
     }
 
     /// Returns the owner of each sample, if rows are assigned by owner.

@@ -21,12 +21,13 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! Datasets with images in several codecs are spread codec by codec, so that every batch costs the
-//! same. With [`cache_bytes`](Options::cache_bytes) some of the images stay in memory, also evenly
-//! spread: every batch then reads the same amount from storage. [`Access::Direct`] bypasses the
-//! page cache. With [`locality`](Options::locality) the caches of all ranks act as one, and each
-//! rank gets the rows of the samples that it keeps; with an [`Exchange`] the rest comes from the
-//! ranks that keep it.
+//! [`Options::sampling`] says how the samples of an epoch are chosen and ordered. Datasets with
+//! images in several codecs are spread codec by codec, so that every batch costs the same. With
+//! [`cache_bytes`](Options::cache_bytes) some of the images stay in memory, also evenly spread:
+//! every batch then reads the same amount from storage. [`Access::Direct`] bypasses the page cache.
+//! With [`locality`](Options::locality) the caches of all ranks act as one, and each rank gets the
+//! rows of the samples that it keeps; with an [`Exchange`] the rest comes from the ranks that keep
+//! it.
 //!
 //! All random choices are keyed: a batch follows from seed, epoch and position; a crop from seed,
 //! epoch, sample and the number of its occurrence in the epoch. Threads, ranks, prefetching and
@@ -80,7 +81,7 @@ pub use failure::{Failures, OnError};
 pub use follow::{Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks};
 pub use mix::{Blend, Mix};
 pub use options::{DeviceDecoder, DeviceOptions, Options};
-pub use order::{Last, Shuffle, State, World};
+pub use order::{Last, SampleList, Sampling, State, Weights, World};
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::{Access, CachePolicy};
 pub use transform::{Augment, Crop, DType, Layout, Normalise, Output};

@@ -7,7 +7,7 @@ use crate::{
     failure::Failures,
     follow::ObjectOptions,
     mix::Mix,
-    order::{Last, Shuffle, World},
+    order::{Last, Sampling, World},
     supply::{Access, CachePolicy},
     transform::{Augment, Crop, Output},
     transport::Exchange,
@@ -25,8 +25,8 @@ pub struct Options {
     pub batch_size: u32,
     /// Seed of the order, the crops, the flips and the augmentations.
     pub seed: u64,
-    /// Method of ordering samples.
-    pub shuffle: Shuffle,
+    /// Method of choosing and ordering the samples of an epoch.
+    pub sampling: Sampling,
     /// This process among those that train together.
     pub world: World,
     /// Treatment of samples at the end of an epoch that do not fill a batch.
@@ -82,7 +82,7 @@ pub struct Options {
     /// Memory for encoded images that need not be read again, in bytes of images, on this rank;
     /// about 200 bytes for each are added, and the values of `fields`. 0 for none. Without
     /// `locality`, the number that fits is part of the order: a state of a run with another number
-    /// is refused. Requires [`Shuffle::Global`], and a dataset that knows sizes without reading and
+    /// is refused. Requires [`Sampling::Shuffle`], and a dataset that knows sizes without reading and
     /// is the same in every epoch. A new loader reads the size of every image.
     pub cache_bytes: u64,
     /// Gives each row to the rank with the cache that owns its sample, as far as all ranks keep
@@ -133,7 +133,7 @@ impl Default for Options {
         Self {
             batch_size: 64,
             seed: 0,
-            shuffle: Shuffle::Global,
+            sampling: Sampling::Shuffle,
             world: World::ALONE,
             last: Last::Short,
             output: Output {
@@ -189,7 +189,7 @@ impl Options {
         ;
         batch_size: u32,
         seed: u64,
-        shuffle: Shuffle,
+        sampling: Sampling,
         world: World,
         last: Last,
         output: Output,
@@ -254,8 +254,9 @@ impl Options {
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
         }
-        if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
-            let what = "a cache needs the global shuffle, which spreads what is in it evenly";
+        if self.cache_bytes > 0 && !matches!(self.sampling, Sampling::Shuffle) {
+            let what = "a cache needs the sampling `Shuffle`, which spreads what is in it evenly: \
+                        take that one, or 0 for no cache";
             return refuse("cache_bytes", what.into());
         }
         if self.cache_folder.is_some() && self.cache_bytes == 0 {

@@ -3,8 +3,8 @@
 //! `torchvision.transforms.v2` does.
 
 pub use crate::order::{
-    Assignment, Batching, Cursor, Moved, Order, Owners, Permutation, Place, Places, Row, Slot,
-    Step, Steps, Stratum, Worker, assign,
+    Assignment, Batching, Classes, Cursor, Moved, Order, Owners, Permutation, Place, Places, Row,
+    Slot, Step, Steps, Stratum, Worker, assign,
 };
 pub use crate::transform::{
     Area, Augmenter, Chain, Change, DrawKey, EraseValue, Erased, Fill, Geometry, Inset,

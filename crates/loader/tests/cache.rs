@@ -13,7 +13,7 @@ use common::{
 };
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    CachePolicy, Crop, Datasets, Last, Loader, Options, Output, Shuffle, State, World,
+    CachePolicy, Crop, Datasets, Last, Loader, Options, Output, Sampling, State, World,
     research::LIQUID,
 };
 use proptest::prelude::*;
@@ -283,9 +283,9 @@ fn caches_that_cannot_be_are_refused() {
         assert!(said.contains(words), "{said}");
     };
     let one = || Datasets::one(reader.clone()).unwrap();
-    refused(one(), base().shuffle(Shuffle::None), "global shuffle");
-    let windowed = Shuffle::Windowed { chunk: 2, window: 4 };
-    refused(one(), base().shuffle(windowed), "global shuffle");
+    refused(one(), base().sampling(Sampling::Sequential), "the sampling `Shuffle`");
+    let windowed = Sampling::Windowed { chunk: 2, window: 4 };
+    refused(one(), base().sampling(windowed), "the sampling `Shuffle`");
     let unknown: Arc<dyn Reader> = Groups::new(&[9]).without_sizes();
     refused(Datasets::one(unknown).unwrap(), base(), "groups does not know the size");
     let changing: Arc<dyn Reader> = Groups::new(&[9]).new_every_epoch();
@@ -314,7 +314,7 @@ fn weights_are_shared_among_groups() {
     let nothing = Datasets::weighted(vec![(reader.clone(), 0.0)]).unwrap();
     let refused = Loader::new(nothing, options(&leg, 0, 20, CachePolicy::RESIDENT)).err().unwrap();
     assert!(refused.to_string().contains("no dataset gives a sample"), "{refused}");
-    let straight = options(&leg, 0, 0, CachePolicy::RESIDENT).shuffle(Shuffle::None);
+    let straight = options(&leg, 0, 0, CachePolicy::RESIDENT).sampling(Sampling::Sequential);
     let all = samples(&mut loader(&reader, straight)).concat();
     assert!(all.into_iter().eq(0..12));
 }

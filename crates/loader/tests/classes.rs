@@ -5,7 +5,7 @@ mod common;
 
 use common::{Memory, epoch, options};
 use fdconvert_core::{Reader, Value};
-use fdconvert_loader::{Column, Datasets, Label, Loader, Mix, ObjectOptions, Options, Shuffle};
+use fdconvert_loader::{Column, Datasets, Label, Loader, Mix, ObjectOptions, Options, Sampling};
 use std::sync::Arc;
 
 fn dataset(names: &[&str]) -> Arc<dyn Reader> {
@@ -14,7 +14,7 @@ fn dataset(names: &[&str]) -> Arc<dyn Reader> {
 
 /// Returns options for the order of the datasets.
 fn ordered(batch: u32) -> Options {
-    options(batch, 16).shuffle(Shuffle::None)
+    options(batch, 16).sampling(Sampling::Sequential)
 }
 
 fn open(datasets: &[Arc<dyn Reader>], options: Options) -> fdconvert_core::Result<Loader> {

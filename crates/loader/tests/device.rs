@@ -9,7 +9,7 @@ use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
     Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Label,
     Last, Layout, Loader, Memory as Where, Mix, Normalise, ObjectOptions, OnError, Options,
-    Shuffle, World, research::LIQUID,
+    Sampling, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -210,7 +210,7 @@ fn failures_are_those_of_the_cpu() {
     let reader = Memory::new(40).broken(&[18, 19, 20]).with_entry_points();
     for policy in [OnError::Skip, OnError::Substitute] {
         let failures = Failures { on_error: policy, max: 10, ..Failures::default() };
-        let options = options(8, 16).failures(failures).shuffle(Shuffle::None);
+        let options = options(8, 16).failures(failures).sampling(Sampling::Sequential);
         let mut cpu = loader(&reader, options.clone());
         let mut gpu = on_device(&reader, options, device());
         while let Some(batch) = cpu.next_batch() {
@@ -224,7 +224,7 @@ fn failures_are_those_of_the_cpu() {
     }
     // Raised in order, after the batches before it.
     let reader = Memory::new(40).broken(&[18]).with_entry_points();
-    let mut gpu = on_device(&reader, options(8, 16).shuffle(Shuffle::None), device());
+    let mut gpu = on_device(&reader, options(8, 16).sampling(Sampling::Sequential), device());
     for _ in 0..2 {
         gpu.next_batch().unwrap().unwrap();
     }

@@ -13,7 +13,7 @@ use fdconvert_formats::mds::Mds;
 use fdconvert_formats::mixed::Mixed;
 use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{
-    Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle, research::LIQUID,
+    Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Sampling, research::LIQUID,
 };
 use fdconvert_profile::{SlowStorage, Throttle};
 use fdconvert_testkit::fixtures;
@@ -132,7 +132,7 @@ fn a_flipped_bit_is_not_delivered() {
                 }
             }
         }
-        let direct = options(7, 8).access(Access::Direct).shuffle(Shuffle::None);
+        let direct = options(7, 8).access(Access::Direct).sampling(Sampling::Sequential);
         let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
         assert!(said.contains("checksum") && said.contains("0017"), "{said}");
     });

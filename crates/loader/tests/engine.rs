@@ -6,7 +6,7 @@ mod common;
 use common::{Memory, epoch, loader, options, random_crop, seen};
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Output, Shuffle, State, Verdict,
+    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Output, Sampling, State, Verdict,
     Waited, World,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -156,15 +156,15 @@ fn ranks_share_the_epoch_and_may_change_in_the_middle() {
 #[test]
 fn last_batches_are_short_padded_or_left_out() {
     let reader = Memory::new(21);
-    let with = |last, shuffle| options(8, 16).last(last).shuffle(shuffle);
+    let with = |last, sampling| options(8, 16).last(last).sampling(sampling);
     let sizes = |last| {
-        let batches = epoch(&mut loader(&reader, with(last, Shuffle::Global)));
+        let batches = epoch(&mut loader(&reader, with(last, Sampling::Shuffle)));
         batches.iter().map(|seen| seen.samples.len()).collect::<Vec<_>>()
     };
     assert_eq!(sizes(Last::Short), [8, 8, 5]);
     assert_eq!(sizes(Last::Drop), [8, 8]);
     assert_eq!(sizes(Last::Pad), [8, 8, 8]);
-    let padded = epoch(&mut loader(&reader, with(Last::Pad, Shuffle::None)));
+    let padded = epoch(&mut loader(&reader, with(Last::Pad, Sampling::Sequential)));
     let valid = |batch: usize| padded[batch].valid.iter().filter(|valid| **valid).count();
     assert_eq!([valid(0), valid(1), valid(2)], [8, 8, 5]);
     // More ranks than samples in the last batch: an empty batch comes, so that no rank waits.

@@ -11,7 +11,7 @@ use fdconvert_core::{
     SourceFacts, Value,
 };
 use fdconvert_loader::{
-    Crop, Datasets, Failures, Last, Loader, OnError, Options, Output, Shuffle, State, World,
+    Crop, Datasets, Failures, Last, Loader, OnError, Options, Output, Sampling, State, World,
 };
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc};
@@ -73,11 +73,17 @@ impl Reader for Pixels {
     }
 }
 
-fn loader(reader: &Arc<Pixels>, leg: &Leg, rank: u32, shuffle: Shuffle, policy: OnError) -> Loader {
+fn loader(
+    reader: &Arc<Pixels>,
+    leg: &Leg,
+    rank: u32,
+    sampling: &Sampling,
+    policy: OnError,
+) -> Loader {
     let options = Options::default()
         .batch_size(leg.batch)
         .seed(11)
-        .shuffle(shuffle)
+        .sampling(sampling.clone())
         .world(World { rank, size: leg.world })
         .last(Last::Short)
         .output(Output { size: (1, 1), ..Options::default().output })
@@ -120,7 +126,7 @@ proptest! {
             FieldSpec::new("label", Kind::Int),
         ]).unwrap();
         let reader = Arc::new(Pixels { facts: SourceFacts::new("pixels", schema, len), fails_every });
-        let shuffle = if windowed { Shuffle::Windowed { chunk: 5, window: 20 } } else { Shuffle::Global };
+        let sampling = if windowed { Sampling::Windowed { chunk: 5, window: 20 } } else { Sampling::Shuffle };
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
         let mut state: Option<State> = None;
         silently(|| -> std::result::Result<(), TestCaseError> {
@@ -128,7 +134,7 @@ proptest! {
             let last = legs.len() - 1;
             for (number, leg) in legs.iter().enumerate() {
                 let mut ranks: Vec<Loader> = (0..leg.world)
-                    .map(|rank| loader(&reader, leg, rank, shuffle, OnError::Skip))
+                    .map(|rank| loader(&reader, leg, rank, &sampling, OnError::Skip))
                     .collect();
                 if let Some(state) = &state {
                     ranks.iter_mut().for_each(|rank| rank.restore(state).unwrap());

@@ -5,11 +5,11 @@ mod common;
 
 use common::{Memory, epoch, loader, options};
 use fdconvert_core::{Error, Value};
-use fdconvert_loader::{Batch, Datasets, Failures, Label, Loader, OnError, Options, Shuffle};
+use fdconvert_loader::{Batch, Datasets, Failures, Label, Loader, OnError, Options, Sampling};
 
 fn with_policy(policy: OnError) -> Options {
     let failures = Failures { on_error: policy, max: 5, ..Failures::default() };
-    options(8, 16).failures(failures).shuffle(Shuffle::None).threads(2)
+    options(8, 16).failures(failures).sampling(Sampling::Sequential).threads(2)
 }
 
 #[test]

@@ -11,7 +11,7 @@ use fdconvert_core::{
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
     Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, Mix,
-    OnError, Options, Shuffle, ThreadExchange, World, research::LIQUID,
+    OnError, Options, Sampling, ThreadExchange, World, research::LIQUID,
 };
 use fdconvert_testkit::fixtures;
 use std::{path::Path, slice::from_ref, sync::Arc, thread};
@@ -115,10 +115,14 @@ fn epoch(loader: &mut Loader, readers: &[Arc<dyn Reader>]) -> Vec<Vec<(String, C
 fn every_kind_comes_as_it_is_stored() {
     each_format(|format, _, reader| {
         let readers = [reader];
-        for shuffle in [Shuffle::None, Shuffle::Global, Shuffle::Windowed { chunk: 4, window: 8 }] {
+        for sampling in
+            [Sampling::Sequential, Sampling::Shuffle, Sampling::Windowed { chunk: 4, window: 8 }]
+        {
             let with = |threads, fetch_threads| {
-                let options =
-                    all_fields(7).threads(threads).fetch_threads(fetch_threads).shuffle(shuffle);
+                let options = all_fields(7)
+                    .threads(threads)
+                    .fetch_threads(fetch_threads)
+                    .sampling(sampling.clone());
                 epoch(&mut open(&readers, options), &readers)
             };
             let expected = with(1, 0);
@@ -393,7 +397,7 @@ fn arrays_of_numbers_for_each_class_are_mixed_as_labels() {
         options(10, 8)
             .label(Label::Field(label.into()))
             .mix(Some(Mix { mixup: 1.0, num_classes, ..Mix::default() }))
-            .shuffle(Shuffle::None)
+            .sampling(Sampling::Sequential)
     };
     let numbers = |row: usize| match &samples[row].values[1] {
         Value::Array(bytes) => bytes.iter().copied().map(f32::from).collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ use common::{
 };
 use fdconvert_core::Source;
 use fdconvert_loader::{
-    Augment, Batch, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Output, Shuffle,
+    Augment, Batch, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Output, Sampling,
     State, ThreadExchange, World,
     parts::{Batching, Order, Owners, Place, Row, Steps, Stratum, Worker, assign},
     research::LIQUID,
@@ -125,7 +125,7 @@ proptest! {
         let size = n_caches * ranks_per_cache;
         let global_batch = size * per_rank + extra.min(size - 1);
         let whole = strata.iter().copied().map(Stratum::whole).collect();
-        let order = Order::new(whole, Shuffle::Global, seed, epoch).unwrap();
+        let order = Order::new(whole, &Sampling::Shuffle, seed, epoch).unwrap();
         let mut owners = Owners::new(seed, n_caches).unwrap();
         for len in &strata {
             let mut left = (*len as f64 * resident) as u64;
@@ -329,7 +329,7 @@ fn once_the_caches_are_full_only_moved_rows_are_read() {
 fn few_rows_move_at_scale() {
     const SIZE: u32 = 256;
     const N_SAMPLES: u64 = 1_281_167;
-    let order = Order::new(vec![Stratum::whole(N_SAMPLES)], Shuffle::Global, SEED, 3).unwrap();
+    let order = Order::new(vec![Stratum::whole(N_SAMPLES)], &Sampling::Shuffle, SEED, 3).unwrap();
     let owners = owners_of_all(N_SAMPLES, SIZE);
     let shares = vec![128; SIZE as usize];
     let (mut n_moved, mut n_rows) = (0, 0);
@@ -466,7 +466,7 @@ fn caches_that_cannot_own_samples_are_refused() {
     let cases = [
         (base().cache_bytes(0), "locality"),
         (base().cache_policy(LIQUID), "cache_policy"),
-        (base().shuffle(Shuffle::None), "cache_bytes"),
+        (base().sampling(Sampling::Sequential), "cache_bytes"),
         (base().ranks_per_cache(2), "cache_folder"),
         (base().ranks_per_cache(0), "ranks_per_cache"),
         (base().ranks_per_cache(3).cache_folder(folder.clone()), "divisor of 4"),
@@ -477,7 +477,7 @@ fn caches_that_cannot_own_samples_are_refused() {
         assert!(said.to_string().contains(words), "{said}, not {words}");
     }
     assert_eq!(base().cache_policy, CachePolicy::RESIDENT);
-    let order = Order::new(vec![Stratum::whole(reader.len())], Shuffle::Global, 1, 0).unwrap();
+    let order = Order::new(vec![Stratum::whole(reader.len())], &Sampling::Shuffle, 1, 0).unwrap();
     let batching =
         Batching { global_batch: 8, world: World::ALONE, last: Last::Drop, uneven: false };
     let steps = Steps::new(&order, batching).unwrap();

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Memory, random_crop};
 use fdconvert_core::Reader;
-use fdconvert_loader::{Augment, Datasets, Last, Loader, Options, Shuffle, State};
+use fdconvert_loader::{Augment, Datasets, Last, Loader, Options, Sampling, State};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -35,16 +35,16 @@ fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u64>> {
 #[test]
 fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
     let augment = Augment::named("randaugment");
-    for (shuffle, cache_bytes, last, augment) in [
-        (Shuffle::Global, 0, Last::Short, None),
-        (Shuffle::Global, 0, Last::Short, augment),
-        (Shuffle::Global, 12_000, Last::Pad, None),
-        (Shuffle::None, 0, Last::Drop, None),
-        (Shuffle::Windowed { chunk: 4, window: 7 }, 0, Last::Short, None),
+    for (sampling, cache_bytes, last, augment) in [
+        (Sampling::Shuffle, 0, Last::Short, None),
+        (Sampling::Shuffle, 0, Last::Short, augment),
+        (Sampling::Shuffle, 12_000, Last::Pad, None),
+        (Sampling::Sequential, 0, Last::Drop, None),
+        (Sampling::Windowed { chunk: 4, window: 7 }, 0, Last::Short, None),
     ] {
         let options = || {
             random_crop()
-                .shuffle(shuffle)
+                .sampling(sampling.clone())
                 .cache_bytes(cache_bytes)
                 .last(last)
                 .augment(augment)
@@ -57,10 +57,10 @@ fn copies_by_weight_are_drawn_again_and_the_first_is_as_it_was() {
         );
         for (sample, copies) in &thrice {
             let distinct: BTreeSet<_> = copies.iter().collect();
-            assert_eq!(distinct.len(), copies.len(), "sample {sample} with {shuffle:?}");
+            assert_eq!(distinct.len(), copies.len(), "sample {sample} with {sampling:?}");
             // Batches shuffle their rows, so that the first may be any of the copies.
             if let Some(first) = once.get(sample) {
-                assert!(copies.contains(&first[0]), "sample {sample} with {shuffle:?}");
+                assert!(copies.contains(&first[0]), "sample {sample} with {sampling:?}");
             }
         }
     }

@@ -40,7 +40,6 @@ pub(crate) fn keyword(option: &OptionRef) -> String {
         // Fields of the loader's options with other names here.
         Setting::Argument => match option.name {
             "normalise" => "mean".to_owned(),
-            "chunk" | "window" => "shuffle".to_owned(),
             argument => argument.to_owned(),
         },
         Setting::Any => name,

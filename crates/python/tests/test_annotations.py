@@ -100,7 +100,7 @@ def test_columns_of_a_table_are_one_label(tmp_path: Path) -> None:
     out = tmp_path / "o.beton"
     fdconvert.pack(tmp_path / "im", out, labels=table, label_columns=["cat", "dog"])
     loader = fdconvert.Loader(
-        out, batch_size=2, size=32, shuffle=False, label="label", output="numpy"
+        out, batch_size=2, size=32, sampling=fdconvert.Sequential(), label="label", output="numpy"
     )
     for _, labels in loader:
         assert np.asarray(labels).tolist() == [[1, 0], [1, 1]]

@@ -238,7 +238,8 @@ def test_objects_are_the_same_document_both_ways(name: str, field: str, tmp_path
     assert documents[0][1].keys() == documents[0][0].keys()
     for path in (file, *(tmp_path / f"{way}.wds" for way in ("file", "dataset", "stream"))):
         loader = fdconvert.Loader(
-            path, batch_size=3, shuffle=False, label=None, objects=field, size=64, crop="letterbox"
+            path, batch_size=3, sampling=fdconvert.Sequential(), label=None, objects=field, size=64,
+            crop="letterbox",
         )
         (batch,) = loader.batches()
         found = batch.fields[field]

@@ -40,9 +40,10 @@ def test_shapes_and_types(beton: Path, dtype: Any, layout: Any) -> None:
 
 def test_floats_are_bytes_normalised(beton: Path) -> None:
     mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-    (plain, _), *_ = small(beton, shuffle=False)
-    (scaled, _), *_ = small(beton, shuffle=False, dtype="f32")
-    (normal, _), *_ = small(beton, shuffle=False, dtype="f32", mean=mean, std=std, layout="nchw")
+    (plain, _), *_ = small(beton, sampling=fdconvert.Sequential())
+    (scaled, _), *_ = small(beton, sampling=fdconvert.Sequential(), dtype="f32")
+    floats: dict[str, Any] = {"dtype": "f32", "mean": mean, "std": std, "layout": "nchw"}
+    (normal, _), *_ = small(beton, sampling=fdconvert.Sequential(), **floats)
     np.testing.assert_array_equal(scaled, plain.astype(np.float32) / np.float32(255))
     expected = (scaled - np.array(mean, np.float32)) / np.array(std, np.float32)
     np.testing.assert_allclose(normal.transpose(0, 2, 3, 1), expected, rtol=1e-6)
@@ -67,10 +68,10 @@ def test_batches_tell_where_they_are_from(beton: Path) -> None:
 
 
 def test_arrays_without_numpy(beton: Path) -> None:
-    (images, labels), *_ = small(beton, output="array", shuffle=False)
+    (images, labels), *_ = small(beton, output="array", sampling=fdconvert.Sequential())
     assert type(images) is type(labels) is Array
     assert (images.shape, images.dtype, labels.dtype) == ((4, 32, 32, 3), "uint8", "int64")
-    (expected, _), *_ = small(beton, shuffle=False)
+    (expected, _), *_ = small(beton, sampling=fdconvert.Sequential())
     assert images.tobytes() == expected.tobytes()
 
 
@@ -103,9 +104,9 @@ def test_epochs_differ_and_threads_do_not(beton: Path) -> None:
     assert one.epoch == 3
     one.set_epoch(1)
     assert rows(one) == epochs[1]
-    straight = small(beton, shuffle=False)
+    straight = small(beton, sampling=fdconvert.Sequential())
     assert [sample for sample, _, _ in rows(straight)] == list(range(12))
-    windowed = small(beton, shuffle=(2, 4))
+    windowed = small(beton, sampling=fdconvert.Windowed(2, 4))
     assert sorted(sample for sample, _, _ in rows(windowed)) == list(range(12))
 
 
@@ -133,7 +134,7 @@ def test_options_shape_the_epoch(beton: Path) -> None:
     assert len(small(beton, 5, last="drop")) == len(small(beton, 5, drop_last=True)) == 2
     assert len(small([beton, (beton, 0.5)], 6)) == 3
     assert len(rows(small([beton, (str(beton), 2)]))) == 36
-    plain = rows(small(beton, shuffle=False))
+    plain = rows(small(beton, sampling=fdconvert.Sequential()))
     changes: list[dict[str, Any]] = [
         {"flip": 1.0},
         {"crop": None},
@@ -146,10 +147,11 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         {"augment": "randaugment"},
     ]
     for changed in changes:
-        other = rows(small(beton, shuffle=False, **changed))
+        other = rows(small(beton, sampling=fdconvert.Sequential(), **changed))
         assert [row[:2] for row in other] == [row[:2] for row in plain]
         assert [row[2] for row in other] != [row[2] for row in plain], changed
-    flipped = [np.frombuffer(row[2], np.uint8) for row in rows(small(beton, shuffle=False, flip=1))]
+    loader = small(beton, sampling=fdconvert.Sequential(), flip=1)
+    flipped = [np.frombuffer(row[2], np.uint8) for row in rows(loader)]
     for (_, _, before), after in zip(plain, flipped, strict=True):
         image = np.frombuffer(before, np.uint8).reshape(32, 32, 3)
         np.testing.assert_array_equal(image[:, ::-1], after.reshape(32, 32, 3))
@@ -222,8 +224,8 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"label": None, "mixup": 0.2}, ValueError, "mixup and cutmix need labels"),
         ({"classes": "even"}, TypeError, "classes: give a list"),
         ({"classes": {"even", "odd"}}, TypeError, "classes: a set has no order"),
-        ({"shuffle": (0, 5)}, ValueError, "shuffle: it must hold"),
-        ({"shuffle": 5}, TypeError, "shuffle: 5 is not one of True"),
+        ({"sampling": fdconvert.Windowed(0, 5)}, ValueError, "sampling: its chunk must hold"),
+        ({"sampling": 5}, TypeError, "sampling: 5 is not one of fdconvert's Shuffle, Sequential"),
         ({"seed": -1}, ValueError, "seed: -1 is out of range"),
         ({"classes": ["even"]}, ValueError, "classes: .* has the class `odd`"),
         ({"classes": ["even", "odd"], "label": None}, ValueError, "classes"),
@@ -231,7 +233,7 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"augment": ("randaugment", 2, 99)}, ValueError, "augment"),
         ({"on_error": "ignore"}, ValueError, "on_error"),
         ({"on_error": "quarantine:"}, ValueError, "on_error"),
-        ({"shuffle": (1, 2, 3)}, TypeError, "shuffle"),
+        ({"sampling": fdconvert.Shuffle}, TypeError, "with parentheses"),
         ({"last": "pad", "drop_last": True}, ValueError, "drop_last"),
         ({"rank": 2, "world_size": 2}, ValueError, "rank: must be 0 to 1 for world_size=2, got 2"),
         ({"rank": 0, "world_size": 0}, ValueError, "world_size"),
@@ -307,17 +309,17 @@ def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path
     shutil.copytree(photos, one)
     shutil.copytree(photos, two)
     (two / "even").rename(two / "cat")
-    loader = small([one, two], 24, shuffle=False)
+    loader = small([one, two], 24, sampling=fdconvert.Sequential())
     assert loader.classes == ["cat", "even", "odd"]
     (_, labels), = loader
     assert labels.tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
-    (_, labels), = small([one, two], 24, shuffle=False, mixup=0.2, mix_prob=0)
+    (_, labels), = small([one, two], 24, sampling=fdconvert.Sequential(), mixup=0.2, mix_prob=0)
     assert labels.argmax(1).tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
     order = ["odd", "cat", "even", "more"]
-    (_, labels), = small([one, two], 24, shuffle=False, classes=order)
+    (_, labels), = small([one, two], 24, sampling=fdconvert.Sequential(), classes=order)
     assert labels.tolist() == [2] * 6 + [0] * 6 + [1] * 6 + [0] * 6
     # A class that a validation set lacks moves no other.
-    (_, labels), = small(two, 24, shuffle=False, classes=order)
+    (_, labels), = small(two, 24, sampling=fdconvert.Sequential(), classes=order)
     assert labels.tolist() == [1] * 6 + [0] * 6
 
 
@@ -332,7 +334,7 @@ def test_samples_that_come_again_by_weight_are_drawn_again(beton: Path) -> None:
 
 def test_broken_samples(broken: Path, tmp_path: Path) -> None:
     key = fdconvert.Dataset(broken).key(3)
-    loader = small(broken, shuffle=False, threads=2, batch_size=2)
+    loader = small(broken, sampling=fdconvert.Sequential(), threads=2, batch_size=2)
     batches = loader.batches()
     assert next(batches).step == 0
     before = loader.state_dict()
@@ -346,7 +348,7 @@ def test_broken_samples(broken: Path, tmp_path: Path) -> None:
     assert loader.epoch == 1
 
     def third(policy: str) -> tuple[Loader, fdconvert.Batch]:
-        loader = small(broken, shuffle=False, on_error=policy, batch_size=12)
+        loader = small(broken, sampling=fdconvert.Sequential(), on_error=policy, batch_size=12)
         return loader, next(loader.batches())
 
     loader, batch = third("skip")
@@ -429,6 +431,6 @@ def test_a_mixed_set_is_read_past_the_page_cache_and_kept_in_part(
     stats = kept.stats()
     assert stats["hits"] > 0 and stats["hits"] + stats["reads"] == 24
     with pytest.raises(fdconvert.UsageError, match="cache_bytes"):
-        rows(small(mixed, cache_bytes=60_000, shuffle=False))
+        rows(small(mixed, cache_bytes=60_000, sampling=fdconvert.Sequential()))
     with pytest.raises(fdconvert.UsageError, match="access"):
         small(mixed, access="none")

@@ -87,7 +87,8 @@ def test_notebooks_show_the_first_samples(photos: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 def test_notebooks_show_batches(beton: Path, layout: str, dtype: str) -> None:
     arguments: dict[str, Any] = {"layout": layout, "dtype": dtype}
-    with Loader(beton, batch_size=5, size=64, shuffle=False, **arguments) as loader:
+    arguments |= {"batch_size": 5, "size": 64, "sampling": fdconvert.Sequential()}
+    with Loader(beton, **arguments) as loader:
         batch = next(iter(loader.batches()))
         html = batch._repr_html_()
         shown = pictures(html)

@@ -30,10 +30,11 @@ def regression(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labels_are_never_invented(regression: Path, beton: Path) -> None:
     with pytest.raises(ValueError, match=r"label: .*`label` \(float\).*name `label` or `id`"):
         Loader(regression)
-    named = Loader(regression, 12, size=32, label="id", shuffle=False)
+    named = Loader(regression, 12, size=32, label="id", sampling=fdconvert.Sequential())
     assert sorted(next(iter(named))[1].tolist()) == list(range(12))
     assert named.stats()["fields_left_out"] == ["label"]
-    scores = next(iter(Loader(regression, 12, size=32, label="label", shuffle=False)))[1]
+    scored = Loader(regression, 12, size=32, label="label", sampling=fdconvert.Sequential())
+    scores = next(iter(scored))[1]
     assert scores.dtype == np.float64 and sorted(scores * 2) == list(range(12))
     for path in [regression, beton]:
         loader = Loader(path, 4, size=32, label=None)
@@ -68,7 +69,8 @@ CUT = """
     raw = fdconvert.Dataset(path, decode=None)
     whole = [sample["image"].tobytes() for sample in dataset]
     assert len(list(raw)) == 12
-    loaders = [fdconvert.Loader(path, 1, size=32, threads=2, on_error=errors, shuffle=False)
+    in_order = fdconvert.Sequential()
+    loaders = [fdconvert.Loader(path, 1, size=32, threads=2, on_error=errors, sampling=in_order)
                for errors in ["skip", "substitute", "raise"]]
     expected = [next(loader.batches()).images.tobytes() for loader in loaders]
     for file in files:

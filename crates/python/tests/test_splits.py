@@ -55,7 +55,8 @@ def test_a_dataset_of_one_split_has_its_samples_and_all_classes(dataset: Path) -
 
 def test_a_loader_takes_the_split_that_is_named(dataset: Path) -> None:
     def labels(path: Any, **options: Any) -> list[int]:
-        with fdconvert.Loader(path, 8, size=16, output="array", shuffle=False, **options) as loader:
+        options |= {"size": 16, "output": "array", "sampling": fdconvert.Sequential()}
+        with fdconvert.Loader(path, 8, **options) as loader:
             return [int(label) for _, batch in loader for label in memoryview(batch).tolist()]
 
     assert labels(dataset, split="train") == [0, 0, 1]

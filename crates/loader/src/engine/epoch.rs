@@ -35,7 +35,7 @@ pub(crate) struct Epoch {
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
-    /// Order that counts the occurrences of a sample, if any sample repeats.
+    /// Order that tells the occurrences of a sample apart, if any sample may repeat.
     repeating: Option<Order>,
     /// Board for the samples of moved rows, if ranks exchange them.
     board: Option<Arc<Board>>,
@@ -48,7 +48,7 @@ pub(crate) struct Chosen {
     pub(super) located: Located,
     /// Its number among all samples of all datasets.
     pub(crate) number: u64,
-    /// Number of earlier occurrences in this epoch.
+    /// Differs between its occurrences in this epoch.
     occurrence: u64,
 }
 

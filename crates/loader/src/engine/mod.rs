@@ -127,9 +127,11 @@ impl Loader {
     }
 
     /// Returns the number of batches in a whole epoch on this rank; it is the same on every rank.
+    /// With [`SampleList::ByEpoch`](crate::SampleList::ByEpoch) it is that of the epoch of the next
+    /// batch, and 0 if its list is wrong.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.setup.steps(0).map_or(0, |steps| steps.len())
+        self.setup.steps(self.state.epoch).map_or(0, |steps| steps.len())
     }
 
     /// Returns true if an epoch has no batches.
@@ -138,15 +140,16 @@ impl Loader {
         self.len() == 0
     }
 
-    /// Returns the number of samples in an epoch on all ranks together, with repetitions by weight.
+    /// Returns the number of samples in an epoch on all ranks together, with repetitions; of the same
+    /// epoch as [`len`](Self::len).
     #[must_use]
     pub fn n_samples(&self) -> u64 {
-        self.setup.order(0).map_or(0, |order| order.len())
+        self.setup.order(self.state.epoch).map_or(0, |order| order.len())
     }
 
     /// Returns the number of samples, and the number kept in memory, of each group of samples that
-    /// are spread evenly. There is one group for each codec of a mixed set, else one for each
-    /// dataset.
+    /// are spread evenly. There is one group for each codec of a mixed set, if the sampling spreads
+    /// them, else one for each dataset.
     #[must_use]
     pub fn residents(&self) -> Vec<(u64, u64)> {
         self.setup.groups.slots().collect()
@@ -208,7 +211,7 @@ impl Loader {
         }
         let cursor = self.setup.resume(state)?;
         self.state = if cursor.remaining() == 0 && state.consumed > 0 {
-            self.setup.start(state.epoch.wrapping_add(1))?
+            self.setup.start(state.epoch.wrapping_add(1))
         } else {
             *state
         };
@@ -223,7 +226,7 @@ impl Loader {
     /// `Usage` for invalid options.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<()> {
         if epoch != self.state.epoch {
-            self.state = self.setup.start(epoch)?;
+            self.state = self.setup.start(epoch);
             self.stop();
         }
         Ok(())

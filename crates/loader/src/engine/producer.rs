@@ -39,7 +39,7 @@ impl Producer {
     /// `Usage` for datasets that cannot be read with the options.
     pub(super) fn new(setup: Arc<Setup>) -> Result<Self> {
         let supply = Arc::new(setup.supply()?);
-        let state = setup.start(0)?;
+        let state = setup.start(0);
         let board = match setup.exchanging() {
             Some(options) => Some(exchange::start(&setup, &supply, options)?),
             None => None,
@@ -163,7 +163,7 @@ impl Producer {
             }
             Next::End | Next::NotYet => {
                 self.stop_at(self.state);
-                self.state = self.setup.start(self.state.epoch.wrapping_add(1))?;
+                self.state = self.setup.start(self.state.epoch.wrapping_add(1));
                 Ok((Waited::End, None))
             }
         }

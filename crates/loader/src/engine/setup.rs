@@ -62,7 +62,8 @@ impl Setup {
             policy: options.cache_policy,
             n_owners: options.locality.then(|| options.n_caches()),
         };
-        let groups = Groups::new(&datasets, options.shuffle, seed, &keep)?;
+        let classes = |field: &str| datasets.classes_of(field, options.classes.as_ref());
+        let groups = Groups::new(&datasets, &options.sampling, classes, seed, &keep)?;
         let fingerprint = groups.fingerprint(&datasets)?;
         let datasets = datasets.drawn_for(options.draw_size, options.crop, output)?;
         let counters = Counters::of_strata(groups.slots().count());
@@ -77,17 +78,20 @@ impl Setup {
             counters,
             fingerprint,
         };
-        setup.refuse_empty()?;
+        // A function that makes lists is not called before the epoch of its list.
+        if !setup.groups.is_by_epoch() {
+            setup.refuse_empty(&setup.steps(0)?)?;
+        }
         Ok(setup)
     }
 
     /// Refuses epochs without a batch, in which a training would do nothing.
-    fn refuse_empty(&self) -> Result<()> {
-        if !self.steps(0)?.is_empty() {
+    fn refuse_empty(&self, steps: &Steps) -> Result<()> {
+        if !steps.is_empty() {
             return Ok(());
         }
         let Options { batch_size, world, .. } = self.options;
-        let n_samples = self.order(0)?.len();
+        let n_samples = steps.n_samples;
         if n_samples == 0 {
             return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
         }
@@ -144,7 +148,7 @@ impl Setup {
     /// Returns the order of an epoch.
     ///
     /// # Errors
-    /// `Usage` for invalid options.
+    /// `Usage` for a list of samples that is wrong, and the errors of the function that makes it.
     pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
         self.groups.order(epoch)
     }
@@ -177,19 +181,19 @@ impl Setup {
     }
 
     /// Returns the state before the first batch of an epoch.
-    ///
-    /// # Errors
-    /// As [`order`](Self::order).
-    pub(crate) fn start(&self, epoch: u64) -> Result<State> {
-        Ok(self.steps(epoch)?.start(self.fingerprint).state())
+    pub(crate) fn start(&self, epoch: u64) -> State {
+        let Options { batch_size, world, .. } = self.options;
+        self.groups.start(self.fingerprint, epoch, batch_size.saturating_mul(world.size))
     }
 
     /// Returns the steps after a state.
     ///
     /// # Errors
-    /// `Usage` if the state has other datasets or another seed.
+    /// `Usage` if the state has other datasets or another seed, and as [`order`](Self::order).
     pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
-        self.steps(state.epoch)?.resume(self.fingerprint, state)
+        let steps = self.steps(state.epoch)?;
+        self.refuse_empty(&steps)?;
+        steps.resume(self.fingerprint, state)
     }
 
     /// Returns true if batches describe the placement of the image in each row.

@@ -42,18 +42,18 @@ pub struct Step {
 /// Remaining steps of an epoch, one by one.
 ///
 /// ```
-/// use fdconvert_loader::{Last, Shuffle, State, World, parts::{Batching, Order, Steps, Stratum}};
+/// use fdconvert_loader::{Last, Sampling, State, World, parts::{Batching, Order, Steps, Stratum}};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
 /// let dataset = 0x1234; // A hash of the dataset.
-/// let order = Order::new(vec![Stratum::whole(100)], Shuffle::Global, 7, 0)?;
+/// let order = Order::new(vec![Stratum::whole(100)], &Sampling::Shuffle, 7, 0)?;
 /// let world = World { rank: 0, size: 2 };
 /// let batching = Batching { global_batch: 10, world, last: Last::Drop, uneven: false };
 /// let mut unbroken = Steps::new(&order, batching)?.start(dataset);
 /// let saved = unbroken.nth(2).map(|step| step.state.to_bytes()).unwrap_or([0; 40]);
 ///
 /// let state = State::from_bytes(&saved)?;
-/// let order = Order::new(vec![Stratum::whole(100)], Shuffle::Global, state.seed, state.epoch)?;
+/// let order = Order::new(vec![Stratum::whole(100)], &Sampling::Shuffle, state.seed, state.epoch)?;
 /// let resumed = Steps::new(&order, batching)?.resume(dataset, &state)?;
 /// assert!(resumed.eq(unbroken));
 /// # Ok(())
@@ -63,6 +63,8 @@ pub struct Step {
 pub struct Cursor {
     steps: Steps,
     fingerprint: u64,
+    /// Fingerprint of the state at the start of the epoch.
+    opening: u64,
     /// Position of the first row of this worker's next step.
     start: u64,
     /// Distance between the steps of this worker.
@@ -73,8 +75,9 @@ impl Steps {
     /// Returns all steps of the epoch. `dataset` is a hash of the dataset, for the states.
     #[must_use]
     pub fn start(self, dataset: u64) -> Cursor {
-        let fingerprint = derive(self.fingerprint, Purpose::Fingerprint, [dataset, 0]);
-        Cursor { fingerprint, start: 0, stride: 1, steps: self }
+        let fingerprint = of_dataset(self.fingerprint, dataset);
+        let opening = of_dataset(self.opening, dataset);
+        Cursor { fingerprint, opening, start: 0, stride: 1, steps: self }
     }
 
     /// Returns the steps after a state: none if the epoch was complete.
@@ -88,11 +91,12 @@ impl Steps {
         let wrong = |what: String| Err(Error::usage("state", what));
         let cursor = self.start(dataset);
         let Steps { seed, epoch, n_samples, .. } = cursor.steps;
-        if state.fingerprint != cursor.fingerprint {
+        let expected = cursor.state_at(state.consumed).fingerprint;
+        if state.fingerprint != expected {
             return wrong(format!(
-                "it is of another dataset, choice of samples, shuffle or `cache_bytes`, which is \
-                 part of the order but with `locality`: its fingerprint is {:016x}, that of this run is {:016x}",
-                state.fingerprint, cursor.fingerprint
+                "it is of another dataset, choice of samples, sampling or `cache_bytes`, which is \
+                 part of the order but with `locality`: its fingerprint is {:016x}, that of this run is {expected:016x}",
+                state.fingerprint
             ));
         }
         if (state.seed, state.epoch) != (seed, epoch) {
@@ -157,7 +161,8 @@ impl Cursor {
 
     fn state_at(&self, consumed: u64) -> State {
         let Steps { seed, epoch, batching, .. } = self.steps;
-        let (fingerprint, global_batch) = (self.fingerprint, batching.global_batch);
+        let fingerprint = if consumed == 0 { self.opening } else { self.fingerprint };
+        let global_batch = batching.global_batch;
         State { fingerprint, seed, epoch, consumed, global_batch }
     }
 }
@@ -181,13 +186,18 @@ impl Iterator for Cursor {
     }
 }
 
+/// Returns the fingerprint of states, of that of an order and that of the dataset.
+pub(crate) fn of_dataset(order: u64, dataset: u64) -> u64 {
+    derive(order, Purpose::Fingerprint, [dataset, 0])
+}
+
 #[cfg(test)]
 mod tests {
     use super::{State, Step, Steps, Worker};
-    use crate::order::{Batching, Last, Order, Shuffle, Stratum, World};
+    use crate::order::{Batching, Last, Order, Sampling, Stratum, World};
 
     fn steps(n: u64, seed: u64, global_batch: u32, last: Last) -> Steps {
-        let order = Order::new(vec![Stratum::whole(n)], Shuffle::Global, seed, 4).unwrap();
+        let order = Order::new(vec![Stratum::whole(n)], &Sampling::Shuffle, seed, 4).unwrap();
         let world = World::ALONE;
         Steps::new(&order, Batching { global_batch, world, last, uneven: false }).unwrap()
     }

@@ -21,6 +21,14 @@ pub(crate) enum Purpose {
     Resident = 7,
     /// Reads and draws of the two-region buffer, the baseline for residents.
     Regions = 8,
+    /// The order of the classes in one turn of balanced draws.
+    Turn = 9,
+    /// One pass over the samples of a class.
+    Class = 10,
+    /// A weighted draw with replacement.
+    Draw = 11,
+    /// The place of a sample among weighted draws without replacement.
+    Arrival = 12,
 }
 
 /// Derives the key for a purpose and two numbers that distinguish its uses.

@@ -1,8 +1,9 @@
 //! The order of samples: the sample at each step on each rank, and resuming after a stop.
 //!
-//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept, nothing is read,
-//! and every rank, thread and worker process with the same few numbers computes the same order
-//! without a message. This is why a checkpoint of 40 bytes is enough.
+//! Everything here is arithmetic on 64-bit numbers: nothing is read, and every rank, thread and
+//! worker process with the same few numbers computes the same order without a message. This is why a
+//! checkpoint of 40 bytes is enough. A list of samples is kept only where a [`Sampling`] is one, or
+//! needs a class or a weight for each.
 //!
 //! # Definition of the order
 //!
@@ -14,7 +15,8 @@
 //! ```text
 //! hash(key, purpose, a, b) = XXH3-64 of the 24 bytes LE64(purpose) LE64(a) LE64(b), seed = key
 //!                            purposes: 1 stratum, 2 pass, 3 chunks, 4 block, 5 batch,
-//!                                      6 fingerprint, 7 resident, 8 regions
+//!                                      6 fingerprint, 7 resident, 8 regions, 9 turn, 10 class,
+//!                                      11 draw, 12 arrival
 //!
 //! permutation(n, key): a bijection of 0..n                                      permutation.rs
 //!     bits = bit length of n - 1, at least 6; low = ceil(bits / 2) bits, high = the rest
@@ -28,9 +30,9 @@
 //! stratum f of an epoch: element j = 0..count is the sample                      strata.rs
 //!     pass, i = j / len, j mod len            # More draws than samples: several passes.
 //!     key   = hash(hash(seed, stratum, epoch, f), pass, number of the pass, 0)
-//!     global:   id = permutation(len, key)(i)
-//!     windowed: id = windowed(len, chunk, window, key)(i)                        windowed.rs
-//!     none:     id = i, or floor(j * len / count) for fewer draws than samples
+//!     shuffle:    id = permutation(len, key)(i)
+//!     windowed:   id = windowed(len, chunk, window, key)(i)                      windowed.rs
+//!     sequential: id = i, or floor(j * len / count) for fewer draws than samples
 //!
 //! residents of a stratum: the first S of permutation(len, hash(seed, resident, f, 0)), for the run
 //!     their ids are 0..S, those of the others S..len, in the order of that permutation
@@ -45,11 +47,28 @@
 //!     i counts through the chunks in the order permutation(n_chunks, hash(key, chunks, 0, 0))
 //!
 //! the line: element j of stratum f has the key (2j + 1) / (2 count_f)            merge.rs
-//!     global, windowed: sorted by that key, then by f
-//!     none:             stratum after stratum
+//!     shuffle, windowed: sorted by that key, then by f
+//!     sequential:        stratum after stratum
+//!
+//! repeated k times: position p of the epoch is position floor(p / k) of that line, by shuffle
+//!
+//! other samplings have no line of strata: they number the N samples of all strata, one after another
+//!     single(n, key)(i) = permutation(n, key)(i) for n above 32, else          permutation.rs
+//!         Fisher-Yates: at j = 0, 1, ... swap j with j + SplitMix64(key) mod (n - j)
+//!     balanced, C classes with samples, m of each:                               balanced.rs
+//!         position p: turn t = floor(p / C), class c = single(C, hash(seed, turn, epoch, t))(p mod C)
+//!         k = epoch * m + t, pass q = floor(k / len_c)
+//!         sample single(len_c, hash(seed, class, c, q))(k mod len_c) of the class, ascending
+//!     weighted, weights w as f32 relative to the largest one:                    weights.rs
+//!         with replacement: position p is the first sample at which the sum of w, in f64, is over
+//!             floor(hash(seed, draw, epoch, p) / 2^11) / 2^53 of the whole sum
+//!         without: by -ln(u) / w, ascending,                                     weighted.rs
+//!             u = (floor(hash(seed, arrival, epoch, sample) / 2^11) + 1/2) / 2^53
+//!     order: the list                                                            list.rs
 //!
 //! step g of global batch B takes the positions [gB, min((g + 1)B, N))            steps.rs
 //!     n = their number; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
+//!         # But gB + i with sequential and with a list.
 //!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
 //! ```
 //!
@@ -104,6 +123,9 @@
 //! this reason the order ignores residents then: their number depends on the ranks. In a global
 //! batch it varies as in coin tosses, which is little among the many rows of all ranks.
 //!
+//! *Passes over a class continue from epoch to epoch*, because a class of more than the mean number of
+//! samples would else never show all of them in an epoch, and some not for many epochs.
+//!
 //! *Rows are shuffled within a step* because neighbours in the line come from different strata in a
 //! regular pattern: without the shuffle, rank 0 would always get the same mixture at the same rows.
 //!
@@ -114,8 +136,14 @@
 //! | `key.rs` | keys for every purpose from one seed |
 //! | `permutation.rs` | [`Permutation`] |
 //! | `windowed.rs` | a permutation that reads storage almost in order |
-//! | `strata.rs` | [`Stratum`], [`Shuffle`], and the sample of each draw |
-//! | `merge.rs` | the line of all strata |
+//! | `sampling.rs` | [`Sampling`], the choice |
+//! | `sampler.rs` | what it needs for all epochs, checked; the fingerprint |
+//! | `strata.rs` | [`Stratum`], and the sample of each draw |
+//! | `line.rs`, `merge.rs` | the line of all strata |
+//! | `balanced.rs` | [`Classes`], and draws by class |
+//! | `weights.rs`, `weighted.rs` | [`Weights`], and draws by weight |
+//! | `list.rs` | [`SampleList`] |
+//! | `kept.rs` | what is made for one epoch |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
 //! | `owners.rs` | [`Owners`]: the cache of each sample |
@@ -123,24 +151,37 @@
 //! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: resuming a stopped run |
 //! | `state.rs` | [`State`], the checkpoint |
 mod assign;
+mod balanced;
 mod cursor;
 mod epoch;
+mod kept;
 mod key;
+mod line;
+mod list;
 mod merge;
 mod owners;
 mod permutation;
+mod sampler;
+mod sampling;
 mod state;
 mod steps;
 mod strata;
+mod weighted;
+mod weights;
 mod windowed;
 
 pub(crate) use key::{Purpose, derive};
+pub(crate) use sampler::Sampler;
 
 pub use assign::{Assignment, Moved, assign};
+pub use balanced::Classes;
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
+pub use list::SampleList;
 pub use owners::{Owners, Slot};
 pub use permutation::Permutation;
+pub use sampling::Sampling;
 pub use state::State;
 pub use steps::{Batching, Last, Row, Steps, World};
-pub use strata::{Shuffle, Stratum};
+pub use strata::Stratum;
+pub use weights::Weights;

@@ -106,6 +106,30 @@ impl Permutation {
     }
 }
 
+/// Largest number of values that [`shuffled`] moves one by one.
+const MAX_MOVED: u64 = 32;
+
+/// Returns the value at `i` of the permutation of `0..n` for `key`, for a single value of it: another
+/// permutation than [`Permutation`] where `n` is small, as cycles are long then.
+#[inline]
+pub(crate) fn shuffled(n: u64, key: u64, i: u64) -> u64 {
+    if n > MAX_MOVED {
+        return Permutation::new(n, key).at(i);
+    }
+    // Fisher and Yates, up to the value.
+    let mut values: [u8; MAX_MOVED as usize] = std::array::from_fn(|at| at as u8);
+    let mut state = key;
+    let mut value = i;
+    for (at, left) in (0..=i).zip((1..=n).rev()) {
+        state = state.wrapping_add(GOLDEN);
+        // The bias of the remainder is below 2^-58.
+        let other = at + mix(state) % left;
+        values.swap(at as usize, other as usize);
+        value = values.get(at as usize).copied().unwrap_or_default().into();
+    }
+    value
+}
+
 /// The round function: 32 bits, each of which depends on all 64 of `bits`. The upper half of a
 /// product is the well-mixed one, hence the shifts. The constants are those of MurmurHash3.
 #[inline]
@@ -116,7 +140,7 @@ fn scramble(bits: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Permutation;
+    use super::{Permutation, shuffled};
     use std::collections::BTreeMap;
 
     fn values(n: u64, key: u64) -> Vec<u64> {
@@ -128,6 +152,37 @@ mod tests {
     fn the_order_of_a_key_never_changes() {
         assert_eq!(values(10, 42), PINNED);
         assert_eq!(Permutation::new(1 << 40, 42).at(1), PINNED_LARGE);
+    }
+
+    #[test]
+    fn single_values_never_change() {
+        let values = |n| (0..n).map(|i| shuffled(n, 42, i)).collect::<Vec<_>>();
+        assert_eq!(values(8), PINNED_SINGLE);
+        assert_eq!(shuffled(1 << 40, 42, 1), PINNED_LARGE);
+    }
+
+    const PINNED_SINGLE: [u64; 8] = [5, 6, 2, 7, 1, 0, 3, 4];
+
+    #[test]
+    fn single_values_are_permutations_in_every_order_equally_often() {
+        for n in 0..70 {
+            for key in 0..20 {
+                let mut values: Vec<u64> = (0..n).map(|i| shuffled(n, key, i)).collect();
+                values.sort_unstable();
+                assert!(values.into_iter().eq(0..n));
+            }
+        }
+        for (n, n_orders) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {
+            let mut counts = BTreeMap::<Vec<u64>, f64>::new();
+            for key in 0..100 * n_orders {
+                let values = (0..n).map(|i| shuffled(n, key, i)).collect();
+                *counts.entry(values).or_default() += 1.0;
+            }
+            assert_eq!(counts.len() as u64, n_orders, "n {n}");
+            let counts: Vec<f64> = counts.into_values().collect();
+            let (found, limit) = chi_square(&counts, 100.0, n_orders as f64 - 1.0);
+            assert!(found < limit, "n {n}: {found}");
+        }
     }
 
     const PINNED: [u64; 10] = [5, 1, 0, 4, 7, 2, 9, 6, 3, 8];

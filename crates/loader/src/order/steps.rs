@@ -4,7 +4,6 @@ use super::epoch::Order;
 use super::key::{Purpose, derive};
 use super::owners::Owners;
 use super::permutation::Permutation;
-use super::strata::Shuffle;
 use fdconvert_core::{Error, Result};
 use std::{ops::Range, sync::Arc};
 
@@ -66,10 +65,10 @@ pub struct Row {
 /// Steps of one epoch on one rank.
 ///
 /// ```
-/// use fdconvert_loader::{Last, Shuffle, World, parts::{Batching, Order, Steps, Stratum}};
+/// use fdconvert_loader::{Last, Sampling, World, parts::{Batching, Order, Steps, Stratum}};
 ///
 /// # fn main() -> fdconvert_core::Result<()> {
-/// let order = Order::new(vec![Stratum::whole(1000)], Shuffle::Global, 7, 0)?;
+/// let order = Order::new(vec![Stratum::whole(1000)], &Sampling::Shuffle, 7, 0)?;
 /// let world = World { rank: 1, size: 4 };
 /// let batching = Batching { global_batch: 256, world, last: Last::Drop, uneven: false };
 /// let steps = Steps::new(&order, batching)?;
@@ -86,7 +85,9 @@ pub struct Steps {
     pub(crate) epoch: u64,
     /// Hash of everything that a state must match, except the dataset.
     pub(crate) fingerprint: u64,
-    /// True if rows are shuffled within a step; false in the dataset's order.
+    /// The same for a state at the start of the epoch.
+    pub(crate) opening: u64,
+    /// True if rows are shuffled within a step; false in the order of the dataset or of a list.
     shuffled: bool,
     /// The locality of rows, if ranks do not take them in turn.
     locality: Option<Arc<Locality>>,
@@ -103,8 +104,10 @@ impl Steps {
     /// Creates the steps of an epoch.
     ///
     /// # Errors
-    /// If the rank is not in the world, if the batch has no row for each rank, or if the ranks
-    /// cannot share it equally and `uneven` is off.
+    /// If the rank is not in the world, if the batch has no row for each rank, if the ranks cannot
+    /// share it equally and `uneven` is off, or if it splits the rows of [`Sampling::Repeated`].
+    ///
+    /// [`Sampling::Repeated`]: crate::Sampling::Repeated
     pub fn new(order: &Order, batching: Batching) -> Result<Self> {
         let Batching { global_batch, world: World { rank, size }, uneven, .. } = batching;
         if rank >= size {
@@ -122,13 +125,22 @@ impl Steps {
             );
             return Err(Error::usage("global_batch", what));
         }
+        let each = order.each();
+        if u64::from(global_batch).checked_rem(each) != Some(0) {
+            let what = format!(
+                "each sample comes {each} times in a global batch, and {global_batch} rows are no \
+                 multiple of {each}: take another `batch_size`"
+            );
+            return Err(Error::usage("sampling", what));
+        }
         Ok(Self {
             batching,
             n_samples: order.len(),
             seed: order.seed(),
             epoch: order.epoch(),
             fingerprint: order.fingerprint(0),
-            shuffled: order.shuffle() != Shuffle::None,
+            opening: order.opening_fingerprint(0),
+            shuffled: order.is_shuffled(),
             locality: None,
         })
     }
@@ -267,11 +279,11 @@ pub(super) fn share(n: u64, rank: u32, size: u32) -> Range<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Batching, Last, Order, Row, Shuffle, Steps, World};
-    use crate::order::Stratum;
+    use super::{Batching, Last, Order, Row, Steps, World};
+    use crate::order::{Sampling, Stratum};
 
     fn steps(n: u64, global_batch: u32, [rank, size]: [u32; 2], last: Last) -> Steps {
-        let order = Order::new(vec![Stratum::whole(n)], Shuffle::Global, 3, 4).unwrap();
+        let order = Order::new(vec![Stratum::whole(n)], &Sampling::Shuffle, 3, 4).unwrap();
         let world = World { rank, size };
         Steps::new(&order, Batching { global_batch, world, last, uneven: true }).unwrap()
     }
@@ -313,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_shuffle_rows_are_in_order() {
-        let order = Order::new(vec![Stratum::whole(9)], Shuffle::None, 3, 4).unwrap();
+    fn rows_of_the_order_of_the_dataset_are_in_order() {
+        let order = Order::new(vec![Stratum::whole(9)], &Sampling::Sequential, 3, 4).unwrap();
         let world = World::ALONE;
         let batching = Batching { global_batch: 4, world, last: Last::Short, uneven: false };
         let steps = Steps::new(&order, batching).unwrap();
@@ -324,7 +336,7 @@ mod tests {
 
     #[test]
     fn impossible_worlds_are_refused() {
-        let order = Order::new(vec![Stratum::whole(9)], Shuffle::None, 3, 4).unwrap();
+        let order = Order::new(vec![Stratum::whole(9)], &Sampling::Sequential, 3, 4).unwrap();
         let new = |global_batch, rank, size, uneven| {
             let world = World { rank, size };
             Steps::new(&order, Batching { global_batch, world, last: Last::Drop, uneven })

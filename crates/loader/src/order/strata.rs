@@ -25,31 +25,21 @@ impl Stratum {
     }
 }
 
-/// Method of ordering samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Shuffle {
-    /// Every order of a whole stratum is as likely as any other; strata are spread evenly.
-    #[default]
-    Global,
-    /// The order of the dataset, for evaluation: stratum after stratum, ids ascending, the same in
-    /// every epoch. A stratum with more draws than samples is repeated from its start; one with
-    /// fewer gives samples at even distances, because the first ones are often of one class.
-    None,
-    /// For storage with large reads: chunks in a random order, samples displaced by less than the
-    /// window. This holds for each stratum separately, so that a reader needs room for one window
-    /// per stratum. Strata are spread evenly.
-    Windowed {
-        /// Number of consecutive samples that are read together.
-        chunk: u64,
-        /// Number of samples that a reader can hold.
-        window: u64,
-    },
+/// Order of the samples of a stratum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrangement {
+    /// Any order, as likely as any other.
+    Shuffled,
+    /// Ids ascending. Fewer draws than samples are at even distances.
+    Straight,
+    /// Chunks in a random order, samples displaced by less than the window.
+    Windowed { chunk: u64, window: u64 },
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     stratum: Stratum,
-    shuffle: Shuffle,
+    arrangement: Arrangement,
     key: u64,
     first: Pass,
     split: Option<Box<Split>>,
@@ -74,14 +64,20 @@ enum Pass {
 
 impl Draws {
     /// Creates the draws of stratum number `at`, which has samples if it has draws.
-    pub(crate) fn new(stratum: Stratum, shuffle: Shuffle, seed: u64, epoch: u64, at: u32) -> Self {
+    pub(crate) fn new(
+        stratum: Stratum,
+        arrangement: Arrangement,
+        seed: u64,
+        epoch: u64,
+        at: u32,
+    ) -> Self {
         let key = derive(seed, Purpose::Stratum, [epoch, u64::from(at)]);
-        Self::of_key(stratum, shuffle, key)
+        Self::of_key(stratum, arrangement, key)
     }
 
-    fn of_key(stratum: Stratum, shuffle: Shuffle, key: u64) -> Self {
-        let first = Pass::new(stratum.len, shuffle, key, 0);
-        Self { stratum, shuffle, key, first, split: None }
+    fn of_key(stratum: Stratum, arrangement: Arrangement, key: u64) -> Self {
+        let first = Pass::new(stratum.len, arrangement, key, 0);
+        Self { stratum, arrangement, key, first, split: None }
     }
 
     /// Splits the stratum in two parts, the first with `n_residents` samples, at most all of them.
@@ -94,17 +90,13 @@ impl Draws {
         let drawn = twice.checked_div(2 * u128::from(len)).unwrap_or_default() as u64;
         let part = |number, len, count| {
             let key = derive(self.key, Purpose::Resident, [number, 0]);
-            Self::of_key(Stratum { len, count }, self.shuffle, key)
+            Self::of_key(Stratum { len, count }, self.arrangement, key)
         };
         let parts = [
             part(0, n_residents, drawn),
             part(1, len.saturating_sub(n_residents), count.saturating_sub(drawn)),
         ];
         Self { split: Some(Box::new(Split { n_residents, parts })), ..self }
-    }
-
-    pub(crate) fn n_residents(&self) -> Option<u64> {
-        self.split.as_ref().map(|split| split.n_residents)
     }
 
     pub(crate) fn stratum(&self) -> Stratum {
@@ -135,7 +127,7 @@ impl Draws {
         }
         // There is a draw, hence a sample; the division is checked all the same.
         let pass = index.checked_div(len).unwrap_or_default();
-        Pass::new(len, self.shuffle, self.key, pass).at(index - pass * len)
+        Pass::new(len, self.arrangement, self.key, pass).at(index - pass * len)
     }
 }
 
@@ -164,12 +156,12 @@ impl Split {
 
 impl Pass {
     #[inline]
-    fn new(len: u64, shuffle: Shuffle, key: u64, number: u64) -> Self {
+    fn new(len: u64, arrangement: Arrangement, key: u64, number: u64) -> Self {
         let key = derive(key, Purpose::Pass, [number, 0]);
-        match shuffle {
-            Shuffle::None => Self::Straight,
-            Shuffle::Global => Self::Permuted(Permutation::new(len, key)),
-            Shuffle::Windowed { chunk, window } => {
+        match arrangement {
+            Arrangement::Straight => Self::Straight,
+            Arrangement::Shuffled => Self::Permuted(Permutation::new(len, key)),
+            Arrangement::Windowed { chunk, window } => {
                 Self::Windowed(Windowed::new(len, chunk, window, key))
             }
         }
@@ -195,26 +187,29 @@ fn at_even_distance(index: u64, len: u64, count: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draws, Shuffle, Stratum};
+    use super::{Arrangement, Draws, Stratum};
 
-    const SHUFFLES: [Shuffle; 3] =
-        [Shuffle::Global, Shuffle::None, Shuffle::Windowed { chunk: 4, window: 9 }];
+    const ARRANGEMENTS: [Arrangement; 3] = [
+        Arrangement::Shuffled,
+        Arrangement::Straight,
+        Arrangement::Windowed { chunk: 4, window: 9 },
+    ];
 
-    fn ids(stratum: Stratum, shuffle: Shuffle, epoch: u64) -> Vec<u64> {
-        let draws = Draws::new(stratum, shuffle, 7, epoch, 0);
+    fn ids(stratum: Stratum, arrangement: Arrangement, epoch: u64) -> Vec<u64> {
+        let draws = Draws::new(stratum, arrangement, 7, epoch, 0);
         (0..stratum.count).map(|index| draws.id(index)).collect()
     }
 
     #[test]
     fn draws_come_in_whole_passes() {
-        for shuffle in SHUFFLES {
+        for arrangement in ARRANGEMENTS {
             for (len, count) in [(1, 1), (10, 10), (10, 3), (10, 25), (17, 170), (1, 5)] {
-                for pass in ids(Stratum { len, count }, shuffle, 2).chunks(len as usize) {
+                for pass in ids(Stratum { len, count }, arrangement, 2).chunks(len as usize) {
                     let mut pass = pass.to_vec();
                     pass.sort_unstable();
                     pass.dedup();
                     let whole = pass.len() as u64 == len;
-                    assert!(whole || pass.len() as u64 == count % len, "{shuffle:?}");
+                    assert!(whole || pass.len() as u64 == count % len, "{arrangement:?}");
                     assert!(pass.iter().all(|id| *id < len));
                 }
             }
@@ -223,16 +218,16 @@ mod tests {
 
     #[test]
     fn passes_and_epochs_are_in_fresh_orders() {
-        for shuffle in [SHUFFLES[0], SHUFFLES[2]] {
-            let twice = ids(Stratum { len: 100, count: 200 }, shuffle, 0);
+        for arrangement in [ARRANGEMENTS[0], ARRANGEMENTS[2]] {
+            let twice = ids(Stratum { len: 100, count: 200 }, arrangement, 0);
             assert_ne!(twice[..100], twice[100..]);
             let part = Stratum { len: 100, count: 40 };
             let chosen = |epoch| {
-                let mut chosen = ids(part, shuffle, epoch);
+                let mut chosen = ids(part, arrangement, epoch);
                 chosen.sort_unstable();
                 chosen
             };
-            assert_ne!(chosen(0), chosen(1), "{shuffle:?}");
+            assert_ne!(chosen(0), chosen(1), "{arrangement:?}");
         }
     }
 
@@ -241,7 +236,7 @@ mod tests {
         for (len, count) in [(1, 1), (10, 10), (300, 300), (300, 100), (7, 40), (20, 30)] {
             for n_residents in [0, 1, len / 3, len - 1, len] {
                 let stratum = Stratum { len, count };
-                let draws = Draws::new(stratum, Shuffle::Global, 7, 2, 0).split(n_residents);
+                let draws = Draws::new(stratum, Arrangement::Shuffled, 7, 2, 0).split(n_residents);
                 let ids: Vec<u64> = (0..count).map(|index| draws.id(index)).collect();
                 let mut times = vec![0; len as usize];
                 ids.iter().for_each(|id| times[*id as usize] += 1);
@@ -258,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_shuffle_ids_ascend() {
-        assert_eq!(ids(Stratum { len: 10, count: 4 }, Shuffle::None, 5), [0, 2, 5, 7]);
-        assert_eq!(ids(Stratum { len: 3, count: 5 }, Shuffle::None, 5), [0, 1, 2, 0, 1]);
-        assert_eq!(ids(Stratum::whole(3), Shuffle::None, 5), [0, 1, 2]);
+    fn straight_ids_ascend() {
+        assert_eq!(ids(Stratum { len: 10, count: 4 }, Arrangement::Straight, 5), [0, 2, 5, 7]);
+        assert_eq!(ids(Stratum { len: 3, count: 5 }, Arrangement::Straight, 5), [0, 1, 2, 0, 1]);
+        assert_eq!(ids(Stratum::whole(3), Arrangement::Straight, 5), [0, 1, 2]);
     }
 }

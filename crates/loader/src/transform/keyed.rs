@@ -27,8 +27,8 @@ pub struct Key {
     pub epoch: u64,
     /// Number of the sample in the dataset, not its place in the epoch.
     pub sample: u64,
-    /// Number of earlier occurrences of the sample in this epoch: 0 except for datasets with a
-    /// weight that makes their samples repeat.
+    /// A number that differs between the occurrences of the sample in this epoch: 0 unless it may
+    /// repeat, by the weight of its dataset or by the sampling.
     pub occurrence: u64,
 }
 

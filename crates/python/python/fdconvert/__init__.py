@@ -5,8 +5,9 @@
 ``pack_plan`` carries out a plan, as ``pack --plan`` does.
 
 ``Dataset`` opens a packed dataset or a folder of images as a sequence, which can be narrowed to some
-of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training. ``Writer`` packs samples one at a time, and ``pack`` accepts whole sequences of
-samples as well as paths. ``decode`` turns the bytes of image files into arrays.
+of its samples; ``concat`` and ``mix`` join several. ``Loader`` makes batches of it for training;
+``sampling=`` chooses and orders the samples of an epoch. ``Writer`` packs samples one at a time, and
+``pack`` accepts whole sequences of samples as well as paths. ``decode`` turns the bytes of image files into arrays.
 
 A path may also be a store's URL as a string (``s3://``, ``gs://``, ``az://``, ``https://``,
 ``hf://``). ``set_store_options`` sets options of stores that the environment does not.
@@ -48,6 +49,16 @@ from fdconvert._fdconvert import (
     set_store_options,
 )
 from fdconvert._loader import Loader
+from fdconvert._sampling import (
+    Balanced,
+    Order,
+    Repeated,
+    Sampling,
+    Sequential,
+    Shuffle,
+    Weighted,
+    Windowed,
+)
 from fdconvert._writer import Writer
 
 if TYPE_CHECKING:
@@ -55,6 +66,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array",
+    "Balanced",
     "Batch",
     "DataError",
     "Dataset",
@@ -65,7 +77,14 @@ __all__ = [
     "Geometry",
     "Loader",
     "Objects",
+    "Order",
+    "Repeated",
+    "Sampling",
+    "Sequential",
+    "Shuffle",
     "UsageError",
+    "Weighted",
+    "Windowed",
     "Writer",
     "__version__",
     "concat",

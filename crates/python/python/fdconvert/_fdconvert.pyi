@@ -207,16 +207,6 @@ class Dataset:
     @property
     def classes(self) -> list[str] | None: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]: ...
-
-def draw_transforms(
-    transforms: str, size: tuple[int, int], keys: tuple[int, int, int, int]
-) -> str: ...
-def apply_transforms(
-    transforms: str,
-    image: Buffer,
-    size: tuple[int, int],
-    keys: tuple[int, int, int, int],
-) -> Array: ...
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any: ...
 
 def concat(datasets: Iterable[Dataset | str | os.PathLike[str]]) -> Dataset: ...
@@ -230,3 +220,13 @@ def _chosen(
     len: int,
     is_named: bool,
 ) -> Dataset: ...
+
+def draw_transforms(
+    transforms: str, size: tuple[int, int], keys: tuple[int, int, int, int]
+) -> str: ...
+def apply_transforms(
+    transforms: str,
+    image: Buffer,
+    size: tuple[int, int],
+    keys: tuple[int, int, int, int],
+) -> Array: ...

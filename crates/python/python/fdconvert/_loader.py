@@ -27,12 +27,14 @@ from fdconvert._outputs import (
 from fdconvert._parts import Part, Source, Split, parts_of
 from fdconvert._paths import StrPath
 from fdconvert._ranks import check_ranks, rank_of_process
+from fdconvert._sampling import Sampling, Shuffle, engine_of
 
 Pair: TypeAlias = tuple[Any, ...]
 """Images and labels, followed by the dictionary of fields if any were requested. The labels are
 ``None`` with ``label=None``."""
 
 STATE_VERSION = 1
+SHUFFLE = Shuffle()
 
 
 class Loader:
@@ -69,8 +71,9 @@ class Loader:
       ``segmentations=False`` omits polygons and run lengths.
     - ``geometry``: whether batches have the placement of the image in each row.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
-    - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
-      that reads in large pieces: chunks in a random order, shuffled within a window.
+    - ``sampling``: how the samples of an epoch are chosen and ordered: ``Shuffle()``,
+      ``Sequential()`` for the dataset's order, ``Windowed``, ``Balanced``, ``Weighted``, ``Repeated``
+      or ``Order``.
     - ``rank``, ``world_size``: this process and the number of processes; all make the same number of
       steps. By default they come from ``torch.distributed``, torchrun or MPI, with a warning; ``0``
       and ``1`` give all samples.
@@ -171,7 +174,7 @@ class Loader:
         geometry: bool = False,
         dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] | Any = "u8",
         layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
-        shuffle: bool | tuple[int, int] = True,
+        sampling: Sampling = SHUFFLE,
         flip: float | None = None,
         resize: int | None = None,
         scale: tuple[float, float] = (0.08, 1.0),
@@ -242,7 +245,7 @@ class Loader:
             "geometry": geometry,
             "dtype": dtype_name(dtype),
             "layout": layout,
-            "shuffle": shuffle,
+            "sampling": engine_of(sampling),
             "flip": flip,
             "resize": resize,
             "scale": scale,
@@ -289,6 +292,7 @@ class Loader:
             raise UsageError("pin_memory: cannot be combined with `out`; pin your own memory instead")
         self._parts = parts
         self._options = engine | {
+            "sampling": sampling,
             "device": device,
             "output": kind_of_array,
             "pin_memory": pin_memory,

@@ -135,7 +135,7 @@ class DecodedImages(_Packed):
             threads=self._threads,
             size=size,
             label=None,
-            shuffle=self._shuffle,
+            sampling=fdconvert.Shuffle() if self._shuffle else fdconvert.Sequential(),
             last="drop",
             rank=self._rank,
             world_size=self._world_size,

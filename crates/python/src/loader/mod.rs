@@ -5,6 +5,7 @@
 mod columns;
 mod exchange;
 mod options;
+mod sampling;
 mod unused;
 
 use crate::{

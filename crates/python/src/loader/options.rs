@@ -1,16 +1,16 @@
 //! The options of `fdconvert.Loader`, as given by its caller.
-use super::{exchange::PyExchange, unused};
+use super::{exchange::PyExchange, sampling, unused};
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
-    Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output,
-    Shuffle, World, research::LIQUID,
+    Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output, World,
+    research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
     exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
-    types::{PyBool, PyDict, PyString},
+    types::{PyDict, PyString},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -58,7 +58,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
     Ok(Options::default()
         .batch_size(get(options, "batch_size")?)
         .seed(get(options, "seed")?)
-        .shuffle(shuffle(options)?)
+        .sampling(sampling::read(options)?)
         .world(World { rank: get(options, "rank")?, size: get(options, "world_size")? })
         .last(match get::<String>(options, "last")?.as_str() {
             "short" => Last::Short,
@@ -246,21 +246,6 @@ fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
         nvjpeg: get(options, "nvjpeg")?,
         ..DeviceOptions::default()
     }))
-}
-
-fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
-    let value = value(options, "shuffle")?;
-    if value.is_instance_of::<PyBool>() {
-        return Ok(if value.is_truthy()? { Shuffle::Global } else { Shuffle::None });
-    }
-    match value.extract::<[u64; 2]>() {
-        Ok([chunk, window]) => Ok(Shuffle::Windowed { chunk, window }),
-        Err(_) => {
-            let what =
-                format!("shuffle: {} is not one of True, False, (chunk, window)", value.repr()?);
-            Err(PyTypeError::new_err(what))
-        }
-    }
 }
 
 fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {

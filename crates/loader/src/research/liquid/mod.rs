@@ -163,11 +163,11 @@ impl Samples for Epoch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::Shuffle;
+    use crate::order::Sampling;
 
     #[test]
     fn positions_are_the_draws_of_the_replay() {
-        let order = Order::new(vec![Stratum::whole(9)], Shuffle::Global, 7, 1).unwrap();
+        let order = Order::new(vec![Stratum::whole(9)], &Sampling::Shuffle, 7, 1).unwrap();
         let slots = [(9, 3)];
         let slotted = Slotted {
             slots: &slots,
