@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Memory, random_crop};
+use cpu_time::ThreadTime;
 use fdconvert_core::{Error, Reader, Value};
 use fdconvert_loader::{
     Datasets, Last, Loader, Options, SampleList, Sampling, State, Weights, World,
@@ -16,7 +17,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
-    time::Instant,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -418,7 +418,7 @@ fn resident() -> u64 {
     kib.unwrap_or_default() << 10
 }
 
-/// Prints the memory of a hundred million samples, and the cost of a position. Run with
+/// Prints the memory of a hundred million samples, and the processor time of a position. Run with
 /// `cargo test --release --test sampling -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures, checks nothing"]
@@ -427,27 +427,23 @@ fn what_a_hundred_million_samples_cost() {
     let strata = || vec![Stratum::whole(n)];
     let measure = |name: &str, before: u64, order: &Order| {
         let held = resident().saturating_sub(before);
-        let mut took = [0.0; 2];
+        let n_calls = 2_000_000;
         let mut sum = 0;
-        for (took, scattered) in took.iter_mut().zip([false, true]) {
-            let n_calls = 2_000_000;
-            let start = Instant::now();
-            for call in 0..n_calls {
-                let position = if scattered { call * 0x9e37_79b9 } else { call };
-                sum ^= order.at(position % order.len()).unwrap().id;
-            }
-            *took = start.elapsed().as_nanos() as f64 / n_calls as f64;
-        }
+        let start = ThreadTime::now();
+        (0..n_calls).for_each(|position| sum ^= order.at(position).unwrap().id);
+        let alone = start.elapsed().as_nanos() as f64 / n_calls as f64;
+        let start = ThreadTime::now();
+        order.iter_from(0).take(n_calls as usize).for_each(|place| sum ^= place.id);
+        let iterated = start.elapsed().as_nanos() as f64 / n_calls as f64;
         let bytes = held as f64 / n as f64;
         println!(
-            "{name}: {bytes:.2} bytes a sample, {:.0} ns a position, {:.0} ns anywhere ({sum})",
-            took[0], took[1]
+            "{name}: {bytes:.2} bytes a sample, {alone:.0} ns at, {iterated:.0} ns next ({sum})"
         );
     };
     measure("shuffle", resident(), &Order::new(strata(), &Sampling::Shuffle, 1, 2).unwrap());
     for n_classes in [2, 10, 1000, 20_000, 1_000_000] {
         let before = resident();
-        let start = Instant::now();
+        let start = ThreadTime::now();
         let labels = (0..n).map(|at| Ok((at.wrapping_mul(0x9e37_79b9) >> 7) as i64 % n_classes));
         let classes = Classes::new(labels).unwrap();
         let order = Order::balanced(strata(), classes, None, 1, 2).unwrap();
@@ -456,14 +452,14 @@ fn what_a_hundred_million_samples_cost() {
     }
     for skew in [0, 3, 30] {
         let before = resident();
-        let start = Instant::now();
+        let start = ThreadTime::now();
         let weight = |at: u64| f64::from(at.wrapping_mul(0x9e37_79b9) as u32).powi(skew);
         let weights = Weights::new((0..n).map(weight)).unwrap();
         println!("{:.1} s to sum weights", start.elapsed().as_secs_f64());
         let with = Sampling::Weighted { weights: weights.clone(), n: None, replacement: true };
         let order = Order::new(strata(), &with, 1, 2).unwrap();
         measure(&format!("with replacement, weights to the power {skew}"), before, &order);
-        let start = Instant::now();
+        let start = ThreadTime::now();
         let without = Sampling::Weighted { weights, n: None, replacement: false };
         let order = Order::new(strata(), &without, 1, 2).unwrap();
         println!("{:.1} s for the list without replacement", start.elapsed().as_secs_f64());

@@ -120,11 +120,18 @@ impl Classes {
         (self.samples.len() as u64).div_ceil(self.len().max(1))
     }
 
-    /// Returns the samples of a class, ascending.
+    /// Returns the first of the sorted samples that is of a class, and their number.
     #[inline]
-    fn of(&self, class: u64) -> &[u32] {
-        let bound = |at: u64| self.starts.get(at as usize).map_or(0, |start| *start as usize);
-        self.samples.get(bound(class)..bound(class + 1)).unwrap_or_default()
+    fn range(&self, class: u64) -> (u64, u64) {
+        let bound = |at: u64| self.starts.get(at as usize).copied().unwrap_or_default();
+        let start = bound(class);
+        (start.into(), bound(class + 1).saturating_sub(start).into())
+    }
+
+    /// Returns one of the sorted samples.
+    #[inline]
+    fn at(&self, index: u64) -> u64 {
+        self.samples.get(index as usize).copied().unwrap_or_default().into()
     }
 }
 
@@ -138,9 +145,10 @@ pub(crate) struct Balanced {
 }
 
 /// Draw of a class.
-struct Draw<'a> {
+struct Draw {
     class: u64,
-    samples: &'a [u32],
+    /// The first of its samples, and their number.
+    range: (u64, u64),
     /// Number of the pass over its samples, from the first epoch on.
     pass: u64,
     /// Number of the draw in the pass.
@@ -151,31 +159,43 @@ impl Balanced {
     /// Returns the sample at a position.
     #[inline]
     pub(crate) fn at(&self, position: u64) -> u64 {
-        let Draw { class, samples, pass, index } = self.draw(position);
+        self.classes.at(self.index(position))
+    }
+
+    /// Replaces positions by their samples. Memory is asked for all of them before the first one is
+    /// used: among many samples that takes a fraction of the time of waiting for each.
+    pub(crate) fn at_all(&self, numbers: &mut [u64]) {
+        numbers.iter_mut().for_each(|number| *number = self.index(*number));
+        numbers.iter_mut().for_each(|number| *number = self.classes.at(*number));
+    }
+
+    /// Returns the place of the sample at a position among the sorted ones.
+    #[inline]
+    fn index(&self, position: u64) -> u64 {
+        let Draw { class, range: (start, len), pass, index } = self.draw(position);
         let key = derive(self.seed, Purpose::Class, [class, pass]);
-        let at = shuffled(samples.len() as u64, key, index);
-        samples.get(at as usize).copied().unwrap_or_default().into()
+        start + shuffled(len, key, index)
     }
 
     /// Returns a number that differs between the occurrences of a sample in the epoch: that of the
     /// pass, counted from the epoch's first one.
     pub(crate) fn occurrence(&self, position: u64) -> u64 {
-        let Draw { samples, pass, .. } = self.draw(position);
-        let first = self.epoch.wrapping_mul(self.per_class) / (samples.len() as u64).max(1);
+        let Draw { range: (_, len), pass, .. } = self.draw(position);
+        let first = self.epoch.wrapping_mul(self.per_class) / len.max(1);
         pass.wrapping_sub(first)
     }
 
     #[inline]
-    fn draw(&self, position: u64) -> Draw<'_> {
+    fn draw(&self, position: u64) -> Draw {
         let n_classes = self.classes.len().max(1);
         let (turn, at) = (position / n_classes, position % n_classes);
         let key = derive(self.seed, Purpose::Turn, [self.epoch, turn]);
         let class = shuffled(n_classes, key, at);
-        let samples = self.classes.of(class);
+        let range = self.classes.range(class);
         let n_before = self.epoch.wrapping_mul(self.per_class).wrapping_add(turn);
         // Every class has samples.
-        let len = (samples.len() as u64).max(1);
-        Draw { class, samples, pass: n_before / len, index: n_before % len }
+        let len = range.1.max(1);
+        Draw { class, range, pass: n_before / len, index: n_before % len }
     }
 }
 
@@ -204,10 +224,10 @@ mod tests {
     #[test]
     fn samples_are_sorted_by_class() {
         let classes = classes(&[7, -5, 7, -1, 0, -5, 7]);
-        let all: Vec<&[u32]> = (0..classes.len()).map(|class| classes.of(class)).collect();
-        assert_eq!(all, [&[1, 5][..], &[4], &[0, 2, 6]]);
+        let ranges: Vec<_> = (0..classes.len()).map(|class| classes.range(class)).collect();
+        assert_eq!(ranges, [(0, 2), (2, 1), (3, 3)]);
+        assert_eq!(classes.samples, [1, 5, 4, 0, 2, 6]);
         assert_eq!((classes.n_all(), classes.mean()), (7, 2));
-        assert!(classes.of(3).is_empty());
         for nothing in [&[][..], &[-1, -1]] {
             let refused = Classes::new(nothing.iter().map(|label| Ok(*label))).unwrap_err();
             assert!(refused.to_string().contains("no sample has a class"), "{refused}");

@@ -13,6 +13,9 @@ use super::{
 use fdconvert_core::{Error, Result};
 use std::sync::Arc;
 
+/// Positions that are looked up together.
+const AHEAD: u64 = 32;
+
 /// The sample at each position of an epoch.
 ///
 /// It finds any position without those before it, and takes memory only for the strata, and for what
@@ -166,6 +169,32 @@ impl Order {
             Drawn::Weighted(weighted) => weighted.at(position),
             Drawn::Listed(listed) => listed.at(position),
         };
+        self.placed(number)
+    }
+
+    /// Puts the samples at the next few positions into a list, the last one first, if they are found
+    /// together in less time.
+    fn look_ahead(&self, position: u64, numbers: &mut Vec<u64>) {
+        if !numbers.is_empty() || position >= self.n_samples {
+            return;
+        }
+        let positions = position..position.saturating_add(AHEAD).min(self.n_samples);
+        match &self.drawn {
+            Drawn::Balanced(balanced) => {
+                numbers.extend(positions.rev());
+                balanced.at_all(numbers);
+            }
+            Drawn::Weighted(weighted) => {
+                numbers.extend(positions.rev());
+                weighted.at_all(numbers);
+            }
+            Drawn::Line { .. } | Drawn::Listed(_) => {}
+        }
+    }
+
+    /// Returns the place of a sample by its number among all samples.
+    #[inline]
+    fn placed(&self, number: u64) -> Option<Place> {
         let (stratum, id) = self.sampler.placed(number)?;
         Some(Place { stratum, id })
     }
@@ -206,13 +235,14 @@ impl Order {
         }
     }
 
-    /// Yields the samples from a position on, for many strata faster than a lookup of each.
+    /// Yields the samples from a position on, faster than a lookup of each.
     pub fn iter_from(&self, position: u64) -> Places<'_> {
         let merge = match &self.drawn {
             Drawn::Line { line, each: 1 } => line.merge_from(position).map(|merge| (line, merge)),
             _ => None,
         };
-        Places { order: self, position: position.min(self.n_samples), merge }
+        let position = position.min(self.n_samples);
+        Places { order: self, position, merge, ahead: Vec::new() }
     }
 
     /// Returns a hash of everything that decides the samples at the positions of any epoch, for a
@@ -243,6 +273,8 @@ pub struct Places<'a> {
     order: &'a Order,
     position: u64,
     merge: Option<(&'a Line, Merge)>,
+    /// Numbers of the next samples, the last one first, if they are found together.
+    ahead: Vec<u64>,
 }
 
 impl Iterator for Places<'_> {
@@ -252,7 +284,13 @@ impl Iterator for Places<'_> {
     fn next(&mut self) -> Option<Place> {
         let place = match &mut self.merge {
             Some((line, merge)) => merge.next().and_then(|(stratum, at)| line.place(stratum, at)),
-            None => self.order.at(self.position),
+            None => {
+                self.order.look_ahead(self.position, &mut self.ahead);
+                match self.ahead.pop() {
+                    Some(number) => self.order.placed(number),
+                    None => self.order.at(self.position),
+                }
+            }
         }?;
         self.position += 1;
         Some(place)

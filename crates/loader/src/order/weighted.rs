@@ -28,6 +28,18 @@ impl Weighted {
         }
     }
 
+    /// As [`at`](Self::at), for several positions together.
+    pub(crate) fn at_all(&self, numbers: &mut [u64]) {
+        match self {
+            Self::With { weights, seed, epoch } => {
+                let random = |position| derive(*seed, Purpose::Draw, [*epoch, position]);
+                numbers.iter_mut().for_each(|number| *number = random(*number));
+                weights.draw_all(numbers);
+            }
+            Self::Without(_) => numbers.iter_mut().for_each(|number| *number = self.at(*number)),
+        }
+    }
+
     /// Returns a number that differs between the occurrences of a sample.
     pub(crate) fn occurrence(&self, position: u64) -> u64 {
         match self {
