@@ -303,10 +303,10 @@ fn what_cannot_be_sampled_is_refused_with_the_cure() {
     for (sampling, words) in [
         (by("colour"), "memory has no field `colour` of integers: balance it by `label`"),
         (by("image"), "memory has no field `image` of integers"),
-        (balanced(Some(0)), "0 samples of a class"),
+        (balanced(Some(0)), "0 samples of each class"),
         (weighted(&[1.0; 19], None, true), "19 weights for 20 samples"),
         (weighted(&[1.0; 20], Some(0), true), "0 draws"),
-        (weighted(&[1.0; 20], Some(21), false), "21 draws are not from 1 to 20"),
+        (weighted(&[1.0; 20], Some(21), false), "21 draws are more than the 20 samples"),
         (Sampling::Repeated(0), "0 times"),
         (Sampling::Repeated(3), "multiple of 3: take another `batch_size`"),
         (Sampling::Windowed { chunk: 0, window: 1 }, "chunk must hold"),

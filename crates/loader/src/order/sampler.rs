@@ -94,7 +94,7 @@ impl Sampler {
             Sampling::Repeated(each) => {
                 if *each == 0 || n_drawn.checked_mul(*each).is_none_or(|n| n > MAX_SAMPLES) {
                     let what =
-                        format!("{n_drawn} samples cannot come {each} times each: take 1 up");
+                        format!("{n_drawn} samples cannot come {each} times: take 2 or more");
                     return refuse(what);
                 }
                 Method::Line { arrangement: Arrangement::Shuffled, each: *each }
@@ -107,8 +107,7 @@ impl Sampler {
                 let per_class = per_class.unwrap_or_else(|| classes.mean());
                 let n = per_class.checked_mul(classes.len());
                 if per_class == 0 || n.is_none_or(|n| n > MAX_SAMPLES) {
-                    let what =
-                        format!("{per_class} samples of a class are not from 1 on, or too many");
+                    let what = format!("an epoch cannot have {per_class} samples of each class");
                     return refuse(what);
                 }
                 Method::Balanced { classes, per_class }
@@ -121,10 +120,13 @@ impl Sampler {
                 let most = if *replacement { MAX_SAMPLES } else { weights.n_positive() };
                 let usual = if *replacement { n_all } else { most };
                 let n = n.unwrap_or(usual);
-                if n == 0 || n > most {
-                    let cure = if *replacement { "" } else { ", or draw with replacement" };
+                if n == 0 || n > MAX_SAMPLES {
+                    return refuse(format!("an epoch cannot have {n} draws"));
+                }
+                if n > most {
                     return refuse(format!(
-                        "{n} draws are not from 1 to {most}, the samples that can be drawn{cure}"
+                        "{n} draws are more than the {most} samples with a positive weight: take \
+                         fewer, or draw with replacement"
                     ));
                 }
                 let weights = weights.clone();
