@@ -243,7 +243,8 @@ mod tests {
     #[test]
     fn draws_are_those_of_the_whole_sum() {
         let mut random = KeyedRandom::new(&[1]);
-        let skewed = |at: u32| if at % 7 == 0 { 0.0 } else { 1.1_f64.powi(at.cast_signed() % 300) };
+        let skewed =
+            |at: u32| if at.is_multiple_of(7) { 0.0 } else { 1.1_f64.powi(at.cast_signed() % 300) };
         for n in [1, 2, 15, 16, 17, 33, 128, 129, 1000, 5000] {
             for of in [
                 (0..n).map(|at| f64::from(at + 1)).collect(),
