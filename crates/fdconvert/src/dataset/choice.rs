@@ -147,7 +147,7 @@ pub fn concat(datasets: impl IntoIterator<Item = Dataset>) -> Result<Dataset> {
 
 /// Mixes datasets: a [`Loader`](crate::Loader) takes a share of every epoch from each.
 ///
-/// The samples, and their positions, are those of [`concat`]. An epoch has as many rows as there
+/// The samples, and their positions, are those of [`concat()`]. An epoch has as many rows as there
 /// are samples; a dataset's share of them is rounded to whole rows, and drawn without replacement
 /// until all of its samples were there, then again from all: within an epoch each of them comes
 /// equally often, or once more than others. The rows of all datasets are spread evenly over the
@@ -162,7 +162,7 @@ pub fn concat(datasets: impl IntoIterator<Item = Dataset>) -> Result<Dataset> {
 /// ```
 ///
 /// # Errors
-/// As for [`concat`]; `Usage` for a share that is not above 0.
+/// As for [`concat()`]; `Usage` for a share that is not above 0.
 pub fn mix(shares: impl IntoIterator<Item = (Dataset, f64)>) -> Result<Dataset> {
     let (datasets, shares): (Vec<Dataset>, Vec<f64>) = shares.into_iter().unzip();
     let of = |(dataset, share): (&Dataset, &f64)| (Arc::clone(&dataset.reader), *share);
