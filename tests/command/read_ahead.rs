@@ -401,8 +401,13 @@ fn samples_are_chosen_with_many_requests_in_flight() {
     let served = server("many", &some);
     let photos = served.by_path().into_iter().filter(|(path, _)| path.ends_with(".jpg"));
     assert_eq!(photos.count(), 12);
+    let distinct = ["--dedup", "exact"];
+    let some = ["--where", "label == \"class-03\"", "--dedup", "exact"];
     for name in ["wds", "p.parquet"] {
-        let (whole, part) = (server(name, &all).served(), server(name, &some).served());
+        let (whole, part) = (server(name, &distinct).served(), server(name, &some).served());
         assert!(part.bytes < whole.bytes / 2, "{name}: {part:?} of {whole:?}");
+        // Sizes are in the index, so that no image is read for them.
+        let sizes = server(name, &all).served();
+        assert!(sizes.bytes < whole.bytes / 2, "{name}: {sizes:?} of {whole:?}");
     }
 }
