@@ -198,12 +198,12 @@ def test_choices_follow_each_other(whole: fdconvert.Dataset) -> None:
 def test_a_loader_takes_chosen_samples(whole: fdconvert.Dataset) -> None:
     for positions in [range(2, 9), [3, 1, 1, 8], [10, 9]]:
         chosen = whole.select(positions)
-        assert loaded(chosen, shuffle=False) == list(range(len(chosen)))
+        assert loaded(chosen, sampling=fdconvert.Sequential()) == list(range(len(chosen)))
         assert sorted(loaded(chosen)) == list(range(len(chosen)))
-        with fdconvert.Loader(chosen, 4, size=16, crop=None, shuffle=False) as loader:
+        with fdconvert.Loader(chosen, 4, size=16, crop=None, sampling=fdconvert.Sequential()) as loader:
             assert loader.classes == whole.classes
             rows = [row for images, _ in loader for row in np.array(images)]
-        with fdconvert.Loader(whole, 12, size=16, crop=None, shuffle=False) as loader:
+        with fdconvert.Loader(whole, 12, size=16, crop=None, sampling=fdconvert.Sequential()) as loader:
             every = np.array(next(iter(loader))[0])
         assert all(np.array_equal(row, every[at]) for row, at in zip(rows, positions, strict=True))
     path = str(whole.path)
@@ -246,7 +246,7 @@ def test_concat_is_one_dataset_after_the_other(
     assert (both.classes, both.schema, both.path) == (whole.classes, whole.schema, None)
     assert np.array_equal(both[12]["image"], whole[5]["image"])
     assert keys(both.select([13, 1])) == [whole.key(5), whole.key(1)]
-    assert loaded(both, shuffle=False) == list(range(15))
+    assert loaded(both, sampling=fdconvert.Sequential()) == list(range(15))
     path = str(whole.path)
     assert loaded(fdconvert.concat([path, path]), seed=5) == loaded([path, path], seed=5)
     assert repr(both).startswith("<fdconvert.concat([") and "15 samples" in repr(both)

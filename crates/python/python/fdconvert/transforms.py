@@ -72,7 +72,6 @@ __all__ = [
 Size = int | Sequence[int]
 Range = Sequence[float]
 Fill = int | Sequence[int]
-Interpolation = Literal["nearest", "bilinear"]
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -165,7 +164,7 @@ class Resize(Transform):
     def __init__(
         self,
         size: Size,
-        interpolation: Interpolation = "bilinear",
+        interpolation: Literal["nearest", "bilinear"] = "bilinear",
         max_size: int | None = None,
     ) -> None:
         sides = [size] if isinstance(size, int) else list(size)
@@ -259,7 +258,7 @@ class RandomRotation(Transform):
     def __init__(
         self,
         degrees: float | Range,
-        interpolation: Interpolation = "nearest",
+        interpolation: Literal["nearest", "bilinear"] = "nearest",
         expand: bool = False,
         center: Range | None = None,
         fill: Fill = 0,
@@ -282,7 +281,7 @@ class RandomAffine(Transform):
         translate: Range | None = None,
         scale: Range | None = None,
         shear: float | Range | None = None,
-        interpolation: Interpolation = "nearest",
+        interpolation: Literal["nearest", "bilinear"] = "nearest",
         fill: Fill = 0,
         center: Range | None = None,
     ) -> None:
@@ -307,7 +306,7 @@ class RandomPerspective(Transform):
         self,
         distortion_scale: float = 0.5,
         p: float = 0.5,
-        interpolation: Interpolation = "bilinear",
+        interpolation: Literal["nearest", "bilinear"] = "bilinear",
         fill: Fill = 0,
     ) -> None:
         super().__init__(
@@ -439,7 +438,7 @@ class AutoAugment(Transform):
     def __init__(
         self,
         policy: Literal["imagenet", "cifar10", "svhn"] = "imagenet",
-        interpolation: Interpolation = "nearest",
+        interpolation: Literal["nearest", "bilinear"] = "nearest",
         fill: Fill | None = None,
     ) -> None:
         super().__init__(policy=policy, interpolation=interpolation, fill=_fill(fill))
@@ -453,7 +452,7 @@ class RandAugment(Transform):
         num_ops: int = 2,
         magnitude: int = 9,
         num_magnitude_bins: int = 31,
-        interpolation: Interpolation = "nearest",
+        interpolation: Literal["nearest", "bilinear"] = "nearest",
         fill: Fill | None = None,
     ) -> None:
         super().__init__(
@@ -471,7 +470,7 @@ class TrivialAugmentWide(Transform):
     def __init__(
         self,
         num_magnitude_bins: int = 31,
-        interpolation: Interpolation = "nearest",
+        interpolation: Literal["nearest", "bilinear"] = "nearest",
         fill: Fill | None = None,
     ) -> None:
         super().__init__(
@@ -489,7 +488,7 @@ class AugMix(Transform):
         chain_depth: int = -1,
         alpha: float = 1.0,
         all_ops: bool = True,
-        interpolation: Interpolation = "bilinear",
+        interpolation: Literal["nearest", "bilinear"] = "bilinear",
         fill: Fill | None = None,
     ) -> None:
         super().__init__(
@@ -523,7 +522,10 @@ def draw(
     """
     height, width = size
     keys = (seed, epoch, sample, view)
-    return json.loads(_fdconvert.draw_transforms(_json(transforms), (width, height), keys))
+    changes: list[Any] = json.loads(
+        _fdconvert.draw_transforms(_json(transforms), (width, height), keys)
+    )
+    return changes
 
 
 def apply(
@@ -540,13 +542,13 @@ def apply(
     ``image`` has height, width and three channels of 8 bits, as from ``decode`` or ``Dataset``: for
     looking at a list, and for tests.
     """
-    view_of = memoryview(image)
-    if view_of.ndim != 3 or view_of.shape[2] != 3 or view_of.format != "B":
-        what = f"shape {view_of.shape}, type {view_of.format!r}; expected height, width, 3 of uint8"
+    pixels = memoryview(image)
+    shape = pixels.shape or ()
+    if len(shape) != 3 or shape[2] != 3 or pixels.format != "B":
+        what = f"shape {shape}, type {pixels.format!r}; expected height, width, 3 of uint8"
         raise UsageError(f"image: {what}")
-    height, width, _ = view_of.shape
     keys = (seed, epoch, sample, view)
-    return _fdconvert.apply_transforms(_json(transforms), view_of, (width, height), keys)
+    return _fdconvert.apply_transforms(_json(transforms), pixels, (shape[1], shape[0]), keys)
 
 
 def _specs(transforms: Iterable[Transform]) -> list[dict[str, Any]]:
