@@ -277,8 +277,8 @@ impl Summary<'_> {
     }
 }
 
-/// Formats `161 with entry points in 75.3 KiB (0.61 %); without: 2 progressive`, the latter if all
-/// is told.
+/// Formats `161 with entry points in 75.3 KiB (0.61 %); without: 2 progressive`; the reasons only
+/// with `tells_all`.
 fn entry_points_text(
     entry_points: &EntryPointCounts,
     bytes_stored: u64,

@@ -22,7 +22,8 @@ use std::ops::Range;
 /// Approximate number of blocks of a window: their coefficients and samples fit the second-level
 /// cache.
 const WINDOW_BLOCKS: usize = 1200;
-/// The same for lanes, whose blocks take half the room. More keep more of the lanes in use.
+/// Approximate number of blocks of a window for lanes, whose blocks take half the memory: larger
+/// windows keep more lanes in use.
 #[cfg(target_arch = "x86_64")]
 const LANES_WINDOW_BLOCKS: usize = 4800;
 

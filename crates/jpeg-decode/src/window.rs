@@ -1,7 +1,7 @@
 use crate::Block;
 
-/// Room for two blocks, or for one and its spill, in 256 bytes: then one bit of a position in a row
-/// of cells says whether a DC code comes next or an AC code (see [`crate::interleaved`]).
+/// Room for two blocks, or for one and its spill, in 256 bytes: then one bit of a value's position
+/// tells whether a DC or an AC code follows (see [`crate::interleaved`]).
 #[derive(Debug, Clone)]
 #[repr(C, align(256))]
 struct Cell([Block; 2]);

@@ -26,7 +26,7 @@ pub struct Subset {
     inner: Arc<dyn Reader>,
     indices: Arc<Indices>,
     facts: SourceFacts,
-    /// That of the dataset, and of this choice from it.
+    /// Fingerprint of the whole dataset, and of this subset.
     fingerprint: OnceLock<([u8; 16], [u8; 16])>,
     /// True if the dataset has more than one stratum.
     has_strata: bool,

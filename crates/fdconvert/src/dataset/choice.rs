@@ -1,4 +1,4 @@
-//! Datasets from chosen samples of others.
+//! Datasets made of selected samples of other datasets.
 use super::{Dataset, Share};
 use crate::keys;
 use fdconvert_core::{Error, Indices, Reader, Result, SplitChoice, Subset, indices_of_splits};

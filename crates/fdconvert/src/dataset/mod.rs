@@ -52,7 +52,7 @@ pub struct Dataset {
     whole: Arc<dyn Reader>,
     /// `None` for all samples.
     indices: Option<Arc<Indices>>,
-    /// True if several splits were named, or none are told apart.
+    /// True if samples of several splits were chosen on purpose: then reading them together is no error.
     mixes_splits: bool,
     /// The datasets of a mix with their shares.
     shares: Option<Arc<[Share]>>,

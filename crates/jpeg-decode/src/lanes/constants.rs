@@ -22,7 +22,7 @@ pub(super) struct Constants<'a> {
     pub(super) dc: __m512i,
     pub(super) ac: __m512i,
     pub(super) next: __m512i,
-    /// By number of bits: so many ones, and the highest one of them.
+    /// Masks indexed by a number of bits: that many low bits set, and only the highest of them.
     pub(super) ones: __m512i,
     pub(super) highest: __m512i,
     pub(super) nowhere: __m512i,

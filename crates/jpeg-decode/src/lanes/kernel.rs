@@ -39,7 +39,7 @@ pub(super) const N_LANES: usize = 16;
 /// Steps from one load of bits to the next.
 pub(super) const N_STEPS: usize = 3;
 
-/// Decodes all runs of a queue; returns whether all codes were valid.
+/// Decodes all runs of a queue; returns false if any code was invalid.
 ///
 /// # Panics
 /// When a run has no room in the window. That would be a bug of this crate; it is checked because
@@ -107,7 +107,7 @@ unsafe fn write(values: *mut i16, round: &Round) {
 
 macro_rules! lanes {
     ($name:ident: $($group:ident)+) => {
-        /// Decodes all runs; returns whether all codes were valid.
+        /// Decodes all runs; returns false if any code was invalid.
         ///
         /// # Safety
         /// The runs are among the values.

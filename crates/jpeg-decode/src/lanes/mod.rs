@@ -21,7 +21,7 @@ use tables::Tables;
 
 /// Number of runs below which streams are faster: most lanes would be idle.
 pub(crate) const LEAST_RUNS: usize = 20;
-/// The same for runs between restart markers, which take very different times.
+/// The same threshold for runs between restart markers, whose decoding times vary widely.
 pub(crate) const LEAST_RESTARTS: usize = 64;
 
 /// The half cell in which idle lanes write zeros.

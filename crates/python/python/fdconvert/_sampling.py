@@ -1,5 +1,6 @@
 """How a loader chooses and orders the samples of an epoch."""
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -9,15 +10,16 @@ Engine: TypeAlias = tuple[Any, ...]
 """A sampling for the engine: its name, and its values."""
 
 
-class Sampling:
+class Sampling(ABC):
     """Base of the samplings of ``Loader(sampling=...)``, such as ``Shuffle()``.
 
     Each gives the same global order for any number of ranks and threads, and resumes at any step with
     another number of ranks or another batch size.
     """
 
+    @abstractmethod
     def _engine(self) -> Engine:
-        raise NotImplementedError
+        """Describe the sampling to the engine."""
 
     def __repr__(self) -> str:
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]

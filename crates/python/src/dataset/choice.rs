@@ -1,4 +1,4 @@
-//! Datasets from chosen samples of others.
+//! Datasets made of selected samples of other datasets.
 use super::{Dataset, Origin, positions::positions};
 use crate::error::{UsageError, raise};
 use fdconvert_core::{Error, Indices};

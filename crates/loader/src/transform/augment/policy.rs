@@ -1,6 +1,7 @@
 //! The choice of changes to an image, and of their strengths.
 
 use super::super::keyed::{Key, Purpose};
+use super::super::list::policy::level;
 use super::op::{Op, Step};
 use super::policies::{CIFAR10, Choice, IMAGENET, SVHN};
 use fdconvert_core::{Error, Result};
@@ -229,20 +230,5 @@ impl Range {
             }
             Op::Solarize => f64::from(level(255.0, 0.0, bin, n_bins)),
         }
-    }
-}
-
-/// Returns number `bin` of `n_bins` evenly spaced ones from `first` to `last`: computed from the
-/// nearer end, with one rounding, like torch.
-fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
-    let n_steps = n_bins.saturating_sub(1);
-    if n_steps == 0 {
-        return first;
-    }
-    let step = (last - first) / n_steps as f32;
-    if bin < n_bins / 2 {
-        step.mul_add(bin as f32, first)
-    } else {
-        (-step).mul_add(n_steps.saturating_sub(bin) as f32, last)
     }
 }

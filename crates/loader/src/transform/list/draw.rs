@@ -233,7 +233,7 @@ impl Drawing {
             } => {
                 let look = Look { interpolation: *interpolation, fill: *fill };
                 let depth = u32::try_from(*chain_depth).ok().filter(|depth| *depth > 0);
-                let ops: &[_] = if *all_ops { &policy::MIXED_ALL } else { &policy::MIXED };
+                let ops: &[_] = if *all_ops { policy::MIXED_ALL } else { &policy::MIXED };
                 let image = gamma(*alpha, stream);
                 let weight = image / (image + gamma(*alpha, stream));
                 let shares: Vec<f64> = (0..*mixture_width).map(|_| gamma(*alpha, stream)).collect();

@@ -13,7 +13,7 @@ mod change;
 mod check;
 mod draw;
 mod fuse;
-mod policy;
+pub(in crate::transform) mod policy;
 
 pub use apply::Transformer;
 pub use change::{Chain, Change, Erased, Warp};

@@ -56,7 +56,7 @@ pub(super) const PARTIAL: Space = Space {
     posterize: (4.0, 4.0),
 };
 
-/// The changes that RandAugment and TrivialAugment choose from.
+/// The changes that RandAugment and TrivialAugment choose from; the first leaves the image as it is.
 pub(super) const ALL: [Op; 14] = [
     Op::Identity,
     Op::ShearX,
@@ -85,21 +85,7 @@ pub(super) const MIXED: [Op; 9] = [
     Op::AutoContrast,
     Op::Equalize,
 ];
-pub(super) const MIXED_ALL: [Op; 13] = [
-    Op::ShearX,
-    Op::ShearY,
-    Op::TranslateX,
-    Op::TranslateY,
-    Op::Rotate,
-    Op::Brightness,
-    Op::Color,
-    Op::Contrast,
-    Op::Sharpness,
-    Op::Posterize,
-    Op::Solarize,
-    Op::AutoContrast,
-    Op::Equalize,
-];
+pub(super) const MIXED_ALL: &[Op] = ALL.split_at(1).1;
 
 /// Draws the changes of AutoAugment.
 pub(super) fn auto_augment(
@@ -192,7 +178,7 @@ impl Space {
 
 /// Returns number `bin` of `n_bins` evenly spaced ones from `first` to `last`: computed from the
 /// nearer end, with one rounding, like torch.
-fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
+pub(in crate::transform) fn level(first: f32, last: f32, bin: u32, n_bins: u32) -> f32 {
     let n_steps = n_bins.saturating_sub(1);
     if n_steps == 0 {
         return first;
