@@ -6,9 +6,7 @@ mod sample;
 use crate::{
     classes::{self, Renumbered},
     column::Columns,
-    draw::DrawSize,
     fields::{Asked, FieldValue, Fields, MaybeStored, RowValues, take_value},
-    transform::{Crop, Output},
 };
 use fdconvert_core::{
     Amount, Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Look, Reader, Result,
@@ -216,29 +214,27 @@ impl Datasets {
         &self.fields
     }
 
-    /// Sets the size of drawn images to the one that rows of that crop and output need.
+    /// Sets the side of drawn images without an explicit size, if rows need one of their own.
     ///
     /// # Errors
     /// `Usage` if they cannot be drawn at that size.
-    pub(crate) fn drawn_for(
-        mut self,
-        draw_size: DrawSize,
-        crop: Crop,
-        output: Output,
-    ) -> Result<Self> {
+    pub(crate) fn drawn_for(mut self, side: Option<u32>) -> Result<Self> {
+        let Some(side) = side else { return Ok(self) };
         for part in &mut self.parts {
             let Some(generated) = part.reader.as_generated() else { continue };
             let drawn = generated.drawn();
-            let Some(side) = draw_size.side(crop, output.size, drawn) else { continue };
+            if !drawn.is_free || drawn.side == side {
+                continue;
+            }
             let reader = generated.drawn_at(side).map_err(|cause| {
                 let what = cause.remark().reworded(|cause| {
                     let name = part.reader.name();
                     format!(
-                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; \
-                         take images of their own size (`own`), or another size of the output"
+                        "{name} cannot be drawn at the {side} pixels that a row needs: {cause}; take \
+                         another size, or name one for the images (`size=` in a recipe)"
                     )
                 });
-                Error::usage("draw_size", what)
+                Error::usage("transform", what)
             })?;
             part.reader = reader.into();
         }

@@ -139,14 +139,14 @@ impl Output {
 
 /// The tables of an [`Output`], ready for use.
 #[derive(Debug)]
-pub(super) enum Tables {
+pub(crate) enum Tables {
     Bytes,
     Halves(Box<[[[u8; 2]; 256]; 3]>),
     Singles(Box<[[[u8; 4]; 256]; 3]>),
 }
 
 impl Tables {
-    pub(super) fn new(output: &Output) -> Self {
+    pub(crate) fn new(output: &Output) -> Self {
         match output.dtype {
             DType::U8 => Self::Bytes,
             DType::F16 => Self::Halves(table(|channel, byte| {

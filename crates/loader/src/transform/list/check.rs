@@ -61,13 +61,8 @@ impl TransformList {
                 Transform::Normalize { mean, std } => {
                     once(&mut normalise, Normalise { mean, std }, name)?;
                 }
-                Transform::MixUp { alpha, num_classes } => {
-                    let mix = mix.get_or_insert_with(Mix::default);
-                    (mix.mixup, mix.num_classes) = (alpha, num_classes);
-                }
-                Transform::CutMix { alpha, num_classes } => {
-                    let mix = mix.get_or_insert_with(Mix::default);
-                    (mix.cutmix, mix.num_classes) = (alpha, num_classes);
+                it if it.is_of_batches() => {
+                    once(&mut mix, it.mix()?, "MixUp or CutMix (or both in a RandomChoice)")?;
                 }
                 _ if is_late || mix.is_some() => {
                     return refuse(format!(
@@ -104,6 +99,50 @@ impl TransformList {
         Ok(output)
     }
 
+    /// Returns true if all transforms are cuts, resizes and flips.
+    pub(crate) fn only_samples(&self) -> bool {
+        self.changes.iter().all(|transform| {
+            matches!(
+                transform,
+                Transform::Resize { .. }
+                    | Transform::CenterCrop { .. }
+                    | Transform::RandomCrop { .. }
+                    | Transform::RandomResizedCrop { .. }
+                    | Transform::ScaleJitter { .. }
+                    | Transform::RandomHorizontalFlip { .. }
+                    | Transform::RandomVerticalFlip { .. }
+            )
+        })
+    }
+
+    /// Returns true if an image may become a mixture of differently moved copies, which nothing can
+    /// follow.
+    pub(crate) fn mixes_copies(&self) -> bool {
+        fn any(list: &[Transform]) -> bool {
+            list.iter().any(|transform| match transform {
+                Transform::AugMix { .. } => true,
+                Transform::RandomApply { transforms, .. }
+                | Transform::RandomChoice { transforms, .. }
+                | Transform::RandomOrder { transforms } => any(transforms),
+                _ => false,
+            })
+        }
+        any(&self.changes)
+    }
+
+    /// Returns the side at which square images need no resizing; `None` if the list draws how much
+    /// of them is shown, or takes them as they are.
+    pub(crate) fn draw_side(&self) -> Option<u32> {
+        match *self.changes.first()? {
+            Transform::Resize { size: ResizeTo::Short(short), .. } => Some(short),
+            Transform::Resize { size: ResizeTo::Exact([height, width]), .. } => {
+                Some(height.max(width))
+            }
+            Transform::Letterbox { size: [height, width], .. } => Some(height.min(width)),
+            _ => None,
+        }
+    }
+
     /// Returns the mixing of the rows of a batch.
     #[must_use]
     pub fn mix(&self) -> Option<&Mix> {
@@ -122,6 +161,20 @@ impl TransformList {
     pub(super) fn of_size(&self, size: (u32, u32)) -> Output {
         let Self { dtype, layout, normalise, .. } = *self;
         Output { size, dtype, layout, normalise }
+    }
+}
+
+impl Default for TransformList {
+    /// Creates torchvision's usual list for evaluation: the short side becomes 256 pixels, of which
+    /// the middle 224 x 224 are shown, as bytes.
+    fn default() -> Self {
+        Self {
+            changes: vec![Transform::resize(256), Transform::center_crop(224)],
+            dtype: DType::U8,
+            layout: Layout::Nhwc,
+            normalise: None,
+            mix: None,
+        }
     }
 }
 
@@ -156,6 +209,53 @@ impl Transform {
             AutoAugment RandAugment TrivialAugmentWide AugMix RandomApply RandomChoice RandomOrder
             Normalize ToDtype ToLayout MixUp CutMix
         )
+    }
+
+    /// Returns true for MixUp and CutMix, a choice between them, and either one sometimes.
+    fn is_of_batches(&self) -> bool {
+        match self {
+            Self::MixUp { .. } | Self::CutMix { .. } => true,
+            Self::RandomChoice { transforms, .. } | Self::RandomApply { transforms, .. } => {
+                !transforms.is_empty() && transforms.iter().all(Self::is_of_batches)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the mixing of a transform of batches.
+    fn mix(&self) -> Result<Mix> {
+        let mix = match self {
+            Self::MixUp { alpha, num_classes } => {
+                Mix { mixup: *alpha, num_classes: *num_classes, ..Mix::default() }
+            }
+            Self::CutMix { alpha, num_classes } => {
+                Mix { cutmix: *alpha, num_classes: *num_classes, ..Mix::default() }
+            }
+            Self::RandomApply { transforms, p } => match &transforms[..] {
+                [one] => Mix { mix_prob: *p, ..one.mix()? },
+                _ => return refuse("RandomApply of batches takes one: MixUp, CutMix or a choice".into()),
+            },
+            Self::RandomChoice { transforms, p } => {
+                self.check()?;
+                let weight = |at: usize| p.as_ref().map_or(Some(1.0), |p| p.get(at).copied());
+                match (&transforms[..], weight(0), weight(1)) {
+                    ([one], ..) => one.mix()?,
+                    ([one, two], Some(first), Some(second)) => {
+                        let (one, two) = (one.mix()?, two.mix()?);
+                        let share = first / (first + second);
+                        match (one.mixup > 0.0, two.mixup > 0.0) {
+                            (true, false) => Mix { switch_prob: 1.0 - share, cutmix: two.cutmix, ..one },
+                            (false, true) => Mix { switch_prob: share, cutmix: one.cutmix, ..two },
+                            _ => return refuse("RandomChoice of batches is between MixUp and CutMix".into()),
+                        }
+                    }
+                    _ => return refuse("RandomChoice of batches is between MixUp and CutMix".into()),
+                }
+            }
+            _ => Mix::default(),
+        };
+        mix.check()?;
+        Ok(mix)
     }
 
     /// Returns width and height afterwards, as far as they do not depend on the image.
@@ -383,15 +483,13 @@ fn inner(name: &str, transforms: &[Transform]) -> Result<()> {
     if transforms.is_empty() {
         return refuse(format!("{name} has no transforms"));
     }
+    let are_of_batches = transforms.iter().all(Transform::is_of_batches);
     for transform in transforms {
-        if matches!(
+        let is_form = matches!(
             transform,
-            Transform::Normalize { .. }
-                | Transform::ToDtype { .. }
-                | Transform::ToLayout { .. }
-                | Transform::MixUp { .. }
-                | Transform::CutMix { .. }
-        ) {
+            Transform::Normalize { .. } | Transform::ToDtype { .. } | Transform::ToLayout { .. }
+        );
+        if is_form || (transform.is_of_batches() && !are_of_batches) {
             let what =
                 format!("{} gives all rows their form, and cannot be in {name}", transform.name());
             return refuse(what);
