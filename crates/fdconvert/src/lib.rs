@@ -101,9 +101,9 @@ pub use fdconvert_core::{
     Sample, Schema, Skipped, Source, SourceFacts, SplitChoice, Value,
 };
 pub use fdconvert_loader::{
-    Access, Augment, Batch, Crop, DType, Datasets, DeviceOptions, DrawSize, Failures, Label, Last,
-    Layout, Loader, Mix, Normalise, ObjectOptions, OnError as OnLoadError,
-    Options as LoaderOptions, Output, SampleList, Sampling, State, Weights, World,
+    Access, Batch, DType, Datasets, DeviceOptions, Failures, Label, Last, Layout, Loader,
+    MaskOptions, ObjectOptions, OnError as OnLoadError, Options as LoaderOptions, SampleList,
+    Sampling, State, Transform, TransformList, ViewGroup, ViewLayout, Weights, World,
 };
 pub use fdconvert_pipeline::{Cancel, Observer, OnError as OnPackError, Report};
 pub use fdconvert_profile::Report as ProfileReport;

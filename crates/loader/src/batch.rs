@@ -182,11 +182,10 @@ impl Batch {
         self.groups().next().map_or(&[], |group| group.bytes)
     }
 
-    /// Returns the images of the first group in host memory for changes in place; empty for a batch
-    /// on a GPU.
+    /// Returns the memory of all groups for changes in place; empty for a batch on a GPU.
     #[must_use]
-    pub fn images_mut(&mut self) -> &mut [u8] {
-        let n_bytes = buffer::range(&self.views, 0, self.len()).end;
+    pub fn memory_mut(&mut self) -> &mut [u8] {
+        let n_bytes = buffer::n_bytes(&self.views, self.len());
         match &mut self.images {
             Images::Host(HostImages { buffer, .. }) => {
                 let n_bytes = n_bytes.min(buffer.len());

@@ -12,7 +12,7 @@ thread_local! {
     static TRANSFORMER: RefCell<Transformer> = RefCell::default();
 }
 
-fn list(json: &str) -> PyResult<TransformList> {
+pub(crate) fn list(json: &str) -> PyResult<TransformList> {
     let list: Result<Vec<Transform>, _> = serde_json::from_str(json);
     let list = list.map_err(|cause| raise(&Error::usage("transform", cause.to_string())))?;
     TransformList::new(list).map_err(|error| raise(&error))

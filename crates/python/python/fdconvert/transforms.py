@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from . import _fdconvert
@@ -30,9 +30,12 @@ __all__ = [
     "AutoAugment",
     "CenterCrop",
     "ColorJitter",
+    "CutMix",
+    "Function",
     "GaussianBlur",
     "Grayscale",
     "Letterbox",
+    "MixUp",
     "Normalize",
     "Pad",
     "RandAugment",
@@ -93,7 +96,7 @@ class Transform:
         return f"{type(self).__name__}({arguments})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Transform) and self.spec == other.spec
+        return type(self) is type(other) and self._arguments == getattr(other, "_arguments", None)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -614,6 +617,59 @@ class ToLayout(Transform):
 
     def __init__(self, layout: Literal["nchw", "nhwc"]) -> None:
         super().__init__(layout=layout.lower())
+
+
+class MixUp(Transform):
+    """Mix each row of a batch with the row before it, by one share of a beta distribution.
+
+    Labels become ``float32`` with a column for each class: ``num_classes``, by default as many as the
+    label has names. Last in a list; ``RandomChoice([MixUp(), CutMix()])`` takes one of both for a
+    batch, and ``RandomApply([MixUp()], p=0.8)`` leaves some batches as they are.
+    """
+
+    def __init__(self, alpha: float = 1.0, num_classes: int | None = None) -> None:
+        super().__init__(alpha=float(alpha), num_classes=num_classes)
+
+
+class CutMix(Transform):
+    """Put a rectangle of the row before it into each row of a batch; the labels as with ``MixUp``."""
+
+    def __init__(self, alpha: float = 1.0, num_classes: int | None = None) -> None:
+        super().__init__(alpha=float(alpha), num_classes=num_classes)
+
+
+class Function(Transform):
+    """Call a Python function at the end of a list: the way out for what is not here.
+
+    It gets the image of each row as a NumPy array of the row's form, changes it in place, or returns
+    one of the same shape. With ``batch=True`` it gets the images of the whole batch in the form of
+    the loader's ``output``, and may return anything in their place. It runs on the thread of the
+    loop, or for rows on ``threads`` of Python; ``stats()["function_s"]`` is the time that takes.
+    """
+
+    def __init__(
+        self, function: Callable[[Any], Any], *, batch: bool = False, threads: int = 0
+    ) -> None:
+        if not callable(function):
+            raise _wrong("Function", f"{function!r} cannot be called")
+        if batch and threads:
+            raise _wrong("Function", "`threads` are for rows; a batch is one call")
+        super().__init__(function=function, batch=batch, threads=threads)
+        self.function, self.batch, self.threads = function, batch, threads
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Never: a function is not a part of the engine's list."""
+        raise _wrong("Function", "it comes last in a list, and not within another transform")
+
+
+def compiled(transforms: Iterable[Transform]) -> tuple[str, list[Function]]:
+    """Return a list for the engine, and the functions at its end."""
+    listed = list(transforms)
+    functions: list[Function] = []
+    while listed and isinstance(listed[-1], Function):
+        functions.insert(0, listed.pop())
+    return _json(listed), functions
 
 
 def imagenet_train(size: Size = 224) -> list[Transform]:

@@ -17,7 +17,7 @@ use crate::{
     stores::warn_of_left_out,
 };
 use fdconvert_core::{ArraySpec, DType, Error, Reader, SplitChoice};
-use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
+use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
 use fdconvert_reader::{OpenOptions, sigbus};
 use pyo3::{
     exceptions::{PyRuntimeError, PyRuntimeWarning},
@@ -73,11 +73,6 @@ impl BatchSource {
         let paths: Vec<_> = parts.iter().flat_map(|(part, _)| part.paths.clone()).collect();
         let open = || {
             let datasets = opened(parts)?;
-            let is_drawn = datasets.readers().any(|reader| reader.as_generated().is_some());
-            if options.draw_size != DrawSize::Auto && !is_drawn {
-                let what = "it is for fractals, and the images of this dataset are stored";
-                return Err(Error::usage("draw_size", what));
-            }
             Loader::new(datasets, options)
         };
         let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
@@ -319,7 +314,7 @@ impl BatchSource {
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
-        let geometry = batch.geometry().map(|rows| columns::geometry(py, rows)).transpose()?;
+        let geometry = columns::geometry(py, &batch)?;
         // A batch on a GPU has only its images there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
@@ -329,7 +324,11 @@ impl BatchSource {
                 Array::copy_of_batch(py, &batch, target)?.into_pyobject(py)?.into_any()
             }
             (Memory::Host(_), None) => {
-                Array::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
+                let groups = PyDict::new(py);
+                for (name, array) in Array::of_batch(batch, &self.lent)? {
+                    groups.set_item(name, array)?;
+                }
+                groups.into_any()
             }
         };
         (images, labels, samples, valid, substituted, epoch, step, state, fields, geometry)
