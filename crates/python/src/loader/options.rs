@@ -1,5 +1,5 @@
 //! The options of `fdconvert.Loader`, as given by its caller.
-use super::{exchange::PyExchange, sampling, unused};
+use super::{exchange::PyExchange, names, sampling, unused};
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
@@ -27,9 +27,10 @@ pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
     // Text that is not a number, and the like, is a mistake in the program; a negative number may
     // come from a command line.
     if error.is_instance_of::<PyOverflowError>(value.py()) {
-        return Err(UsageError::new_err(format!("{name}: {} is out of range", value.repr()?)));
+        let what = format!("{}: {} is out of range", names::grouped(name), value.repr()?);
+        return Err(UsageError::new_err(what));
     }
-    let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
+    let what = format!("{}: {}: {}", names::grouped(name), value.repr()?, error.value(value.py()));
     Err(PyTypeError::new_err(what))
 }
 
@@ -77,8 +78,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         .flip(flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }))
         .label(label(options)?)
         .classes(classes(options)?)
-        .fields(names(options, "fields")?)
-        .masks(names(options, "masks")?)
+        .fields(texts(options, "fields")?)
+        .masks(texts(options, "masks")?)
         .mask_fill(get(options, "mask_fill")?)
         .objects(objects(options)?)
         .geometry(get(options, "geometry")?)
@@ -130,10 +131,10 @@ fn classes(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<[String]>>> {
     if value(options, "classes")?.is_none() {
         return Ok(None);
     }
-    names(options, "classes").map(|names| Some(names.into()))
+    texts(options, "classes").map(|texts| Some(texts.into()))
 }
 
-fn names(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
+fn texts(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
     if value(options, option)?.is_instance_of::<PyString>() {
         // A text is a sequence of texts, too, but not a meaningful one.
         let what = format!("{option}: give a list of names, even of one: [\"NAME\"]");
