@@ -70,7 +70,7 @@ def main() -> None:
         layout="nchw",
         mean=MEAN,
         std=STD,
-        drop_last=True,
+        ranks=fdconvert.Ranks(last="drop"),
         output="torch",
     )
     labels = fdconvert.Dataset(args.dataset).labels()

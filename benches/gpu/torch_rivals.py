@@ -186,8 +186,8 @@ def ours(files: list[bytes], folder: Path) -> dict[str, Callable[[], int]]:
     cases = {}
     for name, kept in [("from main memory", 0), ("kept on the GPU", 8 << 30)]:
         loader = fdconvert.Loader(
-            packed, 256, crop="rrc", dtype="f16", layout="nchw", output="torch", device="cuda",
-            device_cache_bytes=kept,
+            packed, 256, crop="rrc", dtype="f16", layout="nchw", output="torch",
+            device=fdconvert.Cuda(cache_bytes=kept),
         )  # fmt: skip
 
         def run(loader: fdconvert.Loader = loader) -> int:

@@ -63,11 +63,9 @@ def rank_of(rank, args, cache_bytes, meeting, queue):
         loader = fdconvert.Loader(
             args.data,
             args.batch,
-            rank=rank,
-            world_size=args.ranks,
-            cache_bytes=cache_bytes // args.ranks,
+            ranks=fdconvert.Ranks(rank, args.ranks, **more),
+            cache=cache_bytes // args.ranks,
             **options(args),
-            **more,
         )
         for epoch in range(args.epochs):
             loader.reset_stats()

@@ -12,6 +12,11 @@ pyo3::import_exception!(fdconvert._errors, UsageError);
 
 /// Returns the exception for an error of the libraries.
 pub(crate) fn raise(error: &Error) -> PyErr {
+    raise_spelled(error, keyword)
+}
+
+/// As [`raise`], with options formatted by `spell`.
+pub(crate) fn raise_spelled(error: &Error, spell: impl Fn(&OptionRef) -> String) -> PyErr {
     if let Error::Io { path, source, .. } = error
         && let Some(number) = source.raw_os_error()
     {
@@ -21,7 +26,7 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         let why = why.split(" (os error").next().unwrap_or_default().to_owned();
         return PyOSError::new_err((number, why, path.clone().into_os_string()));
     }
-    let message = error.spelled(keyword);
+    let message = error.spelled(spell);
     if let Error::Device { .. } = error {
         return DeviceError::new_err(message);
     }

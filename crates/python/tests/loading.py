@@ -25,4 +25,6 @@ def rows_of(batch: fdconvert.Batch) -> list[Row]:
 
 
 def small(path: Any, batch_size: int = 4, **options: Any) -> Loader:
-    return Loader(path, batch_size, **{"seed": 7, "threads": 2, "size": 32} | options)
+    # Another test may have imported torch, whose tensors would be the default then.
+    plain: dict[str, Any] = {"seed": 7, "threads": 2, "size": 32, "output": "numpy"}
+    return Loader(path, batch_size, **plain | options)

@@ -104,36 +104,3 @@ def test_columns_of_a_table_are_one_label(tmp_path: Path) -> None:
     )
     for _, labels in loader:
         assert np.asarray(labels).tolist() == [[1, 0], [1, 1]]
-
-
-def test_masks_of_a_target_lie_on_the_objects(tmp_path: Path) -> None:
-    coco = pytest.importorskip("pycocotools.mask")
-    photo(tmp_path / "0.jpg", 1)
-    white = np.zeros((100, 200), np.uint8)
-    white[20:40, 40:120] = 1
-    runs = coco.encode(np.asfortranarray(white))
-    corners = [40, 20, 120, 20, 120, 40, 40, 40]
-    halves = [[40, 20, 80, 20, 80, 40, 40, 40], [80, 20, 120, 20, 120, 40, 80, 40]]
-    objects = {
-        "bbox": [[40, 20, 80, 20]] * 4,
-        "category": [0] * 4,
-        "segmentation": [
-            [corners], halves, {"size": runs["size"], "counts": runs["counts"].decode()}, [],
-        ],
-    }
-    out = tmp_path / "o.wds"
-    sample = {"image": (tmp_path / "0.jpg").read_bytes(), "objects": objects}
-    fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
-    loader = fdconvert.Loader(
-        out, batch_size=1, size=(100, 200), crop=None, label=None, objects="objects",
-        output="numpy",
-    )
-    (batch,) = loader.batches()
-    objects = batch.fields["objects"]
-    assert "masks" not in objects.target(0)
-    masks = objects.target(0, mask_size=batch.images.shape[1:3])["masks"]
-    assert masks.dtype == np.uint8
-    assert [(mask == white).all() for mask in masks[:3]] == [True] * 3
-    assert not masks[3].any()
-    with pytest.raises(fdconvert.UsageError, match=r"mask_size: .* \[100, 200\]"):
-        objects.target(0, mask_size=(200, 100))

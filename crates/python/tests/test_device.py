@@ -159,12 +159,12 @@ def test_fractals_are_those_of_the_cpu(fake: Fake) -> None:
 
 
 def test_what_decodes(fake: Fake, indexed: Path, bare: Path) -> None:
-    for path, decoder, by_index in [
-        (indexed, "index", 24),
-        (indexed, "cpu", 0),
-        (bare, "auto", 0),
+    for path, device, by_index in [
+        (indexed, fdconvert.Cuda(decoder="index"), 24),
+        (indexed, fdconvert.Cuda(decoder="cpu"), 0),
+        (bare, fdconvert.Cuda(decoder="auto"), 0),
     ]:
-        loader = on_gpu(path, decoder=decoder)
+        loader = on_gpu(path, device=device)
         # Who did not ask for the CPU is told, once, that it had to do all.
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -177,7 +177,7 @@ def test_what_decodes(fake: Fake, indexed: Path, bare: Path) -> None:
 
 
 def test_images_are_kept(fake: Fake, indexed: Path) -> None:
-    loader = on_gpu(indexed, device_cache_bytes=1 << 20)
+    loader = on_gpu(indexed, device=fdconvert.Cuda(cache_bytes=1 << 20))
     for _ in range(3):
         assert sum(len(labels) for _, labels in loader) == 12
     stats = loader.stats()
@@ -267,9 +267,9 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"device": "tpu"}, "device"),
         ({"device": "cuda:x"}, "device"),
         ({"output": "numpy"}, "NumPy has no arrays on a GPU"),
-        ({"decoder": "magic"}, "decoder"),
-        ({"out": bytearray(1 << 20)}, "out"),
-        ({"pin_memory": True}, "pin_memory"),
+        ({"device": "cuda:x"}, "device"),
+        ({"output": fdconvert.Output("array", out=bytearray(1 << 20))}, "Output.out"),
+        ({"output": fdconvert.Output("array", pin_memory=True)}, "Output.pin_memory"),
     ]
     for options, said in cases:
         with pytest.raises(UsageError, match=said):
@@ -281,7 +281,7 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
         on_gpu(indexed)
     fake.library.fake_cuda_reset()
     with pytest.raises(DeviceError, match="/nowhere/libnvjpeg.so"):
-        on_gpu(indexed, decoder="nvjpeg")
+        on_gpu(indexed, device=fdconvert.Cuda(decoder="nvjpeg"))
     monkeypatch.setenv("FDCONVERT_CUDA_LIB", "/nowhere/libcuda.so")
     with pytest.raises(DeviceError, match="no CUDA driver"):
         on_gpu(indexed)

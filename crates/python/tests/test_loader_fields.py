@@ -114,7 +114,7 @@ def test_rows_without_a_sample_have_none_of_the_values(shards: Path, tmp_path: P
                 content = content[:400]
                 info.size = len(content)
             copy.addfile(info, io.BytesIO(content))
-    batch = next(Loader(tmp_path, 12, size=32, on_error="skip", fields=NAMES).batches())
+    batch = next(Loader(tmp_path, 12, size=32, errors=fdconvert.Skip(), output="numpy", fields=NAMES).batches())
     (row,) = np.flatnonzero(~batch.valid)
     assert [batch.fields[name][row] for name in NAMES[:3]] == ["", b"", b""]
     assert not batch.fields["vector"][row].any() and batch.fields["label"][row] == 0

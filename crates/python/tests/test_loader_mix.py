@@ -102,7 +102,7 @@ def test_what_cannot_be_mixed_is_said(beton: Path, table: Path) -> None:
         with pytest.raises(ValueError, match=f"^{said}"):
             Loader(path, **options)
     with pytest.raises(ValueError, match=r"num_classes: sample \d+ has the label \d+, which"):
-        list(small(table, label="id", mixup=0.2, num_classes=3, on_error="skip"))
+        list(small(table, label="id", mixup=0.2, num_classes=3, errors=fdconvert.Skip()))
 
 
 class TestTorchvision:

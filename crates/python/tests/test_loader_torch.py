@@ -66,13 +66,13 @@ class TestTorch:
 
     def test_out_and_pinned(self, torch: Any, beton: Path) -> None:
         out = torch.zeros(4, 32, 32, 3, dtype=torch.float16)
-        for images, _ in small(beton, output="torch", dtype="f16", out=out):
+        for images, _ in small(beton, dtype="f16", output=fdconvert.Output("torch", out=out)):
             assert images.data_ptr() == out.data_ptr()
         if torch.cuda.is_available():
-            for images, labels in small(beton, output="torch", pin_memory=True):
+            for images, labels in small(beton, output=fdconvert.Output("torch", pin_memory=True)):
                 assert images.is_pinned() and labels.is_pinned()
             return
-        loader = small(beton, output="torch", pin_memory=True)
+        loader = small(beton, output=fdconvert.Output("torch", pin_memory=True))
         with pytest.warns(RuntimeWarning, match="pin_memory"):
             assert len(list(loader)) == 3
         assert len(list(loader)) == 3

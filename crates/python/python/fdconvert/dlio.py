@@ -136,9 +136,7 @@ class DecodedImages(_Packed):
             size=size,
             label=None,
             sampling=fdconvert.Shuffle() if self._shuffle else fdconvert.Sequential(),
-            last="drop",
-            rank=self._rank,
-            world_size=self._world_size,
+            ranks=fdconvert.Ranks(self._rank, self._world_size, last="drop"),
             prefetch=max(2, self._args.prefetch_size),
         )
         self._check(len(self._loader) * self.batch_size * self._world_size)

@@ -672,6 +672,11 @@ def compiled(transforms: Iterable[Transform]) -> tuple[str, list[Function]]:
     return _json(listed), functions
 
 
+def default() -> list[Transform]:
+    """The loader's list without ``transform``: ``Resize(256)`` and ``CenterCrop(224)``, as bytes."""
+    return [Resize(256), CenterCrop(224)]
+
+
 def imagenet_train(size: Size = 224) -> list[Transform]:
     """Random resized crop and flip, normalised, channels first."""
     return [RandomResizedCrop(size), RandomHorizontalFlip(), *_normalised()]

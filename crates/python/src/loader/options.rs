@@ -1,5 +1,5 @@
 //! The options of `fdconvert.Loader`, as given by its caller.
-use super::{exchange::PyExchange, sampling, unused};
+use super::{exchange::PyExchange, names, sampling};
 use crate::{error::UsageError, transform};
 use fdconvert_loader::{
     Access, CachePolicy, DeviceDecoder, DeviceOptions, Exchange, Failures, Label, Last, MaskOptions,
@@ -26,9 +26,10 @@ pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
     // Text that is not a number, and the like, is a mistake in the program; a negative number may
     // come from a command line.
     if error.is_instance_of::<PyOverflowError>(value.py()) {
-        return Err(UsageError::new_err(format!("{name}: {} is out of range", value.repr()?)));
+        let what = format!("{}: {} is out of range", names::grouped(name), value.repr()?);
+        return Err(UsageError::new_err(what));
     }
-    let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
+    let what = format!("{}: {}: {}", names::grouped(name), value.repr()?, error.value(value.py()));
     Err(PyTypeError::new_err(what))
 }
 
@@ -45,7 +46,6 @@ fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
 /// # Errors
 /// `TypeError` and `UsageError`, with the name of the option.
 pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
-    unused::refuse(options)?;
     let device = device(options)?;
     Ok(Options::default()
         .batch_size(get(options, "batch_size")?)
@@ -66,7 +66,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         })
         .label(label(options)?)
         .classes(classes(options)?)
-        .fields(names(options, "fields")?)
+        .fields(texts(options, "fields")?)
         .masks(masks(options)?)
         .objects(objects(options)?)
         .geometry(get(options, "geometry")?)
@@ -131,10 +131,10 @@ fn classes(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<[String]>>> {
     if value(options, "classes")?.is_none() {
         return Ok(None);
     }
-    names(options, "classes").map(|names| Some(names.into()))
+    texts(options, "classes").map(|texts| Some(texts.into()))
 }
 
-fn names(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
+fn texts(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
     if value(options, option)?.is_instance_of::<PyString>() {
         // A text is a sequence of texts, too, but not a meaningful one.
         let what = format!("{option}: give a list of names, even of one: [\"NAME\"]");

@@ -1,0 +1,122 @@
+"""The views of an image that batches have, and the Python functions that change them."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fdconvert import transforms
+from fdconvert._errors import UsageError
+from fdconvert.transforms import Function, Transform
+
+Views: TypeAlias = int | Mapping[str, tuple[int, Sequence[Transform]]]
+"""Number of draws from ``transform``, or the number and the list of each group by its name."""
+
+ONLY = "images"
+"""Name of a group that has no other beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewGroup:
+    """Views that are drawn from one list."""
+
+    name: str
+    n_views: int
+    spec: str
+    functions: list[Function]
+
+
+def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> list[ViewGroup]:
+    """Return the groups of a loader."""
+    if isinstance(views, Mapping):
+        if transform is not None:
+            raise UsageError("transform: `views` has a list for each group; leave `transform` out")
+        return [_group(name, *_pair(name, value)) for name, value in views.items()]
+    if isinstance(views, bool) or not (views is None or hasattr(views, "__index__")):
+        what = f"{views!r} is neither a number nor a dictionary of (number, list)"
+        raise UsageError(f"views: {what}")
+    listed = transforms.default() if transform is None else transform
+    return [_group(ONLY, 1 if views is None else views, listed)]
+
+
+def _pair(name: str, value: Any) -> tuple[int, Sequence[Transform]]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not hasattr(value[0], "__index__"):
+        raise UsageError(f"views: {name!r} has {value!r}; expected (number, list of transforms)")
+    number, listed = value
+    return number, listed
+
+
+def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
+    if isinstance(listed, Transform):
+        raise UsageError(f"transform: {listed!r} is one transform; give a list, even of one")
+    if not isinstance(listed, Iterable):
+        raise UsageError(f"transform: {listed!r} is no list of fdconvert.transforms")
+    return ViewGroup(name, n_views, *transforms.compiled(listed))
+
+
+def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the fields that are masks, with the value around each."""
+    if isinstance(masks, str):
+        raise TypeError('masks: give a list of names, even of one: ["NAME"]')
+    return list(masks.items()) if isinstance(masks, Mapping) else [(name, 0) for name in masks]
+
+
+def by_group(groups: Sequence[ViewGroup], views: Sequence[Any]) -> Any:
+    """Return what belongs to views by the group: a list for each one with several views."""
+    views = iter(views)
+    found = {}
+    for group in groups:
+        listed = [next(views) for _ in range(group.n_views)]
+        found[group.name] = listed[0] if group.n_views == 1 else listed
+    return found[ONLY] if list(found) == [ONLY] else found
+
+
+class Functions:
+    """The functions at the end of the lists, and the time that they took."""
+
+    def __init__(self, groups: Sequence[ViewGroup]) -> None:
+        self._groups = [group for group in groups if group.functions]
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self.seconds = 0.0
+
+    def apply(self, images: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the images as arrays of the loader's kind, changed by the functions of their groups."""
+        began = time.perf_counter()
+        for group in self._groups:
+            of_rows = [it for it in group.functions if not it.batch]
+            if of_rows:
+                self._of_rows(of_rows, images[group.name], group.n_views)
+        found = {name: convert(array) for name, array in images.items()}
+        for group in self._groups:
+            for function in (it for it in group.functions if it.batch):
+                changed = function.function(found[group.name])
+                if changed is not None:
+                    found[group.name] = changed
+        if self._groups:
+            self.seconds += time.perf_counter() - began
+        return found
+
+    def _of_rows(self, functions: Sequence[Function], images: Any, n_views: int) -> None:
+        import numpy
+
+        array = numpy.asarray(images)
+        rows = array if n_views == 1 else array.reshape(-1, *array.shape[2:])
+
+        for function in functions:
+
+            def change(row: Any, function: Function = function) -> None:
+                changed = function.function(row)
+                if changed is not None and changed is not row:
+                    row[...] = changed
+
+            n_threads = function.threads
+            if n_threads:
+                pool = self._pools.get(n_threads)
+                if pool is None:
+                    pool = self._pools[n_threads] = ThreadPoolExecutor(n_threads, "fdconvert-function")
+                # The list raises what a function raises.
+                list(pool.map(change, rows))
+            else:
+                for row in rows:
+                    change(row)
