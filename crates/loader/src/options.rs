@@ -7,7 +7,7 @@ use crate::{
     follow::{MaskOptions, ObjectOptions},
     order::{Last, Sampling, World},
     supply::{Access, CachePolicy},
-    transform::{Output, TransformList},
+    transform::{DType, Output, TransformList},
     transport::Exchange,
     views::{ViewGroup, ViewLayout, Views},
 };
@@ -334,6 +334,10 @@ impl Options {
         if view.transform.mix().is_some() {
             let what = "batches on a GPU are not mixed: mix them there with what the training has \
                         for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
+            return Err(Error::usage("transform", what));
+        }
+        if view.output.dtype == DType::Bf16 {
+            let what = "a GPU makes u8, f16 and f32: take one of these, and convert batches there";
             return Err(Error::usage("transform", what));
         }
         let excluded = self.cache_policy.method().excludes_device_cache();

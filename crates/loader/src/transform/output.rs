@@ -6,7 +6,7 @@
 //! `v * a + b` would be no faster and would differ in the last bit.
 
 use fdconvert_core::{Error, Result};
-use half::f16;
+use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 /// Element type of a batch, in the byte order of the machine.
@@ -18,6 +18,8 @@ pub enum DType {
     U8,
     /// Half precision: the single-precision result, rounded once.
     F16,
+    /// bfloat16: the single-precision result, rounded once.
+    Bf16,
     /// Single precision.
     F32,
 }
@@ -28,7 +30,7 @@ impl DType {
     pub fn n_bytes(self) -> usize {
         match self {
             Self::U8 => 1,
-            Self::F16 => 2,
+            Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
         }
     }
@@ -151,6 +153,9 @@ impl Tables {
             DType::U8 => Self::Bytes,
             DType::F16 => Self::Halves(table(|channel, byte| {
                 f16::from_f32(output.value(channel, byte)).to_ne_bytes()
+            })),
+            DType::Bf16 => Self::Halves(table(|channel, byte| {
+                bf16::from_f32(output.value(channel, byte)).to_ne_bytes()
             })),
             DType::F32 => {
                 Self::Singles(table(|channel, byte| output.value(channel, byte).to_ne_bytes()))

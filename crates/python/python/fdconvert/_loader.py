@@ -143,6 +143,8 @@ class Loader:
         }
         self._groups = groups_of(transform, views)
         self._functions = Functions(self._groups)
+        if kind != "torch" and any(group.is_bfloat16 for group in self._groups):
+            raise UsageError('output: bf16 is a type of torch alone; use output="torch", or ToDtype("f32")')
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
             raise UsageError("Output.out: it holds one view of each image; leave `views` out")
         lists = [(group.name, group.n_views, group.spec) for group in self._groups]

@@ -23,6 +23,7 @@ class ViewGroup:
 
     name: str
     n_views: int
+    is_bfloat16: bool
     spec: str
     functions: list[Function]
 
@@ -52,7 +53,8 @@ def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
         raise UsageError(f"transform: {listed!r} is one transform; give a list, even of one")
     if not isinstance(listed, Iterable):
         raise UsageError(f"transform: {listed!r} is no list of fdconvert.transforms")
-    return ViewGroup(name, n_views, *transforms.compiled(listed))
+    listed = list(listed)
+    return ViewGroup(name, n_views, transforms.is_bfloat16(listed), *transforms.compiled(listed))
 
 
 def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
@@ -77,6 +79,7 @@ class Functions:
 
     def __init__(self, groups: Sequence[ViewGroup]) -> None:
         self._groups = [group for group in groups if group.functions]
+        self._bfloat16 = [group.name for group in groups if group.is_bfloat16]
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self.seconds = 0.0
 
@@ -88,6 +91,11 @@ class Functions:
             if of_rows:
                 self._of_rows(of_rows, images[group.name], group.n_views)
         found = {name: convert(array) for name, array in images.items()}
+        for name in self._bfloat16:
+            # Its bits came as whole numbers.
+            import torch
+
+            found[name] = found[name].view(torch.bfloat16)
         for group in self._groups:
             for function in (it for it in group.functions if it.batch):
                 changed = function.function(found[group.name])

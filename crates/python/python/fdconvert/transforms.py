@@ -599,13 +599,20 @@ class Normalize(Transform):
 
 
 class ToDtype(Transform):
-    """Type of the numbers: ``"u8"``, or ``"f16"`` and ``"f32"`` from 0 to 1.
+    """Type of the numbers: ``"u8"``, or ``"f16"``, ``"bf16"`` and ``"f32"`` from 0 to 1.
 
-    Types of NumPy and torch work, too.
+    Types of NumPy and torch work, too. ``"bf16"`` needs torch's tensors: ``output="torch"``.
     """
 
     def __init__(self, dtype: Any, scale: bool = True) -> None:
-        names = {"uint8": "u8", "float16": "f16", "half": "f16", "float32": "f32", "float": "f32"}
+        names = {
+            "uint8": "u8",
+            "float16": "f16",
+            "half": "f16",
+            "bfloat16": "bf16",
+            "float32": "f32",
+            "float": "f32",
+        }
         name = names.get(dtype_name(dtype), dtype_name(dtype))
         if not scale and name != "u8":
             raise _wrong("scale", "floats are from 0 to 1; multiply by 255 in the loop")
@@ -661,6 +668,11 @@ class Function(Transform):
     def spec(self) -> dict[str, Any]:
         """Never: a function is not a part of the engine's list."""
         raise _wrong("Function", "it comes last in a list, and not within another transform")
+
+
+def is_bfloat16(transforms: Iterable[Transform]) -> bool:
+    """Return whether rows of a list are of the type that only torch has."""
+    return any(transform == ToDtype("bf16") for transform in transforms)
 
 
 def compiled(transforms: Iterable[Transform]) -> tuple[str, list[Function]]:

@@ -281,10 +281,12 @@ fn group_spec(group: &GroupImages<'_>) -> ArraySpec {
     }
 }
 
-fn element(dtype: PixelType) -> DType {
+pub(crate) fn element(dtype: PixelType) -> DType {
     match dtype {
         PixelType::U8 => DType::U8,
         PixelType::F16 => DType::F16,
+        // Neither NumPy nor the buffer protocol has the type: torch takes these bits as its own.
+        PixelType::Bf16 => DType::I16,
         PixelType::F32 => DType::F32,
     }
 }
