@@ -119,7 +119,7 @@ mod tests {
             ViewGroup::new(number.to_string(), n_views, TransformList::new(vec![resize]).unwrap())
         };
         let groups: Vec<_> = groups.iter().enumerate().map(group).collect();
-        Views::new(&groups, layout).unwrap()
+        Views::new(&groups, layout, true).unwrap()
     }
 
     #[test]

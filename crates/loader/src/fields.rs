@@ -19,11 +19,18 @@ pub(crate) type FieldValue = Value<Encoded>;
 pub(crate) trait MaybeStored {
     /// Returns the stored image, if there is one.
     fn stored(&self) -> Option<&Encoded>;
+
+    /// Returns the image of a sample without any.
+    fn nothing() -> Self;
 }
 
 impl MaybeStored for Encoded {
     fn stored(&self) -> Option<&Encoded> {
         Some(self)
+    }
+
+    fn nothing() -> Self {
+        Self::new(Codec::Raw, 0, 0, Bytes::new())
     }
 }
 
@@ -33,6 +40,10 @@ impl MaybeStored for Image {
             Self::Encoded(image) => Some(image),
             _ => None,
         }
+    }
+
+    fn nothing() -> Self {
+        Self::Encoded(Encoded::nothing())
     }
 }
 

@@ -30,8 +30,9 @@ pub struct Options {
     pub world: World,
     /// Treatment of samples at the end of an epoch that do not fill a batch.
     pub last: Last,
-    /// Views of each image, at least one: what is done to it, and the form of the rows. Not part of a
-    /// state: it may change between two runs.
+    /// Views of each image: what is done to it, and the form of the rows. Empty for one view of the
+    /// default list, or none if the samples have no images. Not part of a state: it may change
+    /// between two runs.
     pub views: Vec<ViewGroup>,
     /// Order of the views of a group in memory.
     pub view_layout: ViewLayout,
@@ -124,7 +125,7 @@ impl Default for Options {
             sampling: Sampling::Shuffle,
             world: World::ALONE,
             last: Last::Short,
-            views: vec![ViewGroup::new("", 1, TransformList::default())],
+            views: Vec::new(),
             view_layout: ViewLayout::Views,
             label: Label::Auto,
             classes: None,

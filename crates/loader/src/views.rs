@@ -55,14 +55,28 @@ pub(crate) struct GroupForm {
 }
 
 impl Views {
+    /// Creates the views of images, by default one of the default list; without images there are
+    /// none.
+    ///
     /// # Errors
-    /// `Usage` for no group, no views or too many, equal names, images of several sizes, and
+    /// `Usage` for groups without images, for no views or too many, equal names, images of several sizes, and
     /// batches that are mixed although a row has several views.
-    pub(crate) fn new(groups: &[ViewGroup], layout: ViewLayout) -> Result<Self> {
+    pub(crate) fn new(
+        groups: &[ViewGroup],
+        layout: ViewLayout,
+        have_images: bool,
+    ) -> Result<Self> {
         let refuse = |what: String| Err(Error::usage("views", what));
-        if groups.is_empty() {
-            return refuse("a row shows at least one view".into());
-        }
+        let default = [ViewGroup::new("", 1, TransformList::default())];
+        let groups = match (have_images, groups) {
+            (true, []) => &default[..],
+            (false, [_, ..]) => {
+                let what = "the samples of the dataset have no images, which transforms are for: leave \
+                            `transform` and `views` out";
+                return refuse(what.into());
+            }
+            _ => groups,
+        };
         for (number, group) in groups.iter().enumerate() {
             let ViewGroup { name, n_views, .. } = group;
             if groups.iter().take(number).any(|earlier| earlier.name == *name) {

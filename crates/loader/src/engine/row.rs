@@ -183,6 +183,9 @@ impl RowMaker {
         fetched: Fetched,
         task: &mut Task,
     ) -> Result<(Option<DeviceRow>, Option<Shown>)> {
+        if self.epoch.setup.views.groups().is_empty() {
+            return Ok((None, None));
+        }
         let options = self.epoch.setup.decoding();
         let turned = options.turn(&fetched.image);
         let size = upright_size(&fetched.image, turned);

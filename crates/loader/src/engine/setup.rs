@@ -44,7 +44,8 @@ impl Setup {
         options: Options,
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
-        let views = Views::new(&options.views, options.view_layout)?;
+        let views =
+            Views::new(&options.views, options.view_layout, datasets.have_images())?;
         options.check(&views)?;
         let asked = asked(&options, &views);
         let datasets = datasets.showing(&options.label, &asked, options.batch_size)?;
@@ -222,7 +223,7 @@ impl Setup {
 /// As [`Device::open`]; `Usage` for options that a GPU does not support.
 pub(super) fn open_device(datasets: &Datasets, options: &Options) -> Result<Option<Device>> {
     let Some(device) = &options.device else { return Ok(None) };
-    let views = Views::new(&options.views, options.view_layout)?;
+    let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
     let (output, changes) = options.check_device(device, &views)?;
     Device::open(datasets, device, output, changes).map(Some)
 }
@@ -245,6 +246,11 @@ fn refuse_following(fields: &Fields, options: &Options, views: &Views) -> Result
         let what = "masks, further images and objects belong to one image, and rows that are \
                     mixed show two: leave those fields, or MixUp and CutMix, out";
         return Err(Error::usage("transform", what));
+    }
+    if views.groups().is_empty() && (fields.follow() || options.geometry) {
+        let what = "masks, objects and geometry belong to images, and the samples of the dataset have \
+                    none: leave them out";
+        return Err(Error::usage("fields", what));
     }
     if fields.follow() && views.groups().iter().any(|group| group.transform.mixes_copies()) {
         let what = "masks, further images and objects cannot follow AugMix, whose images are mixtures \

@@ -145,9 +145,12 @@ class Loader:
         self._functions = Functions(self._groups)
         if kind != "torch" and any(group.is_bfloat16 for group in self._groups):
             raise UsageError('output: bf16 is a type of torch alone; use output="torch", or ToDtype("f32")')
+        if cuda is not None and any(not it.batch for group in self._groups for it in group.functions):
+            raise UsageError("transform: rows on a GPU are no NumPy arrays; use Function(f, batch=True)")
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
             raise UsageError("Output.out: it holds one view of each image; leave `views` out")
-        lists = [(group.name, group.n_views, group.spec) for group in self._groups]
+        is_default = transform is None and views is None
+        lists = [] if is_default else [(it.name, it.n_views, it.spec) for it in self._groups]
         engine = plain | {"sampling": engine_of(sampling), "views": lists, "masks": masks_of(masks)}
         engine |= objects_of(objects) | ranks_of(ranks, rank, world_size) | errors_of(errors)
         engine |= prefetch_of(prefetch) | cache_of(cache) | storage_of(storage) | device_of(cuda)
@@ -419,11 +422,10 @@ class Loader:
         self._n_in_loop += 1
         images, *arrays, epoch, step, state, columns, rows = parts
         labels, samples, valid, substituted = map(self._converted, arrays)
-        if isinstance(images, dict):
-            images = self._functions.apply(images, self._convert)
-            images = images[ONLY] if list(images) == [ONLY] else images
-        else:
-            images = self._convert(images)
+        images = images if isinstance(images, dict) else {ONLY: images}
+        images = self._functions.apply(images, self._convert)
+        # Samples without images have no group.
+        images = images.get(ONLY) if set(images) <= {ONLY} else images
         fields = {name: self._converted_column(column) for name, column in columns.items()}
         geometry = None
         if rows:
@@ -439,7 +441,7 @@ class Loader:
             pin = self._pin
             if isinstance(images, dict):
                 images = {name: pin(group) for name, group in images.items()}
-            else:
+            elif images is not None:
                 images = pin(images)
             labels = labels if is_no_array(labels) else self._pin(labels)
             for name, column in fields.items():

@@ -197,7 +197,9 @@ impl Array {
             let range = group.offset..group.offset + group.bytes.len();
             let spec = group_spec(&group);
             check_len(range.len(), &spec)?;
-            Ok((group.name.to_owned(), spec, range))
+            // A loader without lists has one group, without a name.
+            let name = if group.name.is_empty() { "images" } else { group.name };
+            Ok((name.to_owned(), spec, range))
         });
         let groups: Vec<_> = groups.collect::<PyResult<_>>()?;
         let ranges: Vec<_> = groups.iter().map(|(.., range)| range.clone()).collect();
