@@ -80,9 +80,11 @@ pub use column::Column;
 pub use dataset::{Datasets, Label};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use follow::{Keypoints, MaskOptions, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks};
+pub use follow::{
+    Keypoints, MaskOptions, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
+};
 pub use mix::{Blend, Mix};
-pub use options::{DeviceDecoder, DeviceOptions, Options};
+pub use options::{Builder, DeviceDecoder, DeviceOptions, Options};
 pub use order::{Last, SampleList, Sampling, State, Weights, World};
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::{Access, CachePolicy};

@@ -1,3 +1,43 @@
+/// Calls a macro with the options that have a setter.
+macro_rules! each_option {
+    ($with:ident) => {
+        $with! {
+            classes: Option<Arc<[String]>>,
+            objects: Option<ObjectOptions>,
+            cache_folder: Option<PathBuf>,
+            device: Option<DeviceOptions>,
+            ;
+            batch_size: u32,
+            seed: u64,
+            sampling: Sampling,
+            world: World,
+            last: Last,
+            views: Vec<ViewGroup>,
+            view_layout: ViewLayout,
+            label: Label,
+            fields: Vec<String>,
+            masks: Vec<MaskOptions>,
+            geometry: bool,
+            orient: bool,
+            failures: Failures,
+            verify: bool,
+            limits: Limits,
+            cache_bytes: u64,
+            locality: bool,
+            ranks_per_cache: u32,
+            cache_policy: CachePolicy,
+            access: Access,
+            threads: usize,
+            fetch_threads: usize,
+            ahead_bytes: u64,
+            prefetch: usize,
+            prefetch_bytes: u64,
+            exchange: Option<Arc<dyn Exchange>>,
+        }
+    };
+}
+
+mod builder;
 mod device;
 
 use crate::{
@@ -11,6 +51,7 @@ use crate::{
     transport::Exchange,
     views::{ViewGroup, ViewLayout, Views},
 };
+pub use builder::Builder;
 pub use device::{DeviceDecoder, DeviceOptions};
 use fdconvert_core::{Error, Limits, Result, setters};
 use std::{path::PathBuf, sync::Arc};
@@ -158,39 +199,7 @@ impl Default for Options {
 const MAX_THREADS: usize = 4096;
 
 impl Options {
-    setters! {
-        classes: Option<Arc<[String]>>,
-        objects: Option<ObjectOptions>,
-        cache_folder: Option<PathBuf>,
-        device: Option<DeviceOptions>,
-        ;
-        batch_size: u32,
-        seed: u64,
-        sampling: Sampling,
-        world: World,
-        last: Last,
-        views: Vec<ViewGroup>,
-        view_layout: ViewLayout,
-        label: Label,
-        fields: Vec<String>,
-        masks: Vec<MaskOptions>,
-        geometry: bool,
-        orient: bool,
-        failures: Failures,
-        verify: bool,
-        limits: Limits,
-        cache_bytes: u64,
-        locality: bool,
-        ranks_per_cache: u32,
-        cache_policy: CachePolicy,
-        access: Access,
-        threads: usize,
-        fetch_threads: usize,
-        ahead_bytes: u64,
-        prefetch: usize,
-        prefetch_bytes: u64,
-        exchange: Option<Arc<dyn Exchange>>,
-    }
+    each_option!(setters);
 
     /// Shows one view of each image, drawn from this list.
     #[must_use]

@@ -94,11 +94,7 @@ impl CachedImage {
 }
 
 impl DeviceRow {
-    pub(crate) fn read(
-        _fetched: Fetched,
-        decoding: Decoding,
-        _program: DeviceProgram,
-    ) -> Self {
+    pub(crate) fn read(_fetched: Fetched, decoding: Decoding, _program: DeviceProgram) -> Self {
         match decoding.0 {}
     }
 

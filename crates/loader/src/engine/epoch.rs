@@ -150,11 +150,7 @@ impl Epoch {
     ///
     /// # Errors
     /// `Sample` with the key if an image of this size cannot be changed so.
-    pub(crate) fn changes(
-        &self,
-        sample: &Chosen,
-        size: (u32, u32),
-    ) -> Result<Vec<Vec<Change>>> {
+    pub(crate) fn changes(&self, sample: &Chosen, size: (u32, u32)) -> Result<Vec<Vec<Change>>> {
         let Chosen { number, occurrence, .. } = *sample;
         let seed = self.setup.options.seed;
         let views = self.setup.views.each().zip(0..);
@@ -303,6 +299,12 @@ impl RowFacts {
     /// Returns the facts of a skipped row.
     pub(super) fn skipped(sample: &Chosen) -> Self {
         let values = RowValues::default();
-        Self { sample: sample.number, values, followed: Vec::new(), filled: false, substituted: false }
+        Self {
+            sample: sample.number,
+            values,
+            followed: Vec::new(),
+            filled: false,
+            substituted: false,
+        }
     }
 }

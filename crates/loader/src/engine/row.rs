@@ -16,7 +16,10 @@ use crate::{
     transform::{Change, Painter, Region, Stage, Tables, fuse},
 };
 #[cfg(feature = "gpu")]
-use crate::{buffer::{RowBuffers, allocate}, order::Row};
+use crate::{
+    buffer::{RowBuffers, allocate},
+    order::Row,
+};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;

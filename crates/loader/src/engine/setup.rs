@@ -146,7 +146,12 @@ impl Setup {
     pub(super) fn exchanging(&self) -> Option<ExchangeOptions> {
         let Options { world, ahead_bytes, .. } = self.options;
         let exchange = self.options.exchange.clone().filter(|_| world.size > 1)?;
-        Some(ExchangeOptions { exchange, world, ahead_bytes, n_buffers: self.options.n_buffers(&self.views) })
+        Some(ExchangeOptions {
+            exchange,
+            world,
+            ahead_bytes,
+            n_buffers: self.options.n_buffers(&self.views),
+        })
     }
 
     pub(super) fn decoding(&self) -> DecodeOptions {

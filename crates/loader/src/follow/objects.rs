@@ -153,7 +153,9 @@ pub(super) fn in_row(
     let boxes: Vec<_> = objects
         .boxes
         .iter()
-        .map(|&[x, y, width, height]| path.rectangle(scaled([x, y]), scaled([x + width, y + height])))
+        .map(|&[x, y, width, height]| {
+            path.rectangle(scaled([x, y]), scaled([x + width, y + height]))
+        })
         .collect();
     let kept: Vec<bool> = boxes
         .iter()

@@ -119,8 +119,7 @@ impl Nearest {
     /// A mask of another size than the image is first resized to the image's size.
     pub(super) fn lines(&self, source: (u32, u32), mask: (u32, u32)) -> [Vec<Option<u32>>; 2] {
         let lines = |places: &[u32], source: u32, mask: u32| {
-            let of_mask =
-                |place| if mask == source { place } else { nearest(place, source, mask) };
+            let of_mask = |place| if mask == source { place } else { nearest(place, source, mask) };
             let lines = places.iter().map(|place| (*place < OUTSIDE).then(|| of_mask(*place)));
             lines.collect()
         };

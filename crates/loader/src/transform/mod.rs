@@ -31,8 +31,8 @@ pub use list::{
     Transform, TransformList, Transformer, Warp,
 };
 pub(crate) use list::{Sampling, Stage, fuse};
-pub use output::{DType, Layout, Normalise, Output};
 pub(crate) use output::Tables;
+pub use output::{DType, Layout, Normalise, Output};
 pub(crate) use painter::{Painter, pixel_warp};
 pub(crate) use pixel::Padding;
 #[cfg(feature = "gpu")]

@@ -210,8 +210,10 @@ impl Device {
         }
         self.decoded.by_cpu += (failed.len() + made.len()) as u64;
         let at = |row: usize| (row * row_bytes) as u64;
-        let mut parts: Vec<(u64, &[u8])> =
-            failed.iter().map(|(row, bytes)| (at(*row), bytes.first().map_or(&[][..], |it| it))).collect();
+        let mut parts: Vec<(u64, &[u8])> = failed
+            .iter()
+            .map(|(row, bytes)| (at(*row), bytes.first().map_or(&[][..], |it| it)))
+            .collect();
         let of_batch = |row: usize| batch.images().get(row * row_bytes..)?.get(..row_bytes);
         parts.extend(made.iter().filter_map(|row| Some((at(*row), of_batch(*row)?))));
         if let Some(images) = images.as_ref().filter(|_| !parts.is_empty()) {

@@ -2,12 +2,12 @@
 use super::cache::{CacheIndex, CachedImage};
 use crate::{
     batch::RowFacts,
+    buffer::RowBuffers,
     dataset::Fetched,
+    device::DeviceProgram,
     engine::{Epoch, RowMaker},
     options::DeviceDecoder,
     order::Row,
-    buffer::RowBuffers,
-    device::DeviceProgram,
     transform::{self, Rect, Sampling, first_level, upper_bits},
 };
 use fdconvert_core::{Codec, Error, LanesImage, Result};

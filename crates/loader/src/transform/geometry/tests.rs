@@ -22,7 +22,8 @@ fn central_crops_are_those_of_torchvision() {
     for &(resize, size, source, resized, at) in CENTER {
         let list = [Transform::resize(resize), Transform::CenterCrop { size: [size[1], size[0]] }];
         let changes = drawn(&list, source.into(), KEY);
-        let [Change::Resize { size: whole, .. }, Change::Crop { top, left, .. }] = changes[..] else {
+        let [Change::Resize { size: whole, .. }, Change::Crop { top, left, .. }] = changes[..]
+        else {
             panic!("{changes:?}")
         };
         assert_eq!(whole, [resized[1], resized[0]], "{resize} {source:?}");

@@ -223,10 +223,9 @@ impl Change {
         };
         let identity = scaled([1.0, 0.0], [1.0, 0.0]);
         match self {
-            Self::Resize { size: [new_height, new_width], .. } => scaled(
-                [f64::from(*new_width) / width, 0.0],
-                [f64::from(*new_height) / height, 0.0],
-            ),
+            Self::Resize { size: [new_height, new_width], .. } => {
+                scaled([f64::from(*new_width) / width, 0.0], [f64::from(*new_height) / height, 0.0])
+            }
             Self::Crop { top, left, .. } => scaled([1.0, -*left as f64], [1.0, -*top as f64]),
             Self::Pad { padding: [left, top, ..], .. } => {
                 scaled([1.0, f64::from(*left)], [1.0, f64::from(*top)])

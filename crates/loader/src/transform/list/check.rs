@@ -4,13 +4,17 @@ use super::{
         Normalise, Output,
         output::{DType, Layout},
     },
-    Change, DrawKey, ResizeTo, Transform,
+    Change, DrawKey, EraseValue, ResizeTo, Transform,
     draw::{draw, resized},
 };
 use crate::mix::Mix;
 use fdconvert_core::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// A checked list of transforms.
+///
+/// In a document it is the list of its transforms, each under its name:
+/// `[{"RandomResizedCrop": {"size": [224, 224]}}, {"RandomHorizontalFlip": {}}]`.
 ///
 /// ```
 /// use fdconvert_loader::parts::{DrawKey, Transform, TransformList, Transformer};
@@ -27,9 +31,12 @@ use fdconvert_core::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Transform>", into = "Vec<Transform>")]
 pub struct TransformList {
-    changes: Vec<Transform>,
+    /// As it was written: first the changes of images.
+    transforms: Vec<Transform>,
+    n_changes: usize,
     dtype: DType,
     layout: Layout,
     normalise: Option<Normalise>,
@@ -39,7 +46,7 @@ pub struct TransformList {
 /// The option that a list is.
 const OPTION: &str = "transform";
 
-fn refuse<T>(what: String) -> Result<T> {
+pub(super) fn refuse<T>(what: String) -> Result<T> {
     Err(Error::usage(OPTION, what))
 }
 
@@ -51,15 +58,15 @@ impl TransformList {
     /// before others or in them.
     pub fn new(list: Vec<Transform>) -> Result<Self> {
         let (mut dtype, mut layout, mut normalise, mut mix) = (None, None, None, None);
-        let mut changes = Vec::with_capacity(list.len());
-        for transform in list {
+        let mut n_changes = 0;
+        for transform in &list {
             let name = transform.name();
             let is_late = dtype.is_some() || layout.is_some() || normalise.is_some();
             match transform {
-                Transform::ToDtype { dtype: it } => once(&mut dtype, it, name)?,
-                Transform::ToLayout { layout: it } => once(&mut layout, it, name)?,
+                Transform::ToDtype { dtype: it } => once(&mut dtype, *it, name)?,
+                Transform::ToLayout { layout: it } => once(&mut layout, *it, name)?,
                 Transform::Normalize { mean, std } => {
-                    once(&mut normalise, Normalise { mean, std }, name)?;
+                    once(&mut normalise, Normalise { mean: *mean, std: *std }, name)?;
                 }
                 it if it.is_of_batches() => {
                     once(&mut mix, it.mix()?, "MixUp or CutMix (or both in a RandomChoice)")?;
@@ -72,14 +79,26 @@ impl TransformList {
                 }
                 transform => {
                     transform.check()?;
-                    changes.push(transform);
+                    n_changes += 1;
                 }
             }
         }
         let dtype = dtype.unwrap_or(if normalise.is_some() { DType::F32 } else { DType::U8 });
-        let list = Self { changes, dtype, layout: layout.unwrap_or_default(), normalise, mix };
+        let layout = layout.unwrap_or_default();
+        let list = Self { transforms: list, n_changes, dtype, layout, normalise, mix };
         list.of_size((1, 1)).check()?;
         Ok(list)
+    }
+
+    /// Returns the transforms, as they were written.
+    #[must_use]
+    pub fn transforms(&self) -> &[Transform] {
+        &self.transforms
+    }
+
+    /// Returns those that change images.
+    fn changes(&self) -> &[Transform] {
+        self.transforms.get(..self.n_changes).unwrap_or_default()
     }
 
     /// Returns the form of the rows of a batch, which are all of one size.
@@ -87,7 +106,7 @@ impl TransformList {
     /// # Errors
     /// `Usage` if the list leaves images of several sizes.
     pub fn output(&self) -> Result<Output> {
-        let Some(size) = size_of(&self.changes, None) else {
+        let Some(size) = size_of(self.changes(), None) else {
             return refuse(
                 "rows have one size, and this list leaves images of several: end it with a crop, \
                  Resize([height, width]) or Letterbox"
@@ -101,7 +120,7 @@ impl TransformList {
 
     /// Returns true if all transforms are cuts, resizes and flips.
     pub(crate) fn only_samples(&self) -> bool {
-        self.changes.iter().all(|transform| {
+        self.changes().iter().all(|transform| {
             matches!(
                 transform,
                 Transform::Resize { .. }
@@ -127,13 +146,13 @@ impl TransformList {
                 _ => false,
             })
         }
-        any(&self.changes)
+        any(self.changes())
     }
 
     /// Returns the side at which square images need no resizing; `None` if the list draws how much
     /// of them is shown, or takes them as they are.
     pub(crate) fn draw_side(&self) -> Option<u32> {
-        match *self.changes.first()? {
+        match *self.changes().first()? {
             Transform::Resize { size: ResizeTo::Short(short), .. } => Some(short),
             Transform::Resize { size: ResizeTo::Exact([height, width]), .. } => {
                 Some(height.max(width))
@@ -154,7 +173,7 @@ impl TransformList {
     /// # Errors
     /// `Usage` if a crop is larger than the image.
     pub fn draw(&self, size: (u32, u32), key: DrawKey) -> Result<Vec<Change>> {
-        draw(&self.changes, size, key).map_err(|what| Error::usage(OPTION, what))
+        draw(self.changes(), size, key).map_err(|what| Error::usage(OPTION, what))
     }
 
     /// Returns the form of an image of this size.
@@ -169,12 +188,27 @@ impl Default for TransformList {
     /// the middle 224 x 224 are shown, as bytes.
     fn default() -> Self {
         Self {
-            changes: vec![Transform::resize(256), Transform::center_crop(224)],
+            transforms: vec![Transform::resize(256), Transform::center_crop(224)],
+            n_changes: 2,
             dtype: DType::U8,
             layout: Layout::Nhwc,
             normalise: None,
             mix: None,
         }
+    }
+}
+
+impl TryFrom<Vec<Transform>> for TransformList {
+    type Error = Error;
+
+    fn try_from(list: Vec<Transform>) -> Result<Self> {
+        Self::new(list)
+    }
+}
+
+impl From<TransformList> for Vec<Transform> {
+    fn from(list: TransformList) -> Self {
+        list.transforms
     }
 }
 
@@ -211,53 +245,6 @@ impl Transform {
         )
     }
 
-    /// Returns true for MixUp and CutMix, a choice between them, and either one sometimes.
-    fn is_of_batches(&self) -> bool {
-        match self {
-            Self::MixUp { .. } | Self::CutMix { .. } => true,
-            Self::RandomChoice { transforms, .. } | Self::RandomApply { transforms, .. } => {
-                !transforms.is_empty() && transforms.iter().all(Self::is_of_batches)
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the mixing of a transform of batches.
-    fn mix(&self) -> Result<Mix> {
-        let mix = match self {
-            Self::MixUp { alpha, num_classes } => {
-                Mix { mixup: *alpha, num_classes: *num_classes, ..Mix::default() }
-            }
-            Self::CutMix { alpha, num_classes } => {
-                Mix { cutmix: *alpha, num_classes: *num_classes, ..Mix::default() }
-            }
-            Self::RandomApply { transforms, p } => match &transforms[..] {
-                [one] => Mix { mix_prob: *p, ..one.mix()? },
-                _ => return refuse("RandomApply of batches takes one: MixUp, CutMix or a choice".into()),
-            },
-            Self::RandomChoice { transforms, p } => {
-                self.check()?;
-                let weight = |at: usize| p.as_ref().map_or(Some(1.0), |p| p.get(at).copied());
-                match (&transforms[..], weight(0), weight(1)) {
-                    ([one], ..) => one.mix()?,
-                    ([one, two], Some(first), Some(second)) => {
-                        let (one, two) = (one.mix()?, two.mix()?);
-                        let share = first / (first + second);
-                        match (one.mixup > 0.0, two.mixup > 0.0) {
-                            (true, false) => Mix { switch_prob: 1.0 - share, cutmix: two.cutmix, ..one },
-                            (false, true) => Mix { switch_prob: share, cutmix: one.cutmix, ..two },
-                            _ => return refuse("RandomChoice of batches is between MixUp and CutMix".into()),
-                        }
-                    }
-                    _ => return refuse("RandomChoice of batches is between MixUp and CutMix".into()),
-                }
-            }
-            _ => Mix::default(),
-        };
-        mix.check()?;
-        Ok(mix)
-    }
-
     /// Returns width and height afterwards, as far as they do not depend on the image.
     fn size(&self, size: Option<(u32, u32)>) -> Option<(u32, u32)> {
         match self {
@@ -292,7 +279,7 @@ impl Transform {
     }
 
     /// Checks the arguments.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let name = self.name();
         let wrong = |what: String| refuse(format!("{name}: {what}"));
         let probability = |p: f64| match (0.0..=1.0).contains(&p) {
@@ -324,6 +311,11 @@ impl Transform {
             false => {
                 wrong(format!("{argument}={size:?}: a side has 1 to {} pixels", Output::MAX_SIDE))
             }
+        };
+        let numbers = |argument: &str, values: &[f64]| match values.iter().all(|it| it.is_finite())
+        {
+            true => Ok(()),
+            false => wrong(format!("{argument}={values:?} are not all numbers")),
         };
         let positive = f64::MIN_POSITIVE;
         match self {
@@ -363,8 +355,12 @@ impl Transform {
             | Self::RandomInvert { p }
             | Self::RandomAutocontrast { p }
             | Self::RandomEqualize { p } => probability(*p),
-            Self::RandomRotation { degrees, .. } => range("degrees", *degrees, -1e6, 1e6),
-            Self::RandomAffine { degrees, translate, scale, shear, .. } => {
+            Self::RandomRotation { degrees, center, .. } => {
+                numbers("center", &center.unwrap_or_default())?;
+                range("degrees", *degrees, -1e6, 1e6)
+            }
+            Self::RandomAffine { degrees, translate, scale, shear, center, .. } => {
+                numbers("center", &center.unwrap_or_default())?;
                 range("degrees", *degrees, -1e6, 1e6)?;
                 if translate.is_some_and(|it| it.iter().any(|it| !(0.0..=1.0).contains(it))) {
                     return wrong(format!("translate={translate:?} are shares, 0 to 1"));
@@ -407,8 +403,12 @@ impl Transform {
                 range("sharpness_factor", [*sharpness_factor; 2], 0.0, f64::INFINITY)?;
                 probability(*p)
             }
-            Self::RandomErasing { p, scale, ratio, .. } => {
+            Self::RandomErasing { p, scale, ratio, value } => {
                 probability(*p)?;
+                if let EraseValue::Pixels { mean, std } = value {
+                    numbers("mean", mean)?;
+                    numbers("std", std)?;
+                }
                 range("scale", *scale, 0.0, 1.0)?;
                 range("ratio", *ratio, positive, f64::INFINITY)
             }

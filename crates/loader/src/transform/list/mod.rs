@@ -9,6 +9,7 @@
 //! A [`Change`] is one of torchvision's functional forms, and a list means its changes one after the
 //! other; compiling changes nothing but the time that it takes.
 mod apply;
+mod batches;
 mod change;
 mod check;
 mod draw;
@@ -510,3 +511,6 @@ mod defaults {
         depth: i32 = -1;
     }
 }
+
+#[cfg(test)]
+mod tests;

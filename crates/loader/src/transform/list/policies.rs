@@ -4,11 +4,7 @@
 use super::op::Op;
 
 /// A change, its probability in percent and its level of 10 (0 for changes without one).
-pub(super) struct Choice(
-    pub(super) Op,
-    pub(super) u8,
-    pub(super) u32,
-);
+pub(super) struct Choice(pub(super) Op, pub(super) u8, pub(super) u32);
 
 /// Two changes, made one after the other.
 pub(super) type Pair = [Choice; 2];
