@@ -256,10 +256,12 @@ class Loader:
     def state_dict(self) -> dict[str, Any]:
         """Return a checkpoint after the last returned batch.
 
-        It is a small dictionary of text and numbers for JSON or ``torch.save``, and the same on every
-        rank. The number of ranks, the batch size and the threads may differ when it is loaded.
+        It is a small dictionary for JSON or ``torch.save``, and the same on every rank. The number of
+        ranks, the batch size, the threads and the transforms may differ when it is loaded; ``views``
+        tells which transforms made the batches so far.
         """
-        return {"state": self._source.state(), "version": STATE_VERSION}
+        views = {group.name: group.shown() for group in self._groups}
+        return {"state": self._source.state(), "version": STATE_VERSION, "views": views}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Resume from a checkpoint. Only allowed before the first batch of an epoch.

@@ -1,5 +1,6 @@
 """The views of an image that batches have, and the Python functions that change them."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,11 @@ class ViewGroup:
     is_bfloat16: bool
     spec: str
     functions: list[Function]
+
+    def shown(self) -> list[Any]:
+        """Return the number of views and the list, for people and JSON."""
+        functions = [{"Function": repr(it.function)} for it in self.functions]
+        return [self.n_views, json.loads(self.spec) + functions]
 
 
 def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> list[ViewGroup]:
