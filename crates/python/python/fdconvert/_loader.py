@@ -145,6 +145,8 @@ class Loader:
         self._functions = Functions(self._groups)
         if kind != "torch" and any(group.is_bfloat16 for group in self._groups):
             raise UsageError('output: bf16 is a type of torch alone; use output="torch", or ToDtype("f32")')
+        if any(it.is_bfloat16 and any(not f.batch for f in it.functions) for it in self._groups):
+            raise UsageError("transform: NumPy has no rows of bf16; use Function(f, batch=True)")
         if cuda is not None and any(not it.batch for group in self._groups for it in group.functions):
             raise UsageError("transform: rows on a GPU are no NumPy arrays; use Function(f, batch=True)")
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
