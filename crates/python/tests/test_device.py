@@ -92,7 +92,7 @@ def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
         {"layout": "nchw", "dtype": "f32"},
     ]
     for options in cases:
-        cpu = Loader(indexed, 5, seed=7, size=32, **options)
+        cpu = Loader(indexed, 5, seed=7, size=32, output="numpy", **options)
         gpu = on_gpu(indexed, 5, **options)
         assert len(cpu) == len(gpu) == 3
         for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
@@ -115,7 +115,7 @@ def test_images_are_augmented(fake: Fake, indexed: Path) -> None:
     for augment in ["autoaugment", ("randaugment", 2, 9), "trivialaugment"]:
         options: dict[str, Any] = {"crop": None, "augment": augment}
         plain = dict(on_gpu_by_sample(indexed, crop=None))
-        cpu = Loader(indexed, 4, seed=7, size=32, **options)
+        cpu = Loader(indexed, 4, seed=7, size=32, output="numpy", **options)
         by_cpu = {
             sample: image
             for batch in cpu.batches()
@@ -147,7 +147,8 @@ def test_fractals_are_those_of_the_cpu(fake: Fake) -> None:
         {"dtype": "f32", "augment": "trivialaugment"},
     ]
     for options in cases:
-        gpu, cpu = on_gpu(recipe, 5, **options), Loader(recipe, 5, seed=7, size=32, **options)
+        gpu = on_gpu(recipe, 5, **options)
+        cpu = Loader(recipe, 5, seed=7, size=32, output="numpy", **options)
         for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
             assert np.array_equal(np.asarray(ours.images.cpu()), theirs.images)
             assert np.array_equal(np.asarray(ours.labels), theirs.labels)

@@ -171,7 +171,7 @@ class Loader:
             "output": Output(kind, output.pin_memory, output.out),  # type: ignore[arg-type]
         }
         self._rank, self._world_size = rank, world_size
-        self._has_fields = bool(fields or masks or objects)
+        self._has_fields = bool(plain["fields"] or plain["masks"] or objects is not None)
         self._on_device, self._is_torch = cuda is not None, kind == "torch"
         self._convert = CONVERTERS[kind]()
         self._pins = output.pin_memory
