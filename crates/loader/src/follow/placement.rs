@@ -119,8 +119,7 @@ impl Nearest {
     /// A mask of another size than the image is first resized to the image's size.
     pub(super) fn lines(&self, source: (u32, u32), mask: (u32, u32)) -> [Vec<Option<u32>>; 2] {
         let lines = |places: &[u32], source: u32, mask: u32| {
-            let of_mask =
-                |place| if mask == source { place } else { nearest(place, source, mask) };
+            let of_mask = |place| if mask == source { place } else { nearest(place, source, mask) };
             let lines = places.iter().map(|place| (*place < OUTSIDE).then(|| of_mask(*place)));
             lines.collect()
         };
@@ -144,9 +143,10 @@ impl Nearest {
             for (out, &column) in out.iter_mut().zip(&self.columns) {
                 *out = match from.get(column as usize) {
                     Some(pixel) => *pixel,
-                    // What was added last lies over what was added before.
                     None if row < OUTSIDE => outside(column),
-                    None => outside(column.max(OUTSIDE).min(row)),
+                    None if column < OUTSIDE => outside(row),
+                    // What was added last lies over what was added before.
+                    None => outside(column.min(row)),
                 };
             }
         }
@@ -195,3 +195,6 @@ fn resize(places: &mut Vec<u32>, n: u32) {
         *places = (0..n).map(|at| place(at).unwrap_or(u32::MAX)).collect();
     }
 }
+
+#[cfg(test)]
+mod tests;
