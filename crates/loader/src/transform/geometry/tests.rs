@@ -81,7 +81,7 @@ fn the_flip_does_not_move_the_crop() {
         let key = DrawKey { sample, ..KEY };
         let with = [crop.clone(), Transform::random_horizontal_flip()];
         let with = sampling(&with, (640, 480), key);
-        let without = sampling(&[crop.clone()], (640, 480), key);
+        let without = sampling(std::slice::from_ref(&crop), (640, 480), key);
         assert_eq!((with.rect, without.mirrored), (without.rect, false));
         n_flipped += u32::from(with.mirrored);
     }
