@@ -10,7 +10,7 @@ use fdconvert_loader::{
     Batch, Blend, Column, DType, Failures, Label, Last, Layout, Loader, Mix, OnError, Options,
     Output, Transform, TransformList, World, parts::Area,
 };
-use half::f16;
+use half::{bf16, f16};
 use std::sync::Arc;
 
 const BOTH: Mix =
@@ -62,6 +62,9 @@ fn numbers(batch: &Batch) -> Vec<f32> {
         DType::U8 => images.iter().map(|byte| f32::from(*byte)).collect(),
         DType::F16 => {
             images.as_chunks().0.iter().map(|it| f16::from_ne_bytes(*it).into()).collect()
+        }
+        DType::Bf16 => {
+            images.as_chunks().0.iter().map(|it| bf16::from_ne_bytes(*it).into()).collect()
         }
         DType::F32 => images.as_chunks().0.iter().map(|it| f32::from_ne_bytes(*it)).collect(),
     }
@@ -130,6 +133,7 @@ fn check(mixed: &Batch, plain: &Batch, output: &Output) {
                             found as f32
                         }
                         DType::F16 => f16::from_f32(sum).into(),
+                        DType::Bf16 => bf16::from_f32(sum).into(),
                         DType::F32 => sum,
                     }
                 }
@@ -179,7 +183,7 @@ fn compared(reader: &Arc<Memory>, options: &Options) -> [usize; 3] {
 #[test]
 fn rows_are_mixed_with_the_ones_before_them_in_every_form() {
     let reader = Memory::new(50);
-    for dtype in [DType::U8, DType::F16, DType::F32] {
+    for dtype in [DType::U8, DType::F16, DType::Bf16, DType::F32] {
         for layout in [Layout::Nhwc, Layout::Nchw] {
             let options = mixing_to(7, BOTH, dtype, layout);
             let counts = compared(&reader, &options);
