@@ -89,13 +89,12 @@ fn each_view_is_that_of_its_list_alone() {
     let mut transformer = Transformer::default();
     for (sample, views) in found {
         let (rgb, size) = decoded(&memory, sample);
-        let lists = groups().into_iter().flat_map(|group| {
-            std::iter::repeat_n(group.transform, group.n_views as usize)
-        });
+        let lists = groups()
+            .into_iter()
+            .flat_map(|group| std::iter::repeat_n(group.transform, group.n_views as usize));
         for (view, list) in lists.enumerate() {
             let view_number = view as u64;
-            let key =
-                DrawKey { seed: SEED, epoch: 0, sample, occurrence: 0, view: view_number };
+            let key = DrawKey { seed: SEED, epoch: 0, sample, occurrence: 0, view: view_number };
             let (row, _) = transformer.apply(&list, &rgb, size, key).unwrap();
             assert_eq!(views[view], row, "view {view} of sample {sample}");
         }
