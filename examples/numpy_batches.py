@@ -19,7 +19,7 @@ def main() -> None:
     path = sys.argv[1] if len(sys.argv) > 1 else PHOTOS
     # `pad` keeps all batches of one shape; `valid` is false for what fills up the last one.
     in_order, padded = fdconvert.Sequential(), fdconvert.Ranks(last="pad")
-    with fdconvert.Loader(path, 8, sampling=in_order, ranks=padded, output="numpy") as loader:
+    with fdconvert.Loader(path, 8, label=None, sampling=in_order, ranks=padded, output="numpy") as loader:
         n_pixels = 0
         total, squares = np.zeros(3), np.zeros(3)
         for batch in loader.batches():

@@ -119,13 +119,11 @@ impl Datasets {
             });
             offset += len;
         }
-        let first = parts.first().ok_or_else(|| {
-            Error::usage("path", "the list of datasets is empty")
-        })?;
+        let first =
+            parts.first().ok_or_else(|| Error::usage("path", "the list of datasets is empty"))?;
         let has_images = |part: &Part| part.image.is_some();
         if let Some(other) = parts.iter().find(|part| has_images(part) != has_images(first)) {
-            let (with, without) =
-                if has_images(first) { (first, other) } else { (other, first) };
+            let (with, without) = if has_images(first) { (first, other) } else { (other, first) };
             let what = format!(
                 "{} has no field of images, and {} has: load them one by one",
                 without.reader.name(),

@@ -30,7 +30,7 @@ impl Needed {
     pub(crate) fn of<'a>(views: impl Iterator<Item = &'a [Stage]>, size: (u32, u32)) -> Self {
         let whole = Area { x: 0, y: 0, width: size.0, height: size.1 };
         let needs = views.map(|stages| match stages.first() {
-            Some(Stage::Sample(it)) => {
+            Some(Stage::Resample(it)) => {
                 Self { area: it.needed, denominator: scale_for(it.rect, it.size) }
             }
             _ => Self { area: whole, denominator: 1 },

@@ -359,7 +359,7 @@ impl Options {
                         in the host's memory (no `device`)";
             return Err(Error::usage("device", what));
         }
-        Ok((view.output, !view.transform.only_samples()))
+        Ok((view.output, !view.transform.only_resamples()))
     }
 
     pub(crate) fn n_threads(&self) -> usize {

@@ -61,11 +61,7 @@ impl Views {
     /// # Errors
     /// `Usage` for groups without images, for no views or too many, equal names, images of several sizes, and
     /// batches that are mixed although a row has several views.
-    pub(crate) fn new(
-        groups: &[ViewGroup],
-        layout: ViewLayout,
-        have_images: bool,
-    ) -> Result<Self> {
+    pub(crate) fn new(groups: &[ViewGroup], layout: ViewLayout, have_images: bool) -> Result<Self> {
         let refuse = |what: String| Err(Error::usage("views", what));
         let default = [ViewGroup::new("", 1, TransformList::default())];
         let groups = match (have_images, groups) {

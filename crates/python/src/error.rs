@@ -42,11 +42,7 @@ pub(crate) fn raise_spelled(error: &Error, spell: impl Fn(&OptionRef) -> String)
 pub(crate) fn keyword(option: &OptionRef) -> String {
     let name = option.name.replace('-', "_");
     match &option.setting {
-        // Fields of the loader's options with other names here.
-        Setting::Argument => match option.name {
-            "normalise" => "mean".to_owned(),
-            argument => argument.to_owned(),
-        },
+        Setting::Argument => option.name.to_owned(),
         Setting::Any => name,
         Setting::On => format!("{name}=True"),
         Setting::To(number) if number.parse::<f64>().is_ok() => format!("{name}={number}"),

@@ -1,29 +1,29 @@
-use crate::transform::{Change, Sampling, Stage};
+use crate::transform::{Change, Resample, Stage};
 
 /// What a GPU does to an image: a rectangle is resized and perhaps mirrored, and then its levels
 /// are mapped.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DeviceProgram {
-    pub(super) sampling: Sampling,
+    pub(super) resample: Resample,
     pub(super) changes: Vec<Change>,
 }
 
 impl DeviceProgram {
     /// Returns the program of an image's stages; `None` if kernels lack any of them.
     pub(crate) fn of(stages: &[Stage]) -> Option<Self> {
-        let (Stage::Sample(sampling), rest) = stages.split_first()? else { return None };
+        let (Stage::Resample(resample), rest) = stages.split_first()? else { return None };
         let change = |stage: &Stage| match stage {
             Stage::Change(change) if is_in_kernels(change) => Some(change.clone()),
             _ => None,
         };
         let changes = rest.iter().map(change).collect::<Option<_>>()?;
-        (!sampling.upside_down).then_some(Self { sampling: *sampling, changes })
+        (!resample.upside_down).then_some(Self { resample: *resample, changes })
     }
 
     /// Returns the corner of the rectangle if its pixels become the row unchanged: it has the row's
     /// size, begins at a pixel, and lies in an image of that size.
     pub(crate) fn as_is(&self, source: (u32, u32)) -> Option<(u32, u32)> {
-        let Sampling { rect, size, .. } = self.sampling;
+        let Resample { rect, size, .. } = self.resample;
         let corner = |at: f64, length: f64, size: u32, n_pixels: u32| {
             let fits = length == f64::from(size)
                 && at >= 0.0

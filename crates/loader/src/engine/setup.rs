@@ -44,8 +44,7 @@ impl Setup {
         options: Options,
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
-        let views =
-            Views::new(&options.views, options.view_layout, datasets.have_images())?;
+        let views = Views::new(&options.views, options.view_layout, datasets.have_images())?;
         options.check(&views)?;
         let asked = asked(&options, &views);
         let datasets = datasets.showing(&options.label, &asked, options.batch_size)?;

@@ -143,9 +143,10 @@ impl Nearest {
             for (out, &column) in out.iter_mut().zip(&self.columns) {
                 *out = match from.get(column as usize) {
                     Some(pixel) => *pixel,
-                    // What was added last lies over what was added before.
                     None if row < OUTSIDE => outside(column),
-                    None => outside(column.max(OUTSIDE).min(row)),
+                    None if column < OUTSIDE => outside(row),
+                    // What was added last lies over what was added before.
+                    None => outside(column.min(row)),
                 };
             }
         }
@@ -194,3 +195,6 @@ fn resize(places: &mut Vec<u32>, n: u32) {
         *places = (0..n).map(|at| place(at).unwrap_or(u32::MAX)).collect();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! list       lists of transforms -> the changes of one image, drawn by (seed, epoch, sample, view),
-//!            and compiled: cuts, resizes and flips are the rectangle of a `Sampling`
-//! (decoder)  the pixels of at least `Sampling::needed`, perhaps at 1/2, 1/4 or 1/8 (`scale_for`)
+//!            and compiled: cuts, resizes and flips are the rectangle of a `Resample`
+//! (decoder)  the pixels of at least `Resample::needed`, perhaps at 1/2, 1/4 or 1/8 (`scale_for`)
 //! plan       that rectangle, resized to its size; gray becomes three channels
 //! painter    the stages of an image, one after the other, in a thread's buffers
 //! pixel      single operations on small 8-bit RGB images
@@ -30,7 +30,7 @@ pub use list::{
     Chain, Change, DrawKey, EraseValue, Erased, Fill, Interpolation, PaddingMode, Policy, ResizeTo,
     Transform, TransformList, Transformer, Warp,
 };
-pub(crate) use list::{Sampling, Stage, fuse};
+pub(crate) use list::{Resample, Stage, fuse};
 pub(crate) use output::Tables;
 pub use output::{DType, Layout, Normalise, Output};
 pub(crate) use painter::{Painter, pixel_warp};

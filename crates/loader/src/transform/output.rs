@@ -100,19 +100,19 @@ impl Output {
         let Some(Normalise { mean, std }) = self.normalise else { return Ok(()) };
         if self.dtype == DType::U8 {
             let what = "bytes cannot be normalised; ask for f16 or f32, or leave it to the model";
-            return Err(Error::usage("transform", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         let is_sound = |std: &f32| *std > 0.0 && (1.0 / std).is_finite();
         if !mean.iter().all(|mean| mean.is_finite()) || !std.iter().all(is_sound) {
             let what = format!("mean {mean:?} and std {std:?} must be numbers, and std above 0");
-            return Err(Error::usage("transform", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         if mean.iter().chain(&std).any(|value| *value > 1.0) {
             let what = format!(
                 "mean {mean:?} and std {std:?} are for values from 0 to 255, and here they are from 0 \
                  to 1: divide both by 255"
             );
-            return Err(Error::usage("transform", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         let most = if self.dtype == DType::F16 { f16::MAX.to_f32() } else { f32::MAX };
         let mut ends = (0..3).flat_map(|channel| [0, 255].map(|byte| self.value(channel, byte)));
@@ -121,7 +121,7 @@ impl Output {
                 "mean {mean:?} and std {std:?} make numbers beyond {most:e}, which `dtype` cannot hold: \
                  take those of values from 0 to 1"
             );
-            return Err(Error::usage("transform", what));
+            return Err(Error::usage("transform", format!("Normalize: {what}")));
         }
         Ok(())
     }

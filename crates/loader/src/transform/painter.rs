@@ -1,7 +1,7 @@
 //! Carries out the stages of an image.
 use super::{
     geometry::Area,
-    list::{Change, Erased, Interpolation, Sampling, Stage, Warp},
+    list::{Change, Erased, Interpolation, Resample, Stage, Warp},
     output::{DType, Layout, Output, Tables},
     pixel::{
         self, Affine, BlurRows, Content, Counts, Curves, Gauss, Noise, Padding, Pixel, crop, erase,
@@ -63,12 +63,12 @@ impl Painter {
             return Err(format!("{} bytes are not {}", row.len(), output.n_bytes()));
         }
         let is_as_painted = (output.dtype, output.layout) == (DType::U8, Layout::Nhwc);
-        if let [Stage::Sample(sampling)] = stages
+        if let [Stage::Resample(resample)] = stages
             && is_as_painted
-            && (sampling.size, sampling.mirrored, sampling.upside_down)
+            && (resample.size, resample.mirrored, resample.upside_down)
                 == (output.size, false, false)
         {
-            let plan = Plan::of(region, sampling)?;
+            let plan = Plan::of(region, resample)?;
             return plan.resize(region, output.size, &mut self.stretcher, &mut self.gray, row);
         }
         let mirrored = take_last_mirror(stages);
@@ -96,16 +96,16 @@ impl Painter {
         let mut curves = None;
         for stage in stages {
             match stage {
-                Stage::Sample(sampling) => {
+                Stage::Resample(resample) => {
                     self.apply(&mut curves);
                     if is_first {
-                        self.sample(region, sampling)?;
+                        self.sample(region, resample)?;
                     } else {
                         let pixels = std::mem::take(&mut self.image.data);
                         let (width, height) = self.image.size;
                         let area = Area { x: 0, y: 0, width, height };
                         let own = Region { pixels: &pixels, area, channels: 3, denominator: 1 };
-                        self.sample(&own, sampling)?;
+                        self.sample(&own, resample)?;
                     }
                 }
                 Stage::Change(change) => self.change(change, &mut curves),
@@ -117,9 +117,9 @@ impl Painter {
     }
 
     /// Takes the pixels of a rectangle.
-    fn sample(&mut self, region: &Region<'_>, sampling: &Sampling) -> Result<(), String> {
-        let Sampling { size, mirrored, upside_down, .. } = *sampling;
-        let plan = Plan::of(region, sampling)?;
+    fn sample(&mut self, region: &Region<'_>, resample: &Resample) -> Result<(), String> {
+        let Resample { size, mirrored, upside_down, .. } = *resample;
+        let plan = Plan::of(region, resample)?;
         self.image.size = size;
         self.image.data.resize(n_bytes(size), 0);
         plan.resize(region, size, &mut self.stretcher, &mut self.gray, &mut self.image.data)?;
@@ -302,7 +302,7 @@ impl Painter {
 fn take_last_mirror(stages: &mut [Stage]) -> bool {
     for stage in stages.iter_mut().rev() {
         match stage {
-            Stage::Sample(sampling) => return std::mem::take(&mut sampling.mirrored),
+            Stage::Resample(resample) => return std::mem::take(&mut resample.mirrored),
             Stage::Change(change) if change.is_pixel_by_pixel() => {}
             Stage::Change(_) => return false,
         }

@@ -1,7 +1,7 @@
 //! From decoded pixels to those of a rectangle of the image, at its size in a row.
 
 use super::geometry::{Area, Rect};
-use super::list::Sampling;
+use super::list::Resample;
 use fdconvert_resize::{Source, Stretcher};
 
 /// Decoded pixels of a part of an image, possibly at a fraction of its size.
@@ -26,7 +26,7 @@ fn spread(gray: &[u8], rgb: &mut [u8]) {
 
 /// One resize, in the pixels of a region. It is the antialiased bilinear one of torchvision and
 /// Pillow to within one level: the weights have fewer bits here. The result depends on the pixels
-/// that the sampling needs, not on any further ones of the region.
+/// that the resample needs, not on any further ones of the region.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// The part of the region that is read, relative to its corner.
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Refuses everything that does not fit, so that the resize cannot fail.
-    pub(super) fn of(region: &Region<'_>, sampling: &Sampling) -> Result<Self, String> {
+    pub(super) fn of(region: &Region<'_>, resample: &Resample) -> Result<Self, String> {
         let Region { pixels, area, channels, denominator } = *region;
         if !matches!(channels, 1 | 3) {
             return Err(format!("{channels} channels are neither gray nor RGB"));
@@ -50,7 +50,7 @@ impl Plan {
             let Area { width, height, .. } = area;
             return Err(format!("{} bytes are not {width}x{height}x{channels}", pixels.len()));
         }
-        let Sampling { rect, needed, .. } = *sampling;
+        let Resample { rect, needed, .. } = *resample;
         // First pixel and length of the view, then the rectangle in it.
         let axis = |needed: (u32, u32), have: (u32, u32), rect: (f64, f64)| {
             if !rect.0.is_finite() || !rect.1.is_finite() {

@@ -161,7 +161,7 @@ class Loader:
         self._arguments = plain | {
             "transform": transform,
             "views": views,
-            "masks": masks,
+            "masks": dict(engine["masks"]),
             "sampling": sampling,
             "objects": objects,
             "ranks": Ranks(rank, world_size, ranks.last, ranks.locality),
@@ -173,7 +173,7 @@ class Loader:
             "output": Output(kind, output.pin_memory, output.out),  # type: ignore[arg-type]
         }
         self._rank, self._world_size = rank, world_size
-        self._has_fields = bool(fields or masks or objects)
+        self._has_fields = bool(plain["fields"] or engine["masks"] or objects is not None)
         self._on_device, self._is_torch = cuda is not None, kind == "torch"
         self._convert = CONVERTERS[kind]()
         self._pins = output.pin_memory
@@ -372,7 +372,9 @@ class Loader:
         what = (
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
             "images. The GPU decodes JPEGs with entry points, which are stored by default, others by "
-            "nvJPEG if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing"
+            "nvJPEG if it is installed, and draws fractals of one gray by lanes64-v1 that need no resizing; "
+            "of transforms it has cuts, resizes and flips of left and right, brightness, posterize, "
+            "solarize, invert and equalize"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 

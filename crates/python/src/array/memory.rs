@@ -96,10 +96,7 @@ impl Memory {
         let lent = Lent { batch: Some(batch), process: process::id(), count: count.clone() };
         let lent = Arc::new(lent);
         let owner = || Owner::Batch(lent.clone());
-        pieces
-            .into_iter()
-            .map(|(len, pointer)| Self { pointer, len, _owner: owner() })
-            .collect()
+        pieces.into_iter().map(|(len, pointer)| Self { pointer, len, _owner: owner() }).collect()
     }
 
     /// Takes the first `len` bytes of a buffer. `None` unless they are writable and contiguous, for

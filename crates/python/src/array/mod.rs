@@ -189,10 +189,7 @@ impl Array {
 
     /// Takes over the images of a batch: an array for each group of views. Their memory returns to
     /// the loader with the last of them; `lent` counts the batches that have not returned.
-    pub(crate) fn of_batch(
-        batch: Batch,
-        lent: &Arc<AtomicUsize>,
-    ) -> PyResult<Vec<(String, Self)>> {
+    pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Vec<(String, Self)>> {
         let groups = batch.groups().map(|group| {
             let range = group.offset..group.offset + group.bytes.len();
             let spec = group_spec(&group);

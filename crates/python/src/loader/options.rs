@@ -2,8 +2,8 @@
 use super::{exchange::PyExchange, names, sampling};
 use crate::{error::UsageError, transform};
 use fdconvert_loader::{
-    Access, CachePolicy, DeviceDecoder, DeviceOptions, Exchange, Failures, Label, Last, MaskOptions,
-    ObjectOptions, OnError, Options, ViewGroup, ViewLayout, World, research::LIQUID,
+    Access, CachePolicy, DeviceDecoder, DeviceOptions, Exchange, Failures, Label, Last,
+    MaskOptions, ObjectOptions, OnError, Options, ViewGroup, ViewLayout, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,

@@ -8,7 +8,7 @@ use crate::{
     engine::{Epoch, RowMaker},
     options::DeviceDecoder,
     order::Row,
-    transform::{self, Rect, Sampling, first_level, upper_bits},
+    transform::{self, Rect, Resample, first_level, upper_bits},
 };
 use fdconvert_core::{Codec, Error, LanesImage, Result};
 use fdconvert_gpu::{Change, Crop, Limits, Prepared, Request};
@@ -32,7 +32,7 @@ pub(crate) enum Decoding {
 /// A row for the GPU: an image, the shown part, and the changes to it.
 pub(crate) struct DeviceRow {
     pub(super) image: RowImage,
-    sampling: Sampling,
+    resample: Resample,
     changes: Vec<Change>,
 }
 
@@ -106,8 +106,8 @@ impl DeviceRow {
         Self::new(RowImage::Read(fetched, decoding), program)
     }
 
-    fn new(image: RowImage, DeviceProgram { sampling, changes }: DeviceProgram) -> Self {
-        Self { image, sampling, changes: changes.iter().filter_map(in_kernels).collect() }
+    fn new(image: RowImage, DeviceProgram { resample, changes }: DeviceProgram) -> Self {
+        Self { image, resample, changes: changes.iter().filter_map(in_kernels).collect() }
     }
 
     /// Creates a row of an image in the GPU's cache.
@@ -126,7 +126,7 @@ impl DeviceRow {
     }
 
     fn request(&self) -> Request<'_> {
-        let (flip, changes) = (self.sampling.mirrored, &*self.changes);
+        let (flip, changes) = (self.resample.mirrored, &*self.changes);
         let (image, (width, height)) = match &self.image {
             RowImage::Drawn(image, corner) => {
                 return Request { flip, changes, ..Request::drawn(image, *corner) };
@@ -141,7 +141,7 @@ impl DeviceRow {
             }
         };
         let (width, height) = (f64::from(width.max(1)), f64::from(height.max(1)));
-        let rect = self.sampling.rect;
+        let rect = self.resample.rect;
         let crop = Crop {
             left: (rect.x / width) as f32,
             top: (rect.y / height) as f32,
@@ -150,7 +150,7 @@ impl DeviceRow {
         };
         // The filter reaches beyond the rectangle, so that the geometry needs more than the
         // rectangle.
-        let reach = rect != Rect::from(self.sampling.needed);
+        let reach = rect != Rect::from(self.resample.needed);
         Request { crop, reach, flip, changes, ..image }
     }
 }

@@ -1,4 +1,4 @@
-use super::super::list::{Change, DrawKey, Sampling, Stage, Transform, TransformList, fuse};
+use super::super::list::{Change, DrawKey, Resample, Stage, Transform, TransformList, fuse};
 use super::pinned::{CENTER, RANDOM};
 use super::*;
 use proptest::prelude::*;
@@ -10,9 +10,9 @@ fn drawn(list: &[Transform], source: (u32, u32), key: DrawKey) -> Vec<Change> {
 }
 
 /// Returns the only stage of a list that cuts and resizes.
-fn sampling(list: &[Transform], source: (u32, u32), key: DrawKey) -> Sampling {
+fn resample(list: &[Transform], source: (u32, u32), key: DrawKey) -> Resample {
     match &fuse(drawn(list, source, key), source)[..] {
-        [Stage::Sample(sampling)] => *sampling,
+        [Stage::Resample(resample)] => *resample,
         other => panic!("{other:?}"),
     }
 }
@@ -28,7 +28,7 @@ fn central_crops_are_those_of_torchvision() {
         };
         assert_eq!(whole, [resized[1], resized[0]], "{resize} {source:?}");
         assert_eq!([left, top], at.map(i64::from), "{resize} {size:?} {source:?}");
-        let rect = sampling(&list, source.into(), KEY).rect;
+        let rect = resample(&list, source.into(), KEY).rect;
         let back =
             |value: f64, axis: usize| value * f64::from(resized[axis]) / f64::from(source[axis]);
         let found = [back(rect.x, 0), back(rect.y, 1), back(rect.width, 0), back(rect.height, 1)];
@@ -80,8 +80,8 @@ fn the_flip_does_not_move_the_crop() {
     for sample in 0..1000 {
         let key = DrawKey { sample, ..KEY };
         let with = [crop.clone(), Transform::random_horizontal_flip()];
-        let with = sampling(&with, (640, 480), key);
-        let without = sampling(&[crop.clone()], (640, 480), key);
+        let with = resample(&with, (640, 480), key);
+        let without = resample(std::slice::from_ref(&crop), (640, 480), key);
         assert_eq!((with.rect, without.mirrored), (without.rect, false));
         n_flipped += u32::from(with.mirrored);
     }
@@ -91,7 +91,7 @@ fn the_flip_does_not_move_the_crop() {
 /// Checks that a rectangle lies in its image, and that it and what is read of it are inside.
 fn check(list: &[Transform], source: (u32, u32), sample: u64) {
     let stages = fuse(drawn(list, source, DrawKey { sample, ..KEY }), source);
-    let Some(Stage::Sample(Sampling { rect, needed, size, .. })) = stages.first() else { return };
+    let Some(Stage::Resample(Resample { rect, needed, size, .. })) = stages.first() else { return };
     let what = format!("{list:?} {source:?} {rect:?} {needed:?}");
     for (at, length, from, n_pixels, side) in [
         (rect.x, rect.width, needed.x, needed.width, source.0),

@@ -119,7 +119,7 @@ impl TransformList {
     }
 
     /// Returns true if all transforms are cuts, resizes and flips.
-    pub(crate) fn only_samples(&self) -> bool {
+    pub(crate) fn only_resamples(&self) -> bool {
         self.changes().iter().all(|transform| {
             matches!(
                 transform,

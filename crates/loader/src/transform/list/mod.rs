@@ -23,7 +23,7 @@ pub use apply::Transformer;
 pub use change::{Chain, Change, Erased, Warp};
 pub use check::TransformList;
 pub use draw::DrawKey;
-pub(crate) use fuse::{Sampling, Stage, fuse};
+pub(crate) use fuse::{Resample, Stage, fuse};
 
 use super::{
     output::{DType, Layout},

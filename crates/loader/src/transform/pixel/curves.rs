@@ -36,7 +36,7 @@ impl Curves {
 
     /// `solarize`. Nothing is inverted above 255, where torchvision refuses.
     pub(crate) fn solarize(threshold: f64) -> Self {
-        let first = super::first_level(f64::from(threshold as f32));
+        let first = super::first_level(threshold);
         Self::of(|level| if u16::from(level) < first { level } else { 255 - level })
     }
 

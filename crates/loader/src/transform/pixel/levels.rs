@@ -7,9 +7,10 @@ pub(crate) fn upper_bits(n_bits: u32) -> u8 {
     (0xff00_u32 >> n_bits.min(8)) as u8
 }
 
-/// Returns the first whole level that is not below the threshold; 256 without one.
+/// Returns the first whole level that is not below the threshold, which torch compares with levels
+/// in single precision; 256 without one.
 pub(crate) fn first_level(threshold: f64) -> u16 {
-    threshold.ceil().clamp(0.0, 256.0) as u16
+    (threshold as f32).ceil().clamp(0.0, 256.0) as u16
 }
 
 /// How often each level occurs in each channel.

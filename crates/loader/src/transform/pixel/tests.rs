@@ -267,3 +267,11 @@ fn a_mask_of_bytes_turns_like_its_image() {
     warp.nearest(&mask, &mut shown_mask, 5);
     assert!(shown.iter().zip(shown_mask).all(|(pixel, level)| pixel[1] == level));
 }
+
+#[test]
+fn thresholds_are_compared_in_single_precision() {
+    // 255 - 17 of RandAugment, as a sum of single-precision numbers.
+    assert_eq!(first_level(238.000_001_013_278_96), 238);
+    assert_eq!(first_level(238.000_1), 239);
+    assert_eq!((first_level(0.0), first_level(255.5), first_level(1e9)), (0, 256, 256));
+}

@@ -19,10 +19,10 @@ fn cut_out() -> Transform {
     Transform::CenterCrop { size: [SIZE.1, SIZE.0] }
 }
 
-fn sampling(list: Vec<Transform>, source: (u32, u32), key: DrawKey) -> Sampling {
+fn resample(list: Vec<Transform>, source: (u32, u32), key: DrawKey) -> Resample {
     let changes = TransformList::new(list).unwrap().draw(source, key).unwrap();
     match &fuse(changes, source)[..] {
-        [Stage::Sample(sampling)] => *sampling,
+        [Stage::Resample(resample)] => *resample,
         other => panic!("{other:?}"),
     }
 }
@@ -53,10 +53,10 @@ fn whole(width: u32, height: u32) -> Area {
     Area { x: 0, y: 0, width, height }
 }
 
-fn row(output: Output, region: &Region<'_>, sampling: &Sampling) -> Result<Vec<u8>, String> {
+fn row(output: Output, region: &Region<'_>, resample: &Resample) -> Result<Vec<u8>, String> {
     let mut row = vec![0x55; output.n_bytes()];
     let form = (&output, &Tables::new(&output));
-    Painter::default().row(region, &mut [Stage::Sample(*sampling)], form, &mut row)?;
+    Painter::default().row(region, &mut [Stage::Resample(*resample)], form, &mut row)?;
     Ok(row)
 }
 
@@ -72,7 +72,7 @@ fn more_decoded_pixels_change_nothing() {
     ] {
         for sample in 0..20 {
             let key = DrawKey { sample, ..KEY };
-            let geometry = sampling(list.clone(), (width, height), key);
+            let geometry = resample(list.clone(), (width, height), key);
             let all = row(OUTPUT, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
             let least = cut(&pixels, width, geometry.needed, 3);
             let least = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
@@ -89,14 +89,14 @@ fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
     for (resize, resized) in [(28, (36, 28)), (100, (128, 100))] {
         let all = Output { size: resized, ..OUTPUT };
         let whole_list = vec![Transform::squeeze([resized.1, resized.0])];
-        let geometry = sampling(whole_list, (width, height), KEY);
+        let geometry = resample(whole_list, (width, height), KEY);
         let all = row(all, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
         let at = ((resized.0 - SIZE.0) / 2, (resized.1 - SIZE.1) / 2);
         let area = Area { x: at.0, y: at.1, width: SIZE.0, height: SIZE.1 };
         let expected = cut(&all, resized.0, area, 3);
 
         let list = vec![Transform::resize(resize), cut_out()];
-        let geometry = sampling(list, (width, height), KEY);
+        let geometry = resample(list, (width, height), KEY);
         let least = cut(&pixels, width, geometry.needed, 3);
         let found = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
         // The weights come from other fractions, and may round to their neighbours.
@@ -112,7 +112,7 @@ fn gray_becomes_three_equal_channels() {
     let rgb: Vec<u8> = gray.iter().flat_map(|&level| [level; 3]).collect();
     for p in [0.0, 1.0] {
         let list = vec![random(), Transform::RandomHorizontalFlip { p }];
-        let geometry = sampling(list, (50, 40), KEY);
+        let geometry = resample(list, (50, 40), KEY);
         let gray = row(OUTPUT, &region(&gray, whole(50, 40), 1), &geometry).unwrap();
         let rgb = row(OUTPUT, &region(&rgb, whole(50, 40), 3), &geometry).unwrap();
         assert_eq!(gray, rgb);
@@ -123,8 +123,8 @@ fn gray_becomes_three_equal_channels() {
 fn the_flip_mirrors_the_result() {
     let pixels = picture(50, 40, 3);
     let region = region(&pixels, whole(50, 40), 3);
-    let plain = sampling(vec![random()], (50, 40), KEY);
-    let flipped = Sampling { mirrored: true, ..plain };
+    let plain = resample(vec![random()], (50, 40), KEY);
+    let flipped = Resample { mirrored: true, ..plain };
     let mut expected = row(OUTPUT, &region, &plain).unwrap();
     for row in expected.chunks_exact_mut(SIZE.0 as usize * 3) {
         row.as_chunks_mut::<3>().0.reverse();
@@ -158,7 +158,7 @@ fn a_smaller_decode_shows_the_same_part() {
         }
         for sample in 0..20 {
             let key = DrawKey { sample, ..KEY };
-            let geometry = sampling(vec![random()], (width, height), key);
+            let geometry = resample(vec![random()], (width, height), key);
             if scale_for(geometry.rect, SIZE) < denominator {
                 continue;
             }
@@ -180,10 +180,10 @@ fn a_smaller_decode_shows_the_same_part() {
 #[test]
 fn the_identity_is_what_the_resize_gives() {
     let (width, height) = (50, 40);
-    let square = sampling(vec![cut_out()], (width, height), KEY);
+    let square = resample(vec![cut_out()], (width, height), KEY);
     assert_eq!(square.rect, Area { x: 13, y: 10, width: SIZE.0, height: SIZE.1 }.into());
     let corner = |x, y| Area { x, y, width: SIZE.0, height: SIZE.1 };
-    let at = |area: Area| Sampling { rect: area.into(), needed: area, ..square };
+    let at = |area: Area| Resample { rect: area.into(), needed: area, ..square };
     let geometries = [square, at(corner(0, 0)), at(corner(26, 20)), at(corner(7, 3))];
     for channels in [1, 3] {
         let pixels = picture(width, height, channels);
@@ -204,7 +204,7 @@ fn the_identity_is_what_the_resize_gives() {
         }
         let moved = |x, y, width, height| {
             let rect = Rect { x, y, width, height };
-            Plan::of(&region, &Sampling { rect, ..at(whole(50, 40)) }).unwrap()
+            Plan::of(&region, &Resample { rect, ..at(whole(50, 40)) }).unwrap()
         };
         for plan in [
             moved(0.5, 0.0, 24.0, 20.0),
@@ -220,10 +220,10 @@ fn the_identity_is_what_the_resize_gives() {
 #[test]
 fn what_does_not_fit_is_an_error() {
     let pixels = picture(50, 40, 3);
-    let geometry = sampling(vec![Transform::squeeze([SIZE.1, SIZE.0])], (50, 40), KEY);
+    let geometry = resample(vec![Transform::squeeze([SIZE.1, SIZE.0])], (50, 40), KEY);
     let good = region(&pixels, whole(50, 40), 3);
     assert!(row(OUTPUT, &good, &geometry).is_ok());
-    let fails = |region: Region<'_>, geometry: &Sampling| {
+    let fails = |region: Region<'_>, geometry: &Resample| {
         assert!(row(OUTPUT, &region, geometry).is_err(), "{geometry:?}");
     };
     fails(Region { pixels: &pixels[1..], ..good }, &geometry);
@@ -235,16 +235,16 @@ fn what_does_not_fit_is_an_error() {
     fails(Region { area: whole(40, 50), ..good }, &geometry);
     fails(Region { area: whole(u32::MAX, u32::MAX), ..good }, &geometry);
     let nothing = Area { width: 0, ..geometry.needed };
-    fails(good, &Sampling { needed: nothing, ..geometry });
+    fails(good, &Resample { needed: nothing, ..geometry });
     let far = Area { x: u32::MAX, ..geometry.needed };
-    fails(good, &Sampling { needed: far, ..geometry });
+    fails(good, &Resample { needed: far, ..geometry });
     for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
-        fails(good, &Sampling { rect: Rect { width: bad, ..geometry.rect }, ..geometry });
+        fails(good, &Resample { rect: Rect { width: bad, ..geometry.rect }, ..geometry });
     }
-    fails(good, &Sampling { rect: Rect { x: 60.0, ..geometry.rect }, ..geometry });
+    fails(good, &Resample { rect: Rect { x: 60.0, ..geometry.rect }, ..geometry });
     let short = &mut vec![0; OUTPUT.n_bytes() - 1];
     let form = (&OUTPUT, &Tables::new(&OUTPUT));
-    let stages = &mut [Stage::Sample(geometry)];
+    let stages = &mut [Stage::Resample(geometry)];
     assert!(Painter::default().row(&good, stages, form, short).is_err());
     assert!(Painter::default().row(&good, &mut [], form, &mut vec![0; OUTPUT.n_bytes()]).is_err());
 }
