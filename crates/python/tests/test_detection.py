@@ -121,7 +121,8 @@ def test_groups_of_objects_reach_their_effect(boxed: Path) -> None:
     plain = objects_of(boxed, Objects("objects", segmentations=False))
     assert plain.runs is None and plain.of_row(0).keys() >= {"boxes", "area"}
     assert objects_of(boxed, Objects("objects", min_box=3)).category.tolist() == [3, 0, 2]
-    flipped = objects_of(boxed, Objects("objects", keypoint_flip=[1, 0]), transform=[T.RandomHorizontalFlip(1.0)])
+    mirrored = [T.Resize((HEIGHT, WIDTH)), T.RandomHorizontalFlip(1.0)]
+    flipped = objects_of(boxed, Objects("objects", keypoint_flip=[1, 0]), transform=mirrored)
     # The second one, counted from the other side.
     assert flipped.keypoints[0].tolist() == [[WIDTH - 1 - 3, 4, 1], [WIDTH - 1 - 1, 2, 2]]
 

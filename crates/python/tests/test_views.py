@@ -260,6 +260,9 @@ def test_several_views_of_one_list_are_a_list(annotated: Path) -> None:
     assert [it.shape for it in batch.fields["mask"]] == [(4, 48, 48)] * 2
     first, second = batch.geometry
     assert not np.array_equal(first.matrix, second.matrix)
+    # What is named by an iterator is read once.
+    once = small(annotated, 4, masks=iter(["mask"]), label=None)
+    assert len(next(iter(pickle.loads(pickle.dumps(once))))) == len(next(iter(once))) == 3
     assert next(small(annotated, 4, masks=["mask"], label=None).batches()).geometry.size[0].tolist() == [32, 32]
 
 
