@@ -157,7 +157,8 @@ def test_fractals_are_those_of_the_cpu(fake: Fake) -> None:
             assert np.array_equal(np.asarray(ours.labels), theirs.labels)
         stats = gpu.stats()
         assert stats["drawn_on_gpu"] + stats["decoded_by_cpu"] == stats["samples"] == 24
-        assert stats["drawn_on_gpu"] >= 12
+        # Of the changes of levels, a GPU has about every third.
+        assert stats["drawn_on_gpu"] >= (4 if T.TrivialAugmentWide() in transform else 12)
         assert stats["decoded_by_index"] == stats["failed_on_gpu"] == 0
     del ours, theirs
 
