@@ -127,7 +127,7 @@ def test_rows_of_another_form_are_refused(beton: Path, function: Any, words: str
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: [T.Function(5)], "Function: 5 cannot be called"),
+        (lambda: [T.Function(5)], "Function: 5 cannot be called"),  # type: ignore[arg-type]
         (lambda: [T.Function(len, batch=True, threads=2)], "`threads` are for rows"),
         (lambda: [T.Function(len, threads=-1)], "threads"),
         (lambda: [T.Function(len), *SMALL], "Function: it comes last"),

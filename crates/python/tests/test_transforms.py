@@ -94,7 +94,9 @@ NEAR: dict[str, Maker] = {
     "bilinear affine": lambda r, h, w: [T.RandomAffine(30, shear=20, interpolation="bilinear")],
     "perspective": lambda r, h, w: [T.RandomPerspective(r.uniform(0.1, 0.6), 0.8, fill=colour(r))],
     "nearest perspective": lambda r, h, w: [T.RandomPerspective(0.5, 0.8, "nearest")],
-    "colours": lambda r, h, w: [T.ColorJitter(*r.uniform(0, 1, 3), r.uniform(0, 0.5))],
+    "colours": lambda r, h, w: [
+        T.ColorJitter(r.uniform(0, 1), r.uniform(0, 1), r.uniform(0, 1), r.uniform(0, 0.5))
+    ],
     "gray": lambda r, h, w: [T.RandomGrayscale(0.8)],
     "blur": lambda r, h, w: [T.GaussianBlur(int(r.integers(0, min(h, w, 12))) * 2 + 1, (0.1, 4.0))],
     "autocontrast": lambda r, h, w: [T.RandomAutocontrast(0.8)],

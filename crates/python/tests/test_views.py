@@ -75,7 +75,8 @@ def test_each_view_is_what_its_list_makes(beton: Path, views: Any, view_layout: 
 
 def test_views_of_one_number_or_one_group_have_their_shape(beton: Path) -> None:
     plain = next(iter(small(beton)))[0]
-    for options in [{"views": 1}, {"transform": SMALL, "views": None}]:
+    same: list[dict[str, Any]] = [{"views": 1}, {"transform": SMALL, "views": None}]
+    for options in same:
         np.testing.assert_array_equal(next(iter(small(beton, **options)))[0], plain)
     (named, _), *_ = small(beton, views={"one": (1, SMALL)})
     assert list(named) == ["one"]
@@ -330,10 +331,11 @@ def test_views_that_cannot_be_are_refused(
 
 
 def test_transforms_that_nothing_follows_are_refused(annotated: Path) -> None:
-    for asked in [{"masks": ["mask"]}, {"objects": "objects"}]:
-        for listed in [[*CROPS, T.AugMix()], [*CROPS, T.RandomApply([T.AugMix()])]]:
+    followers: list[dict[str, Any]] = [{"masks": ["mask"]}, {"objects": "objects"}]
+    for asked in followers:
+        for mixed in [T.AugMix(), T.RandomApply([T.AugMix()])]:
             with pytest.raises(fdconvert.UsageError, match="AugMix"):
-                small(annotated, transform=listed, label=None, **asked)
+                small(annotated, transform=[*CROPS, mixed], label=None, **asked)
 
 
 def test_arguments_that_a_transform_has_not_are_errors_of_the_program() -> None:

@@ -125,7 +125,7 @@ class BatchSource:
         self, out: Any | None = None
     ) -> (
         tuple[
-            dict[str, Array] | Array | DeviceArray,
+            Any,
             Array | list[str] | list[bytes] | None,
             Array,
             Array,

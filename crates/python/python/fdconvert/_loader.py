@@ -426,6 +426,7 @@ class Loader:
             return None
         self._n_returned += 1
         self._n_in_loop += 1
+        images: Any
         images, *arrays, epoch, step, state, columns, rows = parts
         labels, samples, valid, substituted = map(self._converted, arrays)
         images = images if isinstance(images, dict) else {ONLY: images}

@@ -76,10 +76,10 @@ def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
 
 def by_group(groups: Sequence[ViewGroup], views: Sequence[Any]) -> Any:
     """Return what belongs to views by the group: a list for each one with several views."""
-    views = iter(views)
+    each = iter(views)
     found = {}
     for group in groups:
-        listed = [next(views) for _ in range(group.n_views)]
+        listed = [next(each) for _ in range(group.n_views)]
         found[group.name] = listed[0] if group.n_views == 1 else listed
     return found[ONLY] if list(found) == [ONLY] else found
 

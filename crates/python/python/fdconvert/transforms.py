@@ -685,8 +685,9 @@ def compiled(transforms: Iterable[Transform]) -> tuple[str, list[Function]]:
     """Return a list for the engine, and the functions at its end."""
     listed = list(transforms)
     functions: list[Function] = []
-    while listed and isinstance(listed[-1], Function):
-        functions.insert(0, listed.pop())
+    while listed and isinstance(last := listed[-1], Function):
+        functions.insert(0, last)
+        listed.pop()
     return _json(listed), functions
 
 
