@@ -1,6 +1,8 @@
 """Functions of Python at the end of a list of transforms, and rows of bfloat16."""
 
+import os
 import pickle
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,7 @@ def test_rows_of_another_form_are_refused(beton: Path, function: Any, words: str
         (lambda: [T.Function(len, threads=-1)], "threads"),
         (lambda: [T.Function(len), *SMALL], "Function: it comes last"),
         (lambda: [*SMALL, T.RandomApply([T.Function(len)])], "Function: it comes last"),
+        (lambda: [*SMALL, T.Function(len, batch=True), T.Function(len)], "those of rows come before"),
     ],
 )
 def test_functions_that_cannot_be_are_refused(beton: Path, make: Any, words: str) -> None:
@@ -147,6 +150,23 @@ def test_a_pickled_loader_has_its_functions(beton: Path) -> None:
     for images, expected in zip(again, rest, strict=True):
         np.testing.assert_array_equal(images[0], expected)
     assert "inverted" in str(loader.state_dict()["views"])
+
+
+def test_both_sides_of_a_fork_call_functions(beton: Path) -> None:
+    transform = [*SMALL, T.Function(inverted, threads=2)]
+    expected = [images.tobytes() for images in images_of(small(beton, 2, transform=transform))]
+    batches = iter(small(beton, 2, transform=transform))
+    first = [next(batches)[0].tobytes() for _ in range(2)]
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(30)
+            status = int(first + [images.tobytes() for images, _ in batches] != expected)
+        finally:
+            os._exit(status)
+    assert first + [images.tobytes() for images, _ in batches] == expected
+    assert os.waitpid(pid, 0)[1] == 0
 
 
 def test_the_time_of_functions_is_told(beton: Path) -> None:

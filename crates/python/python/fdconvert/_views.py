@@ -1,6 +1,7 @@
 """The views of an image that batches have, and the Python functions that change them."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +91,8 @@ class Functions:
     def __init__(self, groups: Sequence[ViewGroup]) -> None:
         self._groups = [group for group in groups if group.functions]
         self._bfloat16 = [group.name for group in groups if group.is_bfloat16]
-        self._pools: dict[int, ThreadPoolExecutor] = {}
+        # By the number of threads, and the process that has them: a forked one has none.
+        self._pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
         self.seconds = 0.0
 
     def apply(self, images: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
@@ -137,9 +139,10 @@ class Functions:
 
             n_threads = function.threads
             if n_threads:
-                pool = self._pools.get(n_threads)
+                key = os.getpid(), n_threads
+                pool = self._pools.get(key)
                 if pool is None:
-                    pool = self._pools[n_threads] = ThreadPoolExecutor(n_threads, "fdconvert-function")
+                    pool = self._pools[key] = ThreadPoolExecutor(n_threads, "fdconvert-function")
                 # The list raises what a function raises.
                 list(pool.map(change, rows))
             else:

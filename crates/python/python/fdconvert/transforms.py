@@ -688,6 +688,8 @@ def compiled(transforms: Iterable[Transform]) -> tuple[str, list[Function]]:
     while listed and isinstance(last := listed[-1], Function):
         functions.insert(0, last)
         listed.pop()
+    if sorted(functions, key=lambda it: it.batch) != functions:
+        raise _wrong("Function", "those of rows come before those with batch=True")
     return _json(listed), functions
 
 
