@@ -9,7 +9,9 @@ use crate::{
 };
 #[cfg(target_arch = "x86_64")]
 use crate::{instructions::Loops, lanes::Lanes, tasks::Interleaved};
-use fdconvert_jpeg::{EntryPoints, Jpeg, Unstuffed, unstuff};
+#[cfg(target_arch = "x86_64")]
+use fdconvert_jpeg::Unstuffed;
+use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
 /// Decodes all coefficients of an image, in scan order and zigzag order, not multiplied with the
 /// quantisation tables: the result of the first half of
