@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import fdconvert
+from fdconvert import transforms as T
+from loading import SMALL
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -52,7 +54,7 @@ def test_boxes_of_stored_photos_lie_on_their_objects(
     )
     for orient in (True, False):
         loader = fdconvert.Loader(
-            out, batch_size=1, size=200, crop="letterbox", label=None, objects="objects",
+            out, batch_size=1, transform=[T.Letterbox(200)], label=None, objects="objects",
             orient=orient, output="numpy",
         )
         for batch in loader.batches():
@@ -73,7 +75,7 @@ def test_objects_of_the_stored_photo_are_turned_by_the_loader(tmp_path: Path) ->
     sample = {"image": (tmp_path / "0.jpg").read_bytes(), "objects": objects}
     fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
     loader = fdconvert.Loader(
-        out, batch_size=1, size=200, crop="letterbox", label=None, objects="objects", output="numpy"
+        out, batch_size=1, transform=[T.Letterbox(200)], label=None, objects="objects", output="numpy"
     )
     for batch in loader.batches():
         np.testing.assert_allclose(batch.fields["objects"].boxes[0], [110, 40, 130, 120])
@@ -100,7 +102,7 @@ def test_columns_of_a_table_are_one_label(tmp_path: Path) -> None:
     out = tmp_path / "o.beton"
     fdconvert.pack(tmp_path / "im", out, labels=table, label_columns=["cat", "dog"])
     loader = fdconvert.Loader(
-        out, batch_size=2, size=32, sampling=fdconvert.Sequential(), label="label", output="numpy"
+        out, batch_size=2, transform=SMALL, sampling=fdconvert.Sequential(), label="label", output="numpy"
     )
     for _, labels in loader:
         assert np.asarray(labels).tolist() == [[1, 0], [1, 1]]

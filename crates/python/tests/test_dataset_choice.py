@@ -16,10 +16,12 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
+TINY = [fdconvert.transforms.Resize((16, 16))]
+
 
 def loaded(source: Any, **options: Any) -> list[int]:
     """Numbers of the samples of an epoch, in the order of the rows."""
-    with fdconvert.Loader(source, 5, size=16, output="numpy", label=None, **options) as loader:
+    with fdconvert.Loader(source, 5, transform=TINY, output="numpy", label=None, **options) as loader:
         return [int(it) for batch in loader.batches() for it in batch.samples[batch.valid]]
 
 
@@ -201,10 +203,10 @@ def test_a_loader_takes_chosen_samples(whole: fdconvert.Dataset) -> None:
         chosen = whole.select(positions)
         assert loaded(chosen, sampling=fdconvert.Sequential()) == list(range(len(chosen)))
         assert sorted(loaded(chosen)) == list(range(len(chosen)))
-        with fdconvert.Loader(chosen, 4, size=16, crop=None, sampling=in_order, output="numpy") as loader:
+        with fdconvert.Loader(chosen, 4, transform=TINY, sampling=in_order, output="numpy") as loader:
             assert loader.classes == whole.classes
             rows = [row for images, _ in loader for row in np.array(images)]
-        with fdconvert.Loader(whole, 12, size=16, crop=None, sampling=in_order, output="numpy") as loader:
+        with fdconvert.Loader(whole, 12, transform=TINY, sampling=in_order, output="numpy") as loader:
             every = np.array(next(iter(loader))[0])
         assert all(np.array_equal(row, every[at]) for row, at in zip(rows, positions, strict=True))
     path = str(whole.path)
@@ -221,19 +223,19 @@ def test_a_loader_takes_chosen_samples(whole: fdconvert.Dataset) -> None:
 
 def test_a_checkpoint_belongs_to_its_choice(whole: fdconvert.Dataset) -> None:
     odd = whole.where('label == "odd"')
-    loader = fdconvert.Loader(odd, 2, size=16)
+    loader = fdconvert.Loader(odd, 2, transform=TINY)
     batches = loader.batches()
     next(batches)
     state = loader.state_dict()
     rest = [batch.samples.tolist() for batch in batches]
     same = whole.select([at for at, label in enumerate(whole.labels() or []) if label == 1])
     for again in [odd, same]:
-        resumed = fdconvert.Loader(again, 2, size=16)
+        resumed = fdconvert.Loader(again, 2, transform=TINY)
         resumed.load_state_dict(state)
         assert [batch.samples.tolist() for batch in resumed.batches()] == rest
     for other in [whole, whole.select(range(6)), whole.where('label == "even"')]:
         with pytest.raises(fdconvert.UsageError):
-            fdconvert.Loader(other, 2, size=16).load_state_dict(state)
+            fdconvert.Loader(other, 2, transform=TINY).load_state_dict(state)
 
 
 def test_concat_is_one_dataset_after_the_other(
@@ -277,7 +279,7 @@ def test_a_mix_gives_each_dataset_its_share_of_an_epoch(whole: fdconvert.Dataset
     assert (len(mixed), mixed.classes, mixed.labels()) == (12, whole.classes, whole.labels())
     assert mixed.schema == whole.schema
     for epoch in range(3):
-        with fdconvert.Loader(mixed, 4, size=16, label=None, seed=epoch) as loader:
+        with fdconvert.Loader(mixed, 4, transform=TINY, label=None, seed=epoch) as loader:
             assert loader.n_samples == 12
             came = collections.Counter(
                 int(it) for batch in loader.batches() for it in batch.samples
@@ -338,7 +340,7 @@ def test_choices_are_pickled(whole: fdconvert.Dataset, wide: Path, tmp_path: Pat
         [sys.executable, "-c", program, str(pickled)], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == ["8", train.key(1)]
-    loader = fdconvert.Loader(whole.select([4, 4, 2, 9]), 2, size=16)
+    loader = fdconvert.Loader(whole.select([4, 4, 2, 9]), 2, transform=TINY)
     next(iter(loader))
     assert len(pickle.loads(pickle.dumps(loader))) == 2
 

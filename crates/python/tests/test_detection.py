@@ -9,6 +9,7 @@ import pytest
 
 import fdconvert
 from fdconvert import Objects
+from fdconvert import transforms as T
 from loading import small
 
 HEIGHT, WIDTH = 20, 30
@@ -51,8 +52,8 @@ def boxed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def objects_of(path: Path, objects: Any = "objects", **options: Any) -> fdconvert.BatchObjects:
-    options |= {"size": (HEIGHT, WIDTH), "crop": None, "label": None, "objects": objects}
-    loader = small(path, 3, sampling=fdconvert.Sequential(), **options)
+    plain: dict[str, Any] = {"transform": [T.Resize((HEIGHT, WIDTH))], "label": None, "objects": objects}
+    loader = small(path, 3, sampling=fdconvert.Sequential(), **plain | options)
     (batch,) = loader.batches()
     found: fdconvert.BatchObjects = batch.fields["objects"]
     return found
@@ -101,7 +102,7 @@ def test_polygons_and_run_lengths_are_masks_that_lie_on_the_objects(tmp_path: Pa
     out = tmp_path / "o.wds"
     sample = {"image": image, "objects": objects}
     fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
-    loader = small(out, 1, size=(100, 200), crop=None, label=None, objects="objects")
+    loader = small(out, 1, transform=[T.Resize((100, 200))], label=None, objects="objects")
     (batch,) = loader.batches()
     objects = batch.fields["objects"]
     (target,) = objects.to_torchvision()
@@ -120,7 +121,8 @@ def test_groups_of_objects_reach_their_effect(boxed: Path) -> None:
     plain = objects_of(boxed, Objects("objects", segmentations=False))
     assert plain.runs is None and plain.of_row(0).keys() >= {"boxes", "area"}
     assert objects_of(boxed, Objects("objects", min_box=3)).category.tolist() == [3, 0, 2]
-    flipped = objects_of(boxed, Objects("objects", keypoint_flip=[1, 0]), flip=1.0)
+    mirrored = [T.Resize((HEIGHT, WIDTH)), T.RandomHorizontalFlip(1.0)]
+    flipped = objects_of(boxed, Objects("objects", keypoint_flip=[1, 0]), transform=mirrored)
     # The second one, counted from the other side.
     assert flipped.keypoints[0].tolist() == [[WIDTH - 1 - 3, 4, 1], [WIDTH - 1 - 1, 2, 2]]
 

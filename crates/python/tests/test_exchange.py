@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import fdconvert
-from loading import Row, rows, rows_of, small
+from loading import CROPS, Row, rows, rows_of, small
 
 SIZE = 3
 N_SAMPLES = 12
@@ -47,7 +47,7 @@ def of_rank(rank: int, exchange: Any = None, size: int = SIZE) -> dict[str, Any]
         "batch_size": 2,
         "ranks": fdconvert.Ranks(rank, size, locality=True, exchange=exchange),
         "cache": 1 << 24,
-        "crop": "rrc",
+        "transform": CROPS,
     }
 
 
@@ -249,7 +249,7 @@ def test_torch_is_not_imported_for_it(beton: Path) -> None:
                 return messages
 
         ranks = fdconvert.Ranks(world_size=1, locality=True, exchange=Exchange())
-        loader = fdconvert.Loader({str(beton)!r}, 2, size=32, cache=1 << 24, ranks=ranks)
+        loader = fdconvert.Loader({str(beton)!r}, 2, cache=1 << 24, ranks=ranks)
         assert sum(len(labels) for _, labels in loader) == 12
         assert "torch" not in sys.modules
     """

@@ -212,7 +212,7 @@ def kind_by_default(beton: Path, *before: str) -> str:
     """The module of a batch's images in a process that has run some lines."""
     lines = "\n".join(before)
     script = f"import sys, fdconvert\n{lines}\n" + textwrap.dedent(f"""
-        images, labels = next(iter(fdconvert.Loader({str(beton)!r}, 4, size=32)))
+        images, labels = next(iter(fdconvert.Loader({str(beton)!r}, 4)))
         assert type(images) is type(labels)
         print(type(images).__module__)
         assert "torch" in sys.modules or {"import torch" not in lines}

@@ -243,8 +243,8 @@ def test_objects_are_the_same_document_both_ways(name: str, field: str, tmp_path
     assert documents[0][1].keys() == documents[0][0].keys()
     for path in (file, *(tmp_path / f"{way}.wds" for way in ("file", "dataset", "stream"))):
         loader = fdconvert.Loader(
-            path, batch_size=3, sampling=fdconvert.Sequential(), label=None, objects=field, size=64,
-            crop="letterbox",
+            path, batch_size=3, sampling=fdconvert.Sequential(), label=None, objects=field,
+            transform=[fdconvert.transforms.Letterbox(64)],
         )
         (batch,) = loader.batches()
         found = batch.fields[field]
@@ -263,7 +263,7 @@ def test_objects_without_known_classes_are_errors(tmp_path: Path) -> None:
         sample = {"image": png(1), "objects": {"bbox": [[0, 0, 8, 8]], **classes}}
         out = tmp_path / f"{number}.wds"
         fdconvert.pack([sample], out, schema={"image": "image", "objects": "json"})
-        loader = fdconvert.Loader(out, batch_size=1, label=None, objects="objects", size=64)
+        loader = fdconvert.Loader(out, batch_size=1, label=None, objects="objects")
         with pytest.raises(fdconvert.DataError, match=what):
             list(loader.batches())
 

@@ -12,7 +12,8 @@ import pytest
 
 import fdconvert
 from fdconvert import Array, Loader
-from loading import Row, rows, rows_of, small
+from fdconvert import transforms as T
+from loading import CROPS, SMALL, Row, rows, rows_of, small
 
 
 @pytest.fixture
@@ -28,7 +29,8 @@ def broken(photos: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("dtype", ["u8", "f16", "f32"])
 @pytest.mark.parametrize("layout", ["nhwc", "nchw"])
 def test_shapes_and_types(beton: Path, dtype: Any, layout: Any) -> None:
-    loader = small(beton, 5, dtype=dtype, layout=layout, size=(24, 40))
+    form = [T.Resize((24, 40)), T.ToDtype(dtype), T.ToLayout(layout)]
+    loader = small(beton, 5, transform=form)
     batches = list(loader)
     assert len(batches) == len(loader) == 3
     for (images, labels), n_rows in zip(batches, [5, 5, 2], strict=True):
@@ -41,9 +43,10 @@ def test_shapes_and_types(beton: Path, dtype: Any, layout: Any) -> None:
 def test_floats_are_bytes_normalised(beton: Path) -> None:
     mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
     (plain, _), *_ = small(beton, sampling=fdconvert.Sequential())
-    (scaled, _), *_ = small(beton, sampling=fdconvert.Sequential(), dtype="f32")
-    floats: dict[str, Any] = {"dtype": "f32", "mean": mean, "std": std, "layout": "nchw"}
-    (normal, _), *_ = small(beton, sampling=fdconvert.Sequential(), **floats)
+    floats = [*SMALL, T.ToDtype("f32")]
+    (scaled, _), *_ = small(beton, sampling=fdconvert.Sequential(), transform=floats)
+    normalised = [*SMALL, T.Normalize(mean, std), T.ToLayout("nchw")]
+    (normal, _), *_ = small(beton, sampling=fdconvert.Sequential(), transform=normalised)
     np.testing.assert_array_equal(scaled, plain.astype(np.float32) / np.float32(255))
     expected = (scaled - np.array(mean, np.float32)) / np.array(std, np.float32)
     np.testing.assert_allclose(normal.transpose(0, 2, 3, 1), expected, rtol=1e-6)
@@ -93,9 +96,9 @@ def test_threads_that_share_a_loop_end_with_its_epoch(beton: Path) -> None:
 
 
 def test_epochs_differ_and_threads_do_not(beton: Path) -> None:
-    options: dict[str, Any] = {"crop": "rrc", "augment": "trivialaugment"}
-    one = small(beton, threads=1, **options)
-    many = small(beton, storage=fdconvert.Storage(fetch_threads=3), **options)
+    transform = [*CROPS, T.TrivialAugmentWide()]
+    one = small(beton, threads=1, transform=transform)
+    many = small(beton, storage=fdconvert.Storage(fetch_threads=3), transform=transform)
     epochs = [rows(one) for _ in range(3)]
     assert epochs == [rows(many) for _ in range(3)]
     assert epochs[0] != epochs[1] != epochs[2]
@@ -142,12 +145,12 @@ def test_a_loop_that_has_all_batches_is_an_epoch(beton: Path, last: Any) -> None
     """Lightning and others count batches, and do not ask for one after the last."""
     for rank in range(2):
         ranks = fdconvert.Ranks(rank, 2, last=last)
-        loader, counted = (small(beton, 5, ranks=ranks, crop="rrc") for _ in range(2))
+        loader, counted = (small(beton, 5, ranks=ranks, transform=CROPS) for _ in range(2))
         for _ in range(3):
             batches = counted.batches()
             found = [rows_of(next(batches)) for _ in range(len(counted))]
             assert sum(found, []) == rows(loader)
-        resumed = small(beton, 5, ranks=ranks, crop="rrc")
+        resumed = small(beton, 5, ranks=ranks, transform=CROPS)
         resumed.load_state_dict(counted.state_dict())
         assert rows(resumed) == rows(counted) == rows(loader)
 
@@ -199,22 +202,23 @@ def test_options_shape_the_epoch(beton: Path) -> None:
     assert len(small(fdconvert.concat([beton, str(beton)]), 6)) == 4
     assert len(rows(small(fdconvert.mix({beton: 1, str(beton): 2})))) == 24
     plain = rows(small(beton, sampling=fdconvert.Sequential()))
-    changes: list[dict[str, Any]] = [
-        {"flip": 1.0},
-        {"crop": None},
-        {"crop": "rrc"},
-        {"resize": 32},
-        {"augment": ("randaugment", 3, 12)},
-        {"augment": "autoaugment"},
-        {"augment": "autoaugment-cifar10"},
-        {"augment": "autoaugment-svhn"},
-        {"augment": "randaugment"},
+    changes: list[list[T.Transform]] = [
+        [*SMALL, T.RandomHorizontalFlip(1.0)],
+        [T.Resize((32, 32))],
+        CROPS,
+        [T.Resize(32), T.CenterCrop(32)],
+        [*SMALL, T.RandAugment(3, 12)],
+        [*SMALL, T.AutoAugment()],
+        [*SMALL, T.AutoAugment("cifar10")],
+        [*SMALL, T.AutoAugment("svhn")],
+        [*SMALL, T.RandAugment()],
     ]
     for changed in changes:
-        other = rows(small(beton, sampling=fdconvert.Sequential(), **changed))
+        other = rows(small(beton, sampling=fdconvert.Sequential(), transform=changed))
         assert [row[:2] for row in other] == [row[:2] for row in plain]
         assert [row[2] for row in other] != [row[2] for row in plain], changed
-    loader = small(beton, sampling=fdconvert.Sequential(), flip=1)
+    mirrored = [*SMALL, T.RandomHorizontalFlip(1)]
+    loader = small(beton, sampling=fdconvert.Sequential(), transform=mirrored)
     flipped = [np.frombuffer(row[2], np.uint8) for row in rows(loader)]
     for (_, _, before), after in zip(plain, flipped, strict=True):
         image = np.frombuffer(before, np.uint8).reshape(32, 32, 3)
@@ -227,70 +231,29 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"batch_size": 0}, ValueError, "batch"),
         ({"batch_size": -1}, ValueError, "batch_size"),
         ({"batch_size": "4"}, TypeError, "batch_size"),
-        ({"crop": "middle"}, ValueError, "crop"),
-        ({"crop": "rrc", "resize": 40}, ValueError, "resize"),
-        ({"crop": "rrc", "scale": (0.5, 0.1)}, ValueError, "scale: .0.5, 0.1. must be"),
-        ({"crop": "rrc", "scale": (0, 0)}, ValueError, "scale: .0.0, 0.0. must be"),
-        ({"crop": "rrc", "scale": (0.1, float("nan"))}, ValueError, "scale"),
-        ({"crop": "rrc", "scale": 0.5}, TypeError, "scale"),
-        ({"crop": "rrc", "ratio": (1, 0)}, ValueError, "ratio: .1.0, 0.0. must be"),
-        ({"crop": "center", "resize": 0}, ValueError, "resize"),
-        ({"crop": "letterbox", "fill": 300}, ValueError, "fill: 300 is not a level from 0 to 255"),
-        ({"crop": "letterbox", "fill": (1, 2)}, ValueError, "fill"),
-        # What would have no effect.
-        ({"scale": (0.1, 0.2)}, ValueError, 'scale: it is for crop="rrc"'),
-        ({"crop": None, "ratio": (1, 1)}, ValueError, 'ratio: it is for crop="rrc"'),
-        ({"crop": "letterbox", "scale": (0.1, 0.2)}, ValueError, "scale"),
-        ({"fill": 30}, ValueError, 'fill: it is for crop="letterbox"'),
-        ({"crop": "letterbox", "mask_fill": 3}, ValueError, "mask_fill: it is for `masks`"),
-        ({"mix_prob": 0.5}, ValueError, "mix_prob: it is for `mixup` and `cutmix`"),
-        ({"mixup": 0.2, "switch_prob": 0.3}, ValueError, "switch_prob: it is for .* together"),
-        ({"num_classes": 0}, ValueError, "num_classes: it is for `mixup` and `cutmix`"),
         ({"prefetch": 0}, ValueError, "Prefetch.batches: 0 is out of range; expected 1 or more"),
         ({"cache": 5}, ValueError, "Cache.bytes: 5 bytes keep no image of those .* together"),
-        ({"mixup": 0.2, "num_classes": 1}, ValueError, "num_classes: .* names of 2 classes"),
-        ({"augment": ("randaugment", 0, 9)}, ValueError, "augment: 0 changes"),
-        ({"augment": ("randaugment", 4_000_000_000, 9)}, ValueError, "augment: 4000000000 changes"),
-        ({"draw_size": "own"}, ValueError, "draw_size: it is for fractals"),
-        ({"dtype": "f64"}, ValueError, "dtype"),
-        ({"layout": "chw"}, ValueError, "layout"),
-        ({"mean": (0, 0, 0)}, ValueError, "std"),
-        ({"mean": (0, 0, 0), "std": (1, 1, 1)}, ValueError, "mean: bytes cannot be normalised"),
-        ({"mean": (0, 0, 0), "std": (0, 1, 1), "dtype": "f32"}, ValueError, "std above 0"),
-        ({"mean": (123.7, 116.3, 103.5), "std": (58, 57, 57), "dtype": "f32"}, ValueError, "255"),
-        ({"mean": (0, 0), "std": (1, 1), "dtype": "f32"}, TypeError, "mean"),
-        ({"mean": (0,) * 3, "std": (1e-5,) * 3, "dtype": "f16"}, ValueError, "numbers beyond 6.5504e4"),
-        ({"mean": (-1e30,) * 3, "std": (1e-9,) * 3, "dtype": "f32"}, ValueError, "numbers beyond"),
-        ({"dtype": "bf16"}, ValueError, "dtype: bfloat16 is not made here"),
-        ({"mixup": float("inf")}, ValueError, "mixup"),
-        ({"cutmix": float("nan")}, ValueError, "cutmix: NaN is not a parameter"),
-        ({"mixup": -1e-9}, ValueError, "mixup"),
-        ({"mixup": 1, "mix_prob": float("nan")}, ValueError, "mix_prob: NaN is not a probability"),
-        ({"mixup": 1, "cutmix": 1, "switch_prob": 1.5}, ValueError, "switch_prob"),
-        ({"crop": "rrc", "ratio": (1, float("inf"))}, ValueError, "ratio"),
         ({"prefetch": -1}, ValueError, "Prefetch.batches: -1 is out of range"),
         ({"storage": fdconvert.Storage(retries=1 << 40)}, ValueError, "Storage.retries: .* is out of"),
         ({"threads": 5000}, ValueError, "threads: must be at most 4096"),
         ({"storage": fdconvert.Storage(fetch_threads=5000)}, ValueError, "Storage.fetch_threads: must"),
         ({"batch_size": (1 << 32) - 1}, ValueError, "batch_size: .* are too large"),
-        ({"size": 20_000}, ValueError, "size: 20000x20000 is not within"),
-        ({"flip": float("nan")}, ValueError, "flip"),
         ({"batch_size": 13, "ranks": fdconvert.Ranks(last="drop")}, ValueError, "batch_size: an epoch has"),
-        ({"label": None, "mixup": 0.2}, ValueError, "mixup and cutmix need labels"),
         ({"classes": "even"}, TypeError, "classes: give a list"),
         ({"classes": {"even", "odd"}}, TypeError, "classes: a set has no order"),
+        ({"label": None, "transform": [*SMALL, T.MixUp()]}, ValueError, "label: .* need labels"),
         ({"sampling": fdconvert.Windowed(0, 5)}, ValueError, "sampling: its chunk must hold"),
         ({"sampling": 5}, TypeError, "sampling: 5 is not one of fdconvert's Shuffle, Sequential"),
         ({"seed": -1}, ValueError, "seed: -1 is out of range"),
         ({"classes": ["even"]}, ValueError, "classes: .* has the class `odd`"),
         ({"classes": ["even", "odd"], "label": None}, ValueError, "classes"),
-        ({"augment": "mixup"}, ValueError, "augment"),
-        ({"augment": ("randaugment", 2, 99)}, ValueError, "augment"),
         ({"sampling": fdconvert.Shuffle}, TypeError, "with parentheses"),
-        ({"flip": 2}, ValueError, "flip"),
+        ({"transform": T.Resize(9)}, ValueError, "transform: Resize.* is one transform; give a list"),
+        ({"transform": 5}, ValueError, "transform: 5 is no list of fdconvert.transforms"),
+        ({"transform": ["Resize"]}, ValueError, "transform: builtins.str is not one of"),
+        ({"size": 32}, TypeError, "size"),
         ({"output": "jax"}, ValueError, "output"),
         ({"output": fdconvert.Output("numpy", pin_memory=True)}, ValueError, "Output.pin_memory"),
-        ({"size": 0}, ValueError, "size"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -298,6 +261,49 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         small(beton, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: [T.RandomResizedCrop(9, (0.5, 0.1))], r"RandomResizedCrop: scale=\(0.5, 0.1\) is not"),
+        (lambda: [T.RandomResizedCrop(9, (0, 0))], r"RandomResizedCrop: scale=\(0, 0\) is not a range"),
+        (lambda: [T.RandomResizedCrop(9, (0.1, float("nan")))], r"RandomResizedCrop: scale=\[0.1, nan\] is not finite"),
+        (lambda: [T.RandomResizedCrop(9, ratio=(1, 0))], r"ratio=\(1, 0\) is not a range"),
+        (lambda: [T.RandomResizedCrop(9, ratio=(1, float("inf")))], "ratio=.* is not finite"),
+        (lambda: [T.Resize(0), T.CenterCrop(9)], "Resize: size="),
+        (lambda: [T.Letterbox(9, 300)], "fill: 300 is not one level, or red, green and blue, each 0 to"),
+        (lambda: [T.Letterbox(9, (1, 2))], "fill"),
+        (lambda: [T.Resize((20_000, 20_000))], "a side has 1 to"),
+        (lambda: [T.Resize(40)], "rows have one size"),
+        (lambda: [], "rows have one size"),
+        (lambda: [*SMALL, T.RandomRotation(9, expand=True)], "rows have one size"),
+        (lambda: [*SMALL, T.RandAugment(4_000_000_000)], "RandAugment: num_ops=4000000000"),
+        (lambda: [*SMALL, T.RandAugment(2, 99)], "RandAugment: .*magnitude"),
+        (lambda: [*SMALL, T.AutoAugment("mnist")], "unknown variant `mnist`"),  # type: ignore[arg-type]
+        (lambda: [*SMALL, T.RandomHorizontalFlip(float("nan"))], "RandomHorizontalFlip: p=nan is not finite"),
+        (lambda: [*SMALL, T.RandomHorizontalFlip(2)], "p=2 is not a probability"),
+        (lambda: [*SMALL, T.ToDtype("f64")], "f64"),
+        (lambda: [*SMALL, T.ToLayout("chw")], "chw"),  # type: ignore[arg-type]
+        (lambda: [*SMALL, T.Normalize((0, 0, 0), (1, 1, 1)), T.ToDtype("u8")], "bytes cannot be normalised"),
+        (lambda: [*SMALL, T.Normalize((0, 0, 0), (0, 1, 1))], "std above 0"),
+        (lambda: [*SMALL, T.Normalize((123.7, 116.3, 103.5), (58, 57, 57))], "255"),
+        (lambda: [*SMALL, T.Normalize((0, 0), (1, 1))], "mean: .* is not a number for each of three"),
+        (lambda: [*SMALL, T.Normalize((0,) * 3, (1e-5,) * 3), T.ToDtype("f16")], "numbers beyond 6.5504e4"),
+        (lambda: [*SMALL, T.Normalize((-1e30,) * 3, (1e-9,) * 3)], "numbers beyond"),
+        (lambda: [*SMALL, T.MixUp(float("inf"))], "MixUp: alpha=inf is not finite"),
+        (lambda: [*SMALL, T.MixUp(-1e-9)], "MixUp: alpha"),
+        (lambda: [*SMALL, T.CutMix(float("nan"))], "CutMix: alpha=nan is not finite"),
+        (lambda: [*SMALL, T.RandomApply([T.MixUp()], float("nan"))], "RandomApply: p=nan is not finite"),
+        (lambda: [*SMALL, T.RandomChoice([T.MixUp(), T.CutMix()], [1, -1])], "RandomChoice"),
+        (lambda: [T.MixUp(), *SMALL], "comes before .* MixUp and CutMix"),
+        (lambda: [*SMALL, T.MixUp(), T.MixUp()], "is there twice"),
+        (lambda: [*SMALL, T.MixUp(num_classes=1)], "num_classes: .* names of 2 classes"),
+    ],
+)
+def test_lists_that_cannot_be_are_refused(beton: Path, make: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"transform: .*({words})"):
+        small(beton, transform=make())
 
 
 def test_batches_that_no_memory_holds_are_refused(beton: Path) -> None:
@@ -329,14 +335,16 @@ def test_datasets_that_cannot_be_are_refused(
 
 
 def test_lists_and_types_of_libraries_are_options(beton: Path) -> None:
-    expected = rows(small(beton, crop="rrc", scale=(0.2, 1), size=(24, 40), dtype="f32"))
+    crop = T.RandomResizedCrop((24, 40), scale=(0.2, 1))
+    expected = rows(small(beton, transform=[crop, T.ToDtype("f32")]))
+
     class Torch:
         def __str__(self) -> str:
             return "torch.float32"
 
     for dtype in [np.float32, np.dtype("f4"), Torch()]:
-        found = small(beton, crop="rrc", scale=[0.2, 1], size=[24, 40], dtype=dtype)
-        assert rows(found) == expected
+        crop = T.RandomResizedCrop([24, 40], scale=[0.2, 1])
+        assert rows(small(beton, transform=(crop, T.ToDtype(dtype)))) == expected
 
 
 def test_a_loader_tells_its_facts(photos: Path, beton: Path) -> None:
@@ -359,7 +367,8 @@ def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path
     assert loader.classes == ["cat", "even", "odd"]
     (_, labels), = loader
     assert labels.tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
-    (_, labels), = small(both, 24, sampling=fdconvert.Sequential(), mixup=0.2, mix_prob=0)
+    unmixed = [*SMALL, T.RandomApply([T.MixUp()], p=0)]
+    (_, labels), = small(both, 24, sampling=fdconvert.Sequential(), transform=unmixed)
     assert labels.argmax(1).tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
     order = ["odd", "cat", "even", "more"]
     (_, labels), = small(both, 24, sampling=fdconvert.Sequential(), classes=order)
@@ -370,8 +379,8 @@ def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path
 
 
 def test_samples_that_come_again_are_drawn_again(beton: Path) -> None:
-    once = rows(small(beton, crop="rrc"))
-    thrice = rows(small(beton, crop="rrc", sampling=fdconvert.Order([*range(12)] * 3)))
+    once = rows(small(beton, transform=CROPS))
+    thrice = rows(small(beton, transform=CROPS, sampling=fdconvert.Order([*range(12)] * 3)))
     assert len(set(thrice)) == len(thrice) == 36
     assert set(once) < set(thrice)
 
@@ -437,18 +446,17 @@ FRACTALS = "fractal:svd?classes=2&instances=3&points=2000"
 
 
 def test_a_recipe_is_drawn_as_large_as_it_is_shown() -> None:
-    def drawn(recipe: str, **options: Any) -> list[Row]:
-        return rows(small(recipe, crop=None, **options))
+    def drawn(size: str, *transform: T.Transform) -> list[Row]:
+        return rows(small(FRACTALS + size, transform=transform))
 
-    assert drawn(FRACTALS) == drawn(FRACTALS + "&size=32")
-    assert drawn(FRACTALS) != drawn(FRACTALS, draw_size="own") == drawn(FRACTALS + "&size=256")
-    assert drawn(FRACTALS) == drawn(FRACTALS + "&size=256", draw_size="output")
-    middle = rows(small(FRACTALS, crop="center", resize=36))
-    assert middle == rows(small(FRACTALS + "&size=36", crop="center", resize=36))
-    with pytest.raises(fdconvert.UsageError, match='draw_size: unknown `small`; expected one of "auto"'):
-        small(FRACTALS, draw_size="small")
-    with pytest.raises(fdconvert.UsageError, match="draw_size: .* 8 pixels"):
-        small(FRACTALS, size=8, crop=None)
+    whole, framed = T.Resize((32, 32)), T.Letterbox((32, 40))
+    assert drawn("", whole) == drawn("&size=32", whole) != drawn("&size=256", whole)
+    assert drawn("", *SMALL) == drawn("&size=36", *SMALL)
+    assert drawn("", framed) == drawn("&size=32", framed)
+    # What draws how much of them is shown takes them as they are.
+    assert drawn("", *CROPS) == drawn("&size=256", *CROPS)
+    with pytest.raises(fdconvert.UsageError, match=" 8 pixels"):
+        drawn("", T.Resize((8, 8)))
 
 
 def test_recipes_stand_beside_each_other() -> None:

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import fdconvert
-from loading import small
-
+from fdconvert import transforms as T
+from loading import SMALL, small
 
 TWO = 2 * 32 * 32 * 3
 """Memory for two batches of one row."""
+
+HALVES = [*SMALL, T.ToDtype("f16")]
 
 
 def test_memory_goes_back_when_nobody_looks(beton: Path) -> None:
@@ -52,23 +54,23 @@ def test_a_loop_reuses_memory(beton: Path) -> None:
 
 
 def test_batches_are_copied_to_out(beton: Path) -> None:
-    expected = [(images.copy(), labels) for images, labels in small(beton, 5, dtype="f16")]
+    expected = [(images.copy(), labels) for images, labels in small(beton, 5, transform=HALVES)]
     arrays = [np.zeros((5, 32, 32, 3), np.float16) for _ in range(2)]
     outs: list[list[Any]] = [arrays, [bytearray(5 * 32 * 32 * 6) for _ in range(2)]]
     for out in outs:
-        for n, (images, labels) in enumerate(small(beton, 5, dtype="f16", output=fdconvert.Output("numpy", out=out))):
+        for n, (images, labels) in enumerate(small(beton, 5, transform=HALVES, output=fdconvert.Output("numpy", out=out))):
             np.testing.assert_array_equal(images, expected[n][0])
             np.testing.assert_array_equal(labels, expected[n][1])
             assert np.shares_memory(images, np.frombuffer(out[n % 2], np.uint8))
     one = np.zeros(5 * 32 * 32 * 6, np.uint8)
-    loader = small(beton, 5, dtype="f16", output=fdconvert.Output("numpy", out=one))
+    loader = small(beton, 5, transform=HALVES, output=fdconvert.Output("numpy", out=one))
     kept = [images for images, _ in loader]
     assert loader.stats()["batches_kept"] == 0
     assert kept[0].ctypes.data == kept[1].ctypes.data == one.ctypes.data
     whole = [images.shape[0] for images, _ in loader]
     assert sum(whole) == 12
     for wrong in [b"x" * one.nbytes, one[:-1], np.zeros((2, one.nbytes), np.uint8)[:, ::2]]:
-        loader = small(beton, 5, dtype="f16", output=fdconvert.Output("numpy", out=wrong))
+        loader = small(beton, 5, transform=HALVES, output=fdconvert.Output("numpy", out=wrong))
         before = loader.state_dict()
         with pytest.raises(fdconvert.UsageError, match="out"):
             next(iter(loader))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import fdconvert
-from loading import rows, rows_of, small
+from loading import CROPS, rows, rows_of, small
 
 
 def test_ranks_share_the_dataset(beton: Path) -> None:
@@ -27,10 +27,14 @@ def test_ranks_share_the_dataset(beton: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_rows_go_to_the_ranks_that_keep_their_samples(beton: Path, size: int) -> None:
-    plain = small(beton, 4, crop="rrc")
+    plain = small(beton, 4, transform=CROPS)
     ranks = [
         small(
-            beton, 4 // size, crop="rrc", cache=1 << 24, ranks=fdconvert.Ranks(rank, size, locality=True)
+            beton,
+            4 // size,
+            transform=CROPS,
+            cache=1 << 24,
+            ranks=fdconvert.Ranks(rank, size, locality=True),
         )
         for rank in range(size)
     ]
@@ -98,8 +102,8 @@ def in_environment(beton: Path, code: str = "", **variables: str) -> tuple[Any, 
         {code}
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            loader = fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
-            fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
+            loader = fdconvert.Loader({str(beton)!r}, 2, **options)
+            fdconvert.Loader({str(beton)!r}, 2, **options)
         samples = [int(it) for batch in loader.batches() for it in batch.samples]
         found = [loader.rank, loader.world_size, samples]
         json.dump([found, [f"{{it.filename}} {{it.message}}" for it in said]], sys.stdout)

@@ -9,7 +9,7 @@ from typing import Any
 import fdconvert
 import numpy as np
 import pytest
-from loading import Row, rows, rows_of, small
+from loading import CROPS, Row, rows, rows_of, small
 
 
 def growing(epoch: int) -> range:
@@ -37,7 +37,7 @@ SAMPLINGS = [
 def test_the_order_is_the_same_for_all_ranks_and_through_a_stop(
     beton: Path, sampling: fdconvert.Sampling
 ) -> None:
-    options: dict[str, Any] = {"sampling": sampling, "crop": "rrc"}
+    options: dict[str, Any] = {"sampling": sampling, "transform": CROPS}
 
     def ranks(world_size: int) -> list[fdconvert.Loader]:
         ranks = [fdconvert.Ranks(rank, world_size) for rank in range(world_size)]
@@ -91,7 +91,7 @@ def test_samples_come_as_often_as_asked(beton: Path) -> None:
     assert 250 < sum(weighted[number] for number in (3, 7, 11)) < 350
     once = samples(fdconvert.Weighted(WEIGHTS, n=5, replacement=False))
     assert len(set(once)) == len(once) == 5
-    repeated = small(beton, 4, sampling=fdconvert.Repeated(2), crop="rrc")
+    repeated = small(beton, 4, sampling=fdconvert.Repeated(2), transform=CROPS)
     for batch in repeated.batches():
         assert set(Counter(batch.samples.tolist()).values()) == {2}
         assert len({row[2] for row in rows_of(batch)}) == 4

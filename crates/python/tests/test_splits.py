@@ -62,7 +62,7 @@ def test_a_dataset_of_one_split_has_its_samples_and_all_classes(dataset: Path) -
 def test_a_loader_takes_the_split_that_is_named(dataset: Path) -> None:
     def labels(samples: fdconvert.Dataset) -> list[int]:
         in_order = fdconvert.Sequential()
-        with fdconvert.Loader(samples, 8, size=16, output="array", sampling=in_order) as loader:
+        with fdconvert.Loader(samples, 8, output="array", sampling=in_order) as loader:
             return [int(label) for _, batch in loader for label in memoryview(batch).tolist()]
 
     train, val = (fdconvert.Dataset(dataset).split(name) for name in ("train", "val"))
@@ -70,12 +70,12 @@ def test_a_loader_takes_the_split_that_is_named(dataset: Path) -> None:
     assert labels(val) == [1]
     assert labels(fdconvert.Dataset(dataset).split("all")) == [0, 0, 1, 1]
     assert sorted(labels(fdconvert.concat([val, train]))) == [0, 0, 1, 1]
-    loader = fdconvert.Loader(train, 2, size=16)
+    loader = fdconvert.Loader(train, 2)
     next(iter(loader))
     again = pickle.loads(pickle.dumps(loader))
     assert len(again) == 2
     with pytest.raises(fdconvert.UsageError):
-        fdconvert.Loader(val, 2, size=16).load_state_dict(loader.state_dict())
+        fdconvert.Loader(val, 2).load_state_dict(loader.state_dict())
 
 
 def test_what_looks_at_a_dataset_takes_all_splits_or_the_named_one(

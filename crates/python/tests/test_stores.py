@@ -139,7 +139,7 @@ def test_fields_beside_images_are_compared_with_their_checksums(
         path = f"http://127.0.0.1:{server.server_port}/wds"
 
         def captions() -> list[str]:
-            loader = fdconvert.Loader(path, 4, size=32, label=None, fields=["caption"])
+            loader = fdconvert.Loader(path, 4, label=None, fields=["caption"])
             return [caption for _, _, fields in loader for caption in fields["caption"]]
 
         assert sorted(captions()) == sorted(f"photo {n} of all" for n in tables.values())

@@ -125,7 +125,7 @@ class BatchSource:
         self, out: Any | None = None
     ) -> (
         tuple[
-            Array | DeviceArray,
+            dict[str, Array] | Array | DeviceArray,
             Array | list[str] | list[bytes] | None,
             Array,
             Array,
@@ -133,8 +133,8 @@ class BatchSource:
             int,
             int,
             str,
-            dict[str, Array | list[str] | list[bytes] | dict[str, Array]],
-            dict[str, Array] | None,
+            dict[str, Any],
+            list[dict[str, Array]],
         ]
         | None
     ): ...

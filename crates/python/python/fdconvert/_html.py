@@ -115,7 +115,8 @@ def _labels(labels: Any, n_rows: int) -> list[object]:
 
 def _first_view(batch: "Batch") -> Any:
     images = next(iter(batch.views.values()))
-    if len(images.shape) != 5 or not hasattr(images, "__getitem__"):
+    # There may be none, or what a function made of them.
+    if len(getattr(images, "shape", ())) != 5 or not hasattr(images, "__getitem__"):
         return images
     return images[0] if images.shape[1] == len(batch) else images[:, 0]
 

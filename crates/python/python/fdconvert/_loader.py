@@ -145,6 +145,8 @@ class Loader:
         self._functions = Functions(self._groups)
         if kind != "torch" and any(group.is_bfloat16 for group in self._groups):
             raise UsageError('output: bf16 is a type of torch alone; use output="torch", or ToDtype("f32")')
+        if any(it.is_bfloat16 and any(not f.batch for f in it.functions) for it in self._groups):
+            raise UsageError("transform: NumPy has no rows of bf16; use Function(f, batch=True)")
         if cuda is not None and any(not it.batch for group in self._groups for it in group.functions):
             raise UsageError("transform: rows on a GPU are no NumPy arrays; use Function(f, batch=True)")
         if output.out is not None and [it.n_views for it in self._groups] != [1]:
@@ -159,7 +161,7 @@ class Loader:
         self._arguments = plain | {
             "transform": transform,
             "views": views,
-            "masks": masks,
+            "masks": dict(engine["masks"]),
             "sampling": sampling,
             "objects": objects,
             "ranks": Ranks(rank, world_size, ranks.last, ranks.locality),
@@ -171,7 +173,7 @@ class Loader:
             "output": Output(kind, output.pin_memory, output.out),  # type: ignore[arg-type]
         }
         self._rank, self._world_size = rank, world_size
-        self._has_fields = bool(plain["fields"] or plain["masks"] or objects is not None)
+        self._has_fields = bool(plain["fields"] or engine["masks"] or objects is not None)
         self._on_device, self._is_torch = cuda is not None, kind == "torch"
         self._convert = CONVERTERS[kind]()
         self._pins = output.pin_memory

@@ -39,6 +39,8 @@ def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> lis
     if isinstance(views, Mapping):
         if transform is not None:
             raise UsageError("transform: `views` has a list for each group; leave `transform` out")
+        if not views:
+            raise UsageError("views: it names no group; leave it out for one view")
         return [_group(name, *_pair(name, value)) for name, value in views.items()]
     if isinstance(views, bool) or not (views is None or hasattr(views, "__index__")):
         what = f"{views!r} is neither a number nor a dictionary of (number, list)"
@@ -60,6 +62,8 @@ def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
     if not isinstance(listed, Iterable):
         raise UsageError(f"transform: {listed!r} is no list of fdconvert.transforms")
     listed = list(listed)
+    if not 0 <= n_views < 1 << 31:
+        raise UsageError(f"views: {n_views} of `{name}` is out of range")
     return ViewGroup(name, n_views, transforms.is_bfloat16(listed), *transforms.compiled(listed))
 
 
@@ -121,8 +125,15 @@ class Functions:
 
             def change(row: Any, function: Function = function) -> None:
                 changed = function.function(row)
-                if changed is not None and changed is not row:
-                    row[...] = changed
+                if changed is None or changed is row:
+                    return
+                changed = numpy.asarray(changed)
+                is_alike = numpy.can_cast(changed.dtype, row.dtype, "same_kind")
+                if changed.shape != row.shape or not is_alike:
+                    found = f"{changed.dtype} of shape {changed.shape}"
+                    what = f"it returned {found} for a row of {row.dtype} of shape {row.shape}"
+                    raise UsageError(f"transform: Function: {what}")
+                row[...] = changed
 
             n_threads = function.threads
             if n_threads:

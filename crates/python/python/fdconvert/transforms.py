@@ -84,6 +84,10 @@ class Transform:
     """One transform of a list: its name and arguments, in ``spec``."""
 
     def __init__(self, **arguments: Any) -> None:
+        for name, value in arguments.items():
+            numbers = value if isinstance(value, (list, tuple)) else [value]
+            if any(isinstance(it, float) and not math.isfinite(it) for it in numbers):
+                raise _wrong(type(self).__name__, f"{name}={value!r} is not finite")
         self._arguments = arguments
 
     @property
@@ -661,6 +665,8 @@ class Function(Transform):
             raise _wrong("Function", f"{function!r} cannot be called")
         if batch and threads:
             raise _wrong("Function", "`threads` are for rows; a batch is one call")
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+            raise _wrong("Function", f"threads={threads!r} is no number from 0 on")
         super().__init__(function=function, batch=batch, threads=threads)
         self.function, self.batch, self.threads = function, batch, threads
 
