@@ -7,10 +7,12 @@ use fdconvert_storage::place;
 use std::path::Path;
 
 /// Names of the lists that need no file; each takes the side of the images after a colon.
-const PRESETS: [(&str, fn(u32) -> Result<TransformList>); 2] = [
+const PRESETS: [(&str, Preset); 2] = [
     ("imagenet-train", TransformList::imagenet_train),
     ("imagenet-eval", TransformList::imagenet_eval),
 ];
+
+type Preset = fn(u32) -> Result<TransformList>;
 
 /// Returns the list, with `--dtype` and `--layout` at its end.
 ///

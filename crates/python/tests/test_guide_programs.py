@@ -25,11 +25,14 @@ def test_there_are_five() -> None:
 
 
 @pytest.mark.parametrize("heading", PROGRAMS)
-def test_program(heading: str, tmp_path: Path, photos: Path) -> None:
+def test_program(heading: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     if "torchvision" in PROGRAMS[heading]:
         pytest.importorskip("torchvision")
-    fdconvert.pack(photos, tmp_path / "train.beton")
+    # The commands at the top of the page.
+    sample = [sys.executable, "-m", "fdconvert", "sample", "photos", "--quiet"]
+    subprocess.run(sample, cwd=tmp_path, check=True)
+    fdconvert.pack(tmp_path / "photos", tmp_path / "train.beton")
     # Twice: what left a checkpoint goes on from it.
     for _ in range(2):
         run = subprocess.run(
