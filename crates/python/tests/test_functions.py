@@ -204,6 +204,9 @@ def test_rows_of_bfloat16_are_those_of_float32_rounded(beton: Path) -> None:
     doubled = [*bf16, T.Function(lambda images: images * 2, batch=True)]
     (twice, _), *_ = small(beton, transform=doubled, output="torch")
     assert twice.dtype == torch.bfloat16 and torch.equal(twice, images["half"] * 2)
+    out = torch.zeros(4, 3, 32, 32, dtype=torch.bfloat16)
+    copied, _ = next(iter(small(beton, transform=bf16, output=fdconvert.Output("torch", out=out))))
+    assert copied.data_ptr() == out.data_ptr() and torch.equal(copied, images["half"])
     # NumPy has no such rows.
     with pytest.raises(fdconvert.UsageError, match="transform: .*bf16.*batch=True"):
         small(beton, transform=[*bf16, T.Function(inverted)], output="torch")

@@ -38,7 +38,7 @@ from fdconvert._outputs import (
 )
 from fdconvert._ranks import check_ranks, rank_of_process
 from fdconvert._sampling import Sampling, Sequential, Shuffle, engine_of
-from fdconvert._views import ONLY, Functions, Views, by_group, groups_of, masks_of
+from fdconvert._views import ONLY, Functions, Views, by_group, groups_of, lists_of, masks_of
 from fdconvert.transforms import Transform
 
 Pair: TypeAlias = tuple[Any, ...]
@@ -160,7 +160,7 @@ class Loader:
         # What a pickled loader is made of: with this rank and kind of arrays, without the exchange.
         self._arguments = plain | {
             "transform": transform,
-            "views": views,
+            "views": lists_of(self._groups) if isinstance(views, Mapping) else views,
             "masks": dict(engine["masks"]),
             "sampling": sampling,
             "objects": objects,

@@ -112,5 +112,9 @@ def pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
 
 def buffer_of(target: Any) -> Any:
     """Return an object with the buffer protocol for the caller's array."""
-    # Torch's tensors lack the buffer protocol, but share their memory with NumPy.
+    # Torch's tensors lack the buffer protocol, but share their memory with NumPy, which has no bf16.
+    if str(getattr(target, "dtype", "")) == "torch.bfloat16":
+        import torch
+
+        target = target.view(torch.int16)
     return target.numpy() if hasattr(target, "numpy") else target

@@ -25,6 +25,7 @@ class ViewGroup:
 
     name: str
     n_views: int
+    transform: list[Transform]
     is_bfloat16: bool
     spec: str
     functions: list[Function]
@@ -65,7 +66,13 @@ def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
     listed = list(listed)
     if not 0 <= n_views < 1 << 31:
         raise UsageError(f"views: {n_views} of `{name}` is out of range")
-    return ViewGroup(name, n_views, transforms.is_bfloat16(listed), *transforms.compiled(listed))
+    is_bfloat16 = transforms.is_bfloat16(listed)
+    return ViewGroup(name, n_views, listed, is_bfloat16, *transforms.compiled(listed))
+
+
+def lists_of(groups: Sequence[ViewGroup]) -> Views:
+    """Return the number and the list of each group, which may have come from an iterator."""
+    return {group.name: (group.n_views, group.transform) for group in groups}
 
 
 def masks_of(masks: Sequence[str] | Mapping[str, int]) -> list[tuple[str, int]]:
