@@ -57,6 +57,7 @@ fn chosen_samples_are_spread_by_codec_as_those_of_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fdconvert::open(mixed_set(folder.path())).unwrap();
     assert!(is_usage(Datasets::try_from(whole.clone())));
+    assert!(is_usage(Loader::builder(whole.clone()).build()));
     let train = whole.split(["train"]).unwrap();
     assert_eq!((train.len(), train.strata().len()), (27, 2));
     let scattered: Vec<u64> = (0..50).map(|k| k * k * 11 % 27).collect();
