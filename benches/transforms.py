@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Lists of transforms on one thread: fdconvert's loader beside torchvision, timm, albumentations, kornia.
+"""Lists of transforms on one thread: fdconvert's loader beside torchvision, timm, albumentations,
+kornia and DALI.
 
     python benches/transforms.py IMAGES DATASET --rounds 3 [--only simclr] [--json FILE]
 
@@ -175,6 +176,39 @@ def of_kornia():
     return {"simclr": per_image([(2, list_)], decode)}
 
 
+def of_dali():
+    import numpy
+    from nvidia import dali
+    from nvidia.dali import fn, types
+
+    batch = 50
+
+    @dali.pipeline_def(batch_size=batch, num_threads=1, device_id=None)
+    def pipeline():
+        encoded = fn.external_source(name="files", dtype=types.UINT8)
+        image = fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
+        views = []
+        for number, size, scale in [(2, 224, GLOBAL), (8, 96, LOCAL)]:
+            for _ in range(number):
+                view = fn.random_resized_crop(image, size=(size, size), random_area=scale)
+                mirror = fn.random.coin_flip()
+                mean, std = [255 * it for it in MEAN], [255 * it for it in STD]
+                views.append(fn.crop_mirror_normalize(view, mirror=mirror, mean=mean, std=std))
+        return tuple(views)
+
+    pipe = pipeline()
+    pipe.build()
+
+    def run(files):
+        for begin in range(0, len(files) - batch + 1, batch):
+            arrays = [numpy.frombuffer(data, numpy.uint8) for data in files[begin : begin + batch]]
+            pipe.feed_input("files", arrays)
+            pipe.run()
+        return len(files) // batch * batch
+
+    return {"dino, without pixel operations": run}
+
+
 def per_image(views, decode):
     def run(files):
         for data in files:
@@ -192,6 +226,7 @@ PEERS = {
     "timm": of_timm,
     "albumentations": of_albumentations,
     "kornia": of_kornia,
+    "DALI": of_dali,
 }
 
 
