@@ -183,7 +183,10 @@ def of_dali():
 
     batch = 50
 
-    @dali.pipeline_def(batch_size=batch, num_threads=1, device_id=None)
+    # Else it asks for batches ahead.
+    one = {"prefetch_queue_depth": 1, "exec_async": False, "exec_pipelined": False}
+
+    @dali.pipeline_def(batch_size=batch, num_threads=1, device_id=None, **one)
     def pipeline():
         encoded = fn.external_source(name="files", dtype=types.UINT8)
         image = fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
