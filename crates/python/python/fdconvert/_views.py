@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from fdconvert import transforms
 from fdconvert._errors import UsageError
-from fdconvert.transforms import Function, Transform
+from fdconvert.transforms import Function, Transform, default
+from fdconvert.transforms._lists import compiled, is_bfloat16
 
 Views: TypeAlias = int | Mapping[str, tuple[int, Sequence[Transform]]]
 """Number of draws from ``transform``, or the number and the list of each group by its name."""
@@ -47,7 +47,7 @@ def groups_of(transform: Iterable[Transform] | None, views: Views | None) -> lis
     if isinstance(views, bool) or not (views is None or hasattr(views, "__index__")):
         what = f"{views!r} is neither a number nor a dictionary of (number, list)"
         raise UsageError(f"views: {what}")
-    listed = transforms.default() if transform is None else transform
+    listed = default() if transform is None else transform
     return [_group(ONLY, 1 if views is None else views, listed)]
 
 
@@ -66,8 +66,7 @@ def _group(name: str, n_views: int, listed: Iterable[Transform]) -> ViewGroup:
     listed = list(listed)
     if not 0 <= n_views < 1 << 31:
         raise UsageError(f"views: {n_views} of `{name}` is out of range")
-    is_bfloat16 = transforms.is_bfloat16(listed)
-    return ViewGroup(name, n_views, listed, is_bfloat16, *transforms.compiled(listed))
+    return ViewGroup(name, n_views, listed, is_bfloat16(listed), *compiled(listed))
 
 
 def lists_of(groups: Sequence[ViewGroup]) -> Views:
